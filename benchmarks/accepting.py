@@ -1,11 +1,13 @@
-"""How often ``visualjudge accept`` keeps its risk, and how much it accepts of what it could.
+"""How often ``visualjudge accept`` keeps its risk, and how much it accepts of what it
+could.
 
     python benchmarks/accepting.py [--studies 400]
 
-Each design draws studies of 400 images with three predictions each (unless it says otherwise) from
-a population of which the truth is known, at a risk of 5 %. A study keeps the risk if, of the
-population's predictions from the chosen score, at most 5 % are bad, or if no score is chosen.
-"Accepts" is the mean share of accepted predictions over that at the best score.
+Each design draws studies of 400 images with three predictions each (unless it says
+otherwise) from a population of which the truth is known, at a risk of 5 %. A study
+keeps the risk if, of the population's predictions from the chosen score, at most 5 %
+are bad, or if no score is chosen. "Accepts" is the mean share of accepted predictions
+over that at the best score.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ RISK, POPULATION = 0.05, 100_000
 
 @dataclass(frozen=True)
 class Design:
-    """A population of predictions and their scores; ``separation`` is in standard deviations.
+    """A population of predictions and their scores; ``separation`` is in standard
+    deviations.
 
-    ``inside`` is the share of the noise that the predictions of an image have in common, ``pareto``
-    the exponent of the images' numbers of predictions (0: all the same), ``flattered`` the share of
-    all predictions that are bad and yet have the highest score.
+    ``inside`` is the share of the noise that the predictions of an image have in
+    common, ``pareto`` the exponent of the images' numbers of predictions (0: all the
+    same), ``flattered`` the share of all predictions that are bad and yet have the
+    highest score.
     """
 
     images: int = 400
@@ -48,7 +52,9 @@ class Design:
         """Predictions of as many images: their ``cluster``, ``score`` and ``truth``."""
         sizes = np.full(images, self.predictions)
         if self.pareto:
-            sizes = np.minimum(np.ceil(rng.pareto(self.pareto, images) + 0.5), 200)
+            sizes = np.minimum(
+                np.ceil(rng.pareto(self.pareto, images) + 0.5), 200
+            )
         image = np.repeat(np.arange(images), sizes.astype(int))
         size = sizes[image]
 
@@ -60,7 +66,9 @@ class Design:
         if self.whole_images:
             bad = (rng.random(images) < self.bad)[image]
         score = 5 + 2 * (np.where(bad, -0.5, 0.5) * self.separation + noise())
-        score = np.full(image.size, 7.0) if self.constant else np.clip(score, 0, 10)
+        score = (
+            np.full(image.size, 7.0) if self.constant else np.clip(score, 0, 10)
+        )
         flattered = rng.random(image.size) < self.flattered
         score = np.where(
             flattered, 10.0, np.minimum(score, 9.9 if self.flattered else 10)
@@ -78,7 +86,9 @@ DESIGNS = {
     "usual": USUAL,
     "usual, 4,000 images": replace(USUAL, images=4000),
     "usual, 100 images": replace(USUAL, images=100),
-    "rare bad images": replace(USUAL, bad=0.04, separation=1.0, whole_images=True),
+    "rare bad images": replace(
+        USUAL, bad=0.04, separation=1.0, whole_images=True
+    ),
     "bad images": replace(USUAL, separation=2.0, whole_images=True),
     "few images": replace(USUAL, images=40, bad=0.1, separation=2.0),
     "ties of scores": replace(USUAL, whole_scores=True),
@@ -97,9 +107,13 @@ DESIGNS = {
     "images alike": replace(USUAL, inside=0.8),
     "images alike, weak judge": replace(WEAK, inside=0.8),
     "Pareto sizes": replace(USUAL, pareto=1.2),
-    "Pareto sizes, large ones harder": replace(USUAL, pareto=1.2, bad=0.1, harder=0.3),
+    "Pareto sizes, large ones harder": replace(
+        USUAL, pareto=1.2, bad=0.1, harder=0.3
+    ),
     "strictest are bad": replace(USUAL, flattered=0.01, images=1000),
-    "strictest are bad, 4,000 images": replace(USUAL, flattered=0.015, images=4000),
+    "strictest are bad, 4,000 images": replace(
+        USUAL, flattered=0.015, images=4000
+    ),
     "strictest are bad, ties": replace(
         USUAL, flattered=0.015, images=4000, whole_scores=True
     ),
@@ -112,7 +126,8 @@ def main() -> None:
     options.add_argument("--studies", type=int, default=400)
     studies = options.parse_args().studies
     print(
-        "| Design | Keeps the risk | Accepts | Best | No score |\n|---|---:|---:|---:|---:|"
+        "| Design | Keeps the risk | Accepts | Best | No score "
+        "|\n|---|---:|---:|---:|---:|"
     )
     for name, design in DESIGNS.items():
         print(f"| {name} | {row(design, studies)} |", flush=True)
@@ -130,11 +145,14 @@ def row(design: Design, studies: int) -> str:
     def at(threshold: float) -> tuple[float, float]:
         last = np.searchsorted(-score, -threshold, side="right") - 1
         return (
-            (0.0, 0.0) if last < 0 else (bad[last] / all_[last], all_[last] / all_[-1])
+            (0.0, 0.0)
+            if last < 0
+            else (bad[last] / all_[last], all_[last] / all_[-1])
         )
 
     tried = [
-        at(float(s)) for s in np.unique(np.quantile(score, np.linspace(0, 1, 500)))
+        at(float(s))
+        for s in np.unique(np.quantile(score, np.linspace(0, 1, 500)))
     ]
     best = max([share for risk, share in tried if risk <= RISK], default=0.0)
     kept, accepted, none = 0, 0.0, 0

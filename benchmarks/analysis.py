@@ -2,8 +2,9 @@
 
     python benchmarks/analysis.py [--questions 250000] [--judges 2]
 
-Writes a dataset of pairwise, ranking and scoring questions and one run a judge, each question asked
-in both orders, then runs `visualjudge report` on them in a process of its own.
+Writes a dataset of pairwise, ranking and scoring questions and one run a judge, each
+question asked in both orders, then runs `visualjudge report` on them in a process of
+its own.
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ TASKS = (
 )
 STEMS = ("pixel_a", "pixel_b", "pixel_c", "text_a", "text_b", "combo")
 PROMPT = (
-    "You are shown two predictions for one image. Which is better? <image><image><image>\n"
-    * 6
+    "You are shown two predictions for one image. Which is better? "
+    "<image><image><image>\n" * 6
 )
 
 
 def question(i: int, images: int, rng: np.random.Generator) -> dict[str, Any]:
-    """One pairwise question (one in fifty is a ranking, one in fifty a scoring question)."""
+    """One pairwise question (one in fifty is a ranking, one in fifty a scoring
+    question)."""
     kind = {0: "ranking", 1: "scoring"}.get(i % 50, "pairwise")
     count = {"ranking": 3, "scoring": 1, "pairwise": 2}[kind]
     pair = i // len(STEMS)
@@ -79,14 +81,18 @@ def question(i: int, images: int, rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def verdict(q: dict[str, Any], order: str, rng: np.random.Generator) -> dict[str, Any]:
+def verdict(
+    q: dict[str, Any], order: str, rng: np.random.Generator
+) -> dict[str, Any]:
     """A judge that is right four times in five, and fails once in fifty."""
     value: Any = q["answer"]
     if q["question_type"] == "scoring":
         value = float(np.clip(round(value + rng.normal()), 0, 10))
     elif rng.random() < 0.2:
         value = (
-            {"A": "B", "B": "A"}[value] if q["question_type"] == "pairwise" else "ABC"
+            {"A": "B", "B": "A"}[value]
+            if q["question_type"] == "pairwise"
+            else "ABC"
         )
     failed = rng.random() < 0.02
     return {
@@ -103,7 +109,9 @@ def verdict(q: dict[str, Any], order: str, rng: np.random.Generator) -> dict[str
 def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
     """The dataset and the runs; returns the run folders and the number of verdicts."""
     rng = rng_for(0, "benchmark")
-    rows = [question(i, max(100, questions // 60), rng) for i in range(questions)]
+    rows = [
+        question(i, max(100, questions // 60), rng) for i in range(questions)
+    ]
     dataset = home / "dataset"
     dataset.mkdir()
     (dataset / "questions.json").write_bytes(
@@ -125,10 +133,15 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
         (run / "run.json").write_bytes(orjson.dumps(info))
         with (run / "verdicts.jsonl").open("wb") as journal:
             for q in rows:
-                orders = ("AB", "BA") if q["question_type"] == "pairwise" else ("AB",)
+                orders = (
+                    ("AB", "BA")
+                    if q["question_type"] == "pairwise"
+                    else ("AB",)
+                )
                 total += len(orders)
                 journal.writelines(
-                    orjson.dumps(verdict(q, order, rng)) + b"\n" for order in orders
+                    orjson.dumps(verdict(q, order, rng)) + b"\n"
+                    for order in orders
                 )
         folders.append(run)
     return folders, total
@@ -137,7 +150,8 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
 def main() -> None:
     """Print time and peak memory."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--questions", type=int, default=256_000)
     parser.add_argument("--judges", type=int, default=2)
@@ -157,7 +171,10 @@ def main() -> None:
         ]
         started = time.perf_counter()
         done = subprocess.run(
-            [*command, *outputs], check=True, capture_output=True, env=os.environ
+            [*command, *outputs],
+            check=True,
+            capture_output=True,
+            env=os.environ,
         )
         wall = time.perf_counter() - started
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

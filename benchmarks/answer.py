@@ -2,10 +2,10 @@
 
     python benchmarks/answer.py [--sets 400]
 
-Each set is a study: models with mean scores, images with an effect of their own, a judge that
-prefers the better prediction with a given chance. Printed by design: how often the first two
-models, equal by truth, are called separated; how often a pair that a favouring judge reverses is
-called right; and the power at the stated resolution.
+Each set is a study: models with mean scores, images with an effect of their own, a
+judge that prefers the better prediction with a given chance. Printed by design: how
+often the first two models, equal by truth, are called separated; how often a pair that
+a favouring judge reverses is called right; and the power at the stated resolution.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from visualjudge.analysis.separation import Comparisons, PairsOfModels, separate
 EQUAL = {
     "3 models, 40 images, 80 %": ((5, 5, 6), 40, 0.8, 0.0),
     "4 models, 100 images, 97 %": ((5, 5, 6, 7), 100, 0.97, 0.0),
-    "5 models, 20 images, 70 %, failing images": ((5, 5, 5.5, 6, 7), 20, 0.7, 0.2),
+    "5 models, 20 images, 70 %, failing images": (
+        (5, 5, 5.5, 6, 7),
+        20,
+        0.7,
+        0.2,
+    ),
     "10 models, 30 images, 85 %": (
         (5, 5, 5.3, 5.6, 6, 6.3, 6.6, 7, 7.3, 7.6),
         30,
@@ -46,8 +51,8 @@ def study(
     failing: float = 0.0,
     lifted: float = 0.0,
 ) -> PairsOfModels:
-    """One study; on a share ``failing`` of the images the judge guesses, and it prefers the first
-    model more often by ``lifted``.
+    """One study; on a share ``failing`` of the images the judge guesses, and it prefers
+    the first model more often by ``lifted``.
     """
     first, second = np.triu_indices(len(means), 1)
     scores = rng.normal(means, 1.5, (images, len(means))) + rng.normal(
@@ -55,9 +60,9 @@ def study(
     )
     difference = scores[:, first] - scores[:, second]
     chance = np.where(difference > 0, right, 1 - right)
-    chance = np.where(rng.random((images, 1)) < failing, 0.5, chance) + lifted * (
-        first == 0
-    )
+    chance = np.where(
+        rng.random((images, 1)) < failing, 0.5, chance
+    ) + lifted * (first == 0)
     return separate(
         Comparisons(
             tuple(f"m{k}" for k in range(len(means))),
@@ -74,7 +79,9 @@ def study(
 
 def state(found: PairsOfModels) -> str:
     """The state of the first two models."""
-    return next(pair.state for pair in found.pairs if {pair.a, pair.b} == {"m0", "m1"})
+    return next(
+        pair.state for pair in found.pairs if {pair.a, pair.b} == {"m0", "m1"}
+    )
 
 
 def main() -> None:
@@ -91,22 +98,33 @@ def main() -> None:
             state(study(means, images, right, rng, failing=failing))
             for _ in range(sets)
         )
-        print(f"  {name}: {100 * (states['right'] + states['wrong']) / sets:.1f} %")
+        print(
+            f"  {name}: {100 * (states['right'] + states['wrong']) / sets:.1f} %"
+        )
     rng = np.random.default_rng(2)
     states = Counter(
-        state(study((5, 5.6, 7), 100, 0.85, rng, lifted=0.35)) for _ in range(sets)
+        state(study((5, 5.6, 7), 100, 0.85, rng, lifted=0.35))
+        for _ in range(sets)
     )
     print(
-        f"A pair that favour reverses called right: {100 * states['right'] / sets:.1f} % (2.5)"
+        f"A pair that favour reverses called right: {100 * states['right'] / sets:.1f} "
+        "% (2.5)"
     )
     print("Power at the stated resolution (72 to 88 %)")
     for name, (means, images, right) in RESOLVED.items():
         rng = np.random.default_rng(3)
-        points = [study(means, images, right, rng).resolution_points for _ in range(60)]
+        points = [
+            study(means, images, right, rng).resolution_points
+            for _ in range(60)
+        ]
         apart = float(np.mean([point for point in points if point is not None]))
         moved = (means[0], means[0] + apart, *means[2:])
-        states = Counter(state(study(moved, images, right, rng)) for _ in range(sets))
-        print(f"  {name}: {apart:.2f} points, {100 * states['right'] / sets:.1f} %")
+        states = Counter(
+            state(study(moved, images, right, rng)) for _ in range(sets)
+        )
+        print(
+            f"  {name}: {apart:.2f} points, {100 * states['right'] / sets:.1f} %"
+        )
 
 
 if __name__ == "__main__":

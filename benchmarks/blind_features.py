@@ -1,5 +1,5 @@
-"""Features of predictions that need no photograph: those of the local judge on uniform grey, and
-the layout of the items.
+"""Features of predictions that need no photograph: those of the local judge on uniform
+grey, and the layout of the items.
 """
 
 from __future__ import annotations
@@ -19,23 +19,32 @@ NEAR = 2.0
 
 def over_grey(given: Given) -> Given:
     """Return uniform grey instead of the photograph or the control image."""
-    return Given(None if given.image is None else np.full_like(given.image, GREY))
+    return Given(
+        None if given.image is None else np.full_like(given.image, GREY)
+    )
 
 
-def blind_features_of(task: str, prediction: Prediction, grey: Given) -> Features:
-    """Return the features available without the photograph: those over ``grey``, and the layout of
-    the items.
+def blind_features_of(
+    task: str, prediction: Prediction, grey: Given
+) -> Features:
+    """Return the features available without the photograph: those over ``grey``, and
+    the layout of the items.
     """
     looks, places = features_of(task, prediction, grey), type_of(task).places
     if places is None or grey.image is None:
         return looks
-    laid = layout(places(prediction), (grey.image.shape[0], grey.image.shape[1]))
-    return {**looks, **{name: round(value, DIGITS) for name, value in laid.items()}}
+    laid = layout(
+        places(prediction), (grey.image.shape[0], grey.image.shape[1])
+    )
+    return {
+        **looks,
+        **{name: round(value, DIGITS) for name, value in laid.items()},
+    }
 
 
 def layout(boxes: FloatArray, size: Size) -> Features:
-    """Return layout features of n boxes (n×4 corners in pixels) on an image of (height, width)
-    ``size``; only the first 200 boxes are used.
+    """Return layout features of n boxes (n×4 corners in pixels) on an image of (height,
+    width) ``size``; only the first 200 boxes are used.
     """
     height, width = size
     if not len(boxes):
@@ -60,7 +69,8 @@ def layout(boxes: FloatArray, size: Size) -> Features:
         "log_item": float(area.mean()),
         "log_item_sd": float(area.std()),
         "log_aspect": float(np.log(w / h).mean()),
-        "larger_below": float((y2 * area).mean() - y2.mean() * area.mean()) / height,
+        "larger_below": float((y2 * area).mean() - y2.mean() * area.mean())
+        / height,
         "on_border": float(np.mean(near)),
         "beyond": float(np.mean(beyond)),
         "overlap": float(overlap.mean()),
@@ -74,7 +84,10 @@ def _overlaps(
     """Return the largest IoU of each box with another one."""
     w = np.minimum(x2[:, None], x2) - np.maximum(x1[:, None], x1)
     h = np.minimum(y2[:, None], y2) - np.maximum(y1[:, None], y1)
-    both, area = np.clip(w, 0, None) * np.clip(h, 0, None), (x2 - x1) * (y2 - y1)
+    both, area = (
+        np.clip(w, 0, None) * np.clip(h, 0, None),
+        (x2 - x1) * (y2 - y1),
+    )
     found = both / np.maximum(area[:, None] + area - both, 1e-9)
     np.fill_diagonal(found, 0)
     return np.asarray(found.max(axis=1))

@@ -1,18 +1,20 @@
-"""What a full-size build costs: time, peak memory, speed-up by workers, cost per question as the
-data grow.
+"""What a full-size build costs: time, peak memory, speed-up by workers, cost per
+question as the data grow.
 
 usage: python benchmarks/build.py [--images N] [--workers 1 2] [--grow 10] [--keep DIR]
-       python benchmarks/build.py --against SRC... [--data FOLDER] [--rounds 3] [--workers 1]
+       python benchmarks/build.py --against SRC... [--data FOLDER] [--rounds 3]
+       [--workers 1]
 
-Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations, 10 objects
-each), builds it by the command, in a process of its own, and prints one line a build. Peak memory
-is the sum over all processes, sampled every 50 ms (proportional set size, so that shared pages
-count once). CPU seconds tell the cost on a busy machine.
+Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations,
+10 objects each), builds it by the command, in a process of its own, and prints one line
+a build. Peak memory is the sum over all processes, sampled every 50 ms (proportional
+set size, so that shared pages count once). CPU seconds tell the cost on a busy machine.
 
-With --against the builds alternate with those of other source trees (their ``src``), and the last
-lines compare the least CPU time of each tree. The floor, in the same rounds, is what the files
-alone cost: every image of the data folder decoded once, every image of the built dataset encoded
-(an image of two encodings once), hashed and written, and nothing drawn or asked.
+With --against the builds alternate with those of other source trees (their ``src``),
+and the last lines compare the least CPU time of each tree. The floor, in the same
+rounds, is what the files alone cost: every image of the data folder decoded once, every
+image of the built dataset encoded (an image of two encodings once), hashed and written,
+and nothing drawn or asked.
 """
 
 from __future__ import annotations
@@ -46,10 +48,14 @@ RUN = "from visualjudge.cli.main import run; run()"
 def main() -> None:
     """Print the table."""
     arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     arguments.add_argument(
-        "--images", type=int, default=20, help="images a task; 20 fill every cap"
+        "--images",
+        type=int,
+        default=20,
+        help="images a task; 20 fill every cap",
     )
     arguments.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     arguments.add_argument(
@@ -58,8 +64,12 @@ def main() -> None:
         default=0,
         help="also build N times the data with N times the caps",
     )
-    arguments.add_argument("--keep", type=Path, help="work here and leave everything")
-    arguments.add_argument("--data", type=Path, help="build this data folder instead")
+    arguments.add_argument(
+        "--keep", type=Path, help="work here and leave everything"
+    )
+    arguments.add_argument(
+        "--data", type=Path, help="build this data folder instead"
+    )
     arguments.add_argument(
         "--against",
         type=Path,
@@ -67,7 +77,10 @@ def main() -> None:
         help="also build with these source trees, in turn",
     )
     arguments.add_argument(
-        "--rounds", type=int, default=3, help="builds of each tree with --against"
+        "--rounds",
+        type=int,
+        default=3,
+        help="builds of each tree with --against",
     )
     options = arguments.parse_args()
     work = options.keep or Path(tempfile.mkdtemp(prefix="bench-build-"))
@@ -89,15 +102,20 @@ def main() -> None:
 
 
 def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
-    print("  data workers questions images  seconds  CPU s ms/question  peak MB")
+    print(
+        "  data workers questions images  seconds  CPU s ms/question  peak MB"
+    )
     data = make_folder(
         work / "data", images=images, annotations=5, size=(480, 640), objects=10
     )
     seconds = {
-        count: _line(data, work / f"out{count}", "1x", count, []) for count in workers
+        count: _line(data, work / f"out{count}", "1x", count, [])
+        for count in workers
     }
     if 1 in seconds and 2 in seconds:
-        print(f"speed-up of 2 workers over 1: {seconds[1][0] / seconds[2][0]:.2f}")
+        print(
+            f"speed-up of 2 workers over 1: {seconds[1][0] / seconds[2][0]:.2f}"
+        )
     if grow:
         shutil.rmtree(data)
         large = make_folder(
@@ -110,7 +128,8 @@ def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
         most = max(workers)
         cost = _line(large, work / "large-out", f"{grow}x", most, _caps(grow))
         print(
-            f"cost per question at {grow}x the data: {cost[1] / seconds[most][1] - 1:+.1%}"
+            f"cost per question at {grow}x the data: "
+            f"{cost[1] / seconds[most][1] - 1:+.1%}"
         )
 
 
@@ -122,19 +141,26 @@ def _beside(
     others: Sequence[Path],
     rounds: int,
 ) -> None:
-    print("  tree workers questions images  seconds  CPU s ms/question  peak MB")
+    print(
+        "  tree workers questions images  seconds  CPU s ms/question  peak MB"
+    )
     data = data or make_folder(
         work / "data", images=images, annotations=5, size=(480, 640), objects=10
     )
     here = Path(__file__).resolve().parent.parent / "src"
-    trees = {**{f"other {k}": tree for k, tree in enumerate(others, 1)}, "this": here}
+    trees = {
+        **{f"other {k}": tree for k, tree in enumerate(others, 1)},
+        "this": here,
+    }
     for count in workers:
         cost: dict[str, list[float]] = {name: [] for name in (*trees, "floor")}
         for _ in range(rounds):
             for name, tree in trees.items():
                 keep = work / "built" if name == "this" else None
                 cost[name].append(
-                    _line(data, work / f"out-{name}", name, count, [], tree, keep)[2]
+                    _line(
+                        data, work / f"out-{name}", name, count, [], tree, keep
+                    )[2]
                 )
             cost["floor"].append(_floor(data, work / "built", work / "floor"))
             shutil.rmtree(work / "built")
@@ -145,12 +171,14 @@ def _beside(
                 f"{least['this'] / least[name]:.2f} of it"
             )
         print(
-            f"floor: {least['floor']:.1f} CPU s, this tree {least['this'] / least['floor']:.2f} ×"
+            f"floor: {least['floor']:.1f} CPU s, this tree "
+            f"{least['this'] / least['floor']:.2f} ×"
         )
 
 
 def _floor(data: Path, built: Path, out: Path) -> float:
-    """CPU seconds of this process for decoding, encoding, hashing and writing the same files."""
+    """CPU seconds of this process for decoding, encoding, hashing and writing the same
+    files."""
     names = sorted(path.name for path in (built / "media").iterdir())
     total = _cpu(lambda: [read_rgb(path) for path in data.rglob("*.png")])
     out.mkdir()
@@ -209,8 +237,8 @@ def _line(
     tree: Path | None = None,
     keep: Path | None = None,
 ) -> tuple[float, float, float]:
-    """One build, moved to ``keep`` if that is given: seconds, CPU seconds per question, and CPU
-    seconds.
+    """One build, moved to ``keep`` if that is given: seconds, CPU seconds per question,
+    and CPU seconds.
     """
     words = [
         sys.executable,
@@ -224,9 +252,14 @@ def _line(
         str(workers),
         *more,
     ]
-    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    started, before = (
+        time.perf_counter(),
+        resource.getrusage(resource.RUSAGE_CHILDREN),
+    )
     path = {} if tree is None else {"PYTHONPATH": str(tree)}
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=os.environ | path)
+    process = subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, env=os.environ | path
+    )
     peak = _Peak(process.pid)
     status = process.wait()
     seconds = time.perf_counter() - started
@@ -268,7 +301,9 @@ class _Peak:
 
     def _watch(self) -> None:
         while not self._done.wait(0.05):
-            self._highest = max(self._highest, sum(map(_megabytes, _family(self._pid))))
+            self._highest = max(
+                self._highest, sum(map(_megabytes, _family(self._pid)))
+            )
 
 
 def _family(pid: int) -> list[int]:
@@ -290,7 +325,12 @@ def _megabytes(pid: int) -> float:
     except OSError:
         return 0.0
     return next(
-        (int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0
+        (
+            int(line.split()[1]) / 1024
+            for line in lines
+            if line.startswith("Pss:")
+        ),
+        0.0,
     )
 
 

@@ -1,11 +1,12 @@
-"""2,000 questions to a server that fails in all the usual ways: is every verdict there, once, each
-failure counted?
+"""2,000 questions to a server that fails in all the usual ways: is every verdict there,
+once, each failure counted?
 
     python benchmarks/chaos.py [--questions 2000] [--seed 0]
 
-The server answers 10 % of the requests with 429, 5 % with 500, lets 2 % hang until the client gives
-up, sends 2 % that are not JSON and closes the connection on 1 %. Exit status 1 if a verdict is
-missing or doubled, or if the causes that the client counted differ from what the server did.
+The server answers 10 % of the requests with 429, 5 % with 500, lets 2 % hang until the
+client gives up, sends 2 % that are not JSON and closes the connection on 1 %. Exit
+status 1 if a verdict is missing or doubled, or if the causes that the client counted
+differ from what the server did.
 """
 
 from __future__ import annotations
@@ -55,14 +56,19 @@ async def judged(root: Path, server: ChaoticServer) -> RunReport:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="chaos_") as folder:
         root = make_dataset(
-            Path(folder), pairwise=args.questions, ranking=0, scoring=0, size=(32, 32)
+            Path(folder),
+            pairwise=args.questions,
+            ranking=0,
+            scoring=0,
+            size=(32, 32),
         )
         server = ChaoticServer(RATES, seed=args.seed)
         begun = time.perf_counter()
@@ -70,7 +76,9 @@ def main() -> int:
         seconds = time.perf_counter() - begun
         verdicts = [
             json.loads(line)
-            for line in (root / "run" / "verdicts.jsonl").read_text().splitlines()
+            for line in (root / "run" / "verdicts.jsonl")
+            .read_text()
+            .splitlines()
         ]
     return told(report, server, verdicts, args.questions, seconds)
 
@@ -101,7 +109,8 @@ def told(
         )
     print(f"{'replies':12} {server.did['ok']:7} {report.statuses['ok']:7}")
     same = all(
-        server.did[cause] == report.progress.failed_calls[cause] for cause in causes
+        server.did[cause] == report.progress.failed_calls[cause]
+        for cause in causes
     )
     holds = (
         once == wanted == len(verdicts)

@@ -1,12 +1,13 @@
-"""What the intervals, tests and rank sets hold, in designs that break naive ones; a generator of
-its own.
+"""What the intervals, tests and rank sets hold, in designs that break naive ones; a
+generator of its own.
 
     python benchmarks/coverage.py [--sets 400] [--only strengths] [--write]
 
-``--write`` puts the tables into docs/analysis.md. Judges are right with a probit probability that
-rises with the margin between two sources' scores and falls with the image's difficulty; some images
-fail whole. True values come from 20,000 images. With 400 sets, the error of the simulation (one
-standard error) of a share of 95 % is 1.1 points where a set has one figure.
+``--write`` puts the tables into docs/analysis.md. Judges are right with a probit
+probability that rises with the margin between two sources' scores and falls with the
+image's difficulty; some images fail whole. True values come from 20,000 images. With
+400 sets, the error of the simulation (one standard error) of a share of 95 % is 1.1
+points where a set has one figure.
 """
 
 from __future__ import annotations
@@ -46,14 +47,16 @@ Cell = dict[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Design:
-    """``images`` with ``pairs`` each of ``sources`` models ``apart`` in quality; ``difficulty`` is
-    the standard deviation of images, ``fail`` the share that fails whole, ``absent`` whether a
-    source is missing on each image, ``uneven`` whether the best source is shown mostly on hard
-    images, ``favour`` what source 2 gains, in ranks.
+    """``images`` with ``pairs`` each of ``sources`` models ``apart`` in quality;
+    ``difficulty`` is the standard deviation of images, ``fail`` the share that fails
+    whole, ``absent`` whether a source is missing on each image, ``uneven`` whether the
+    best source is shown mostly on hard images, ``favour`` what source 2 gains, in
+    ranks.
 
-    ``sizes``: an image may hold half of all questions, or Pareto's numbers of them, the largest
-    images being the hardest. ``alike``: the standard deviation of an image's own effect on whether
-    its answers are right, in those of an answer (1: a correlation of .5).
+    ``sizes``: an image may hold half of all questions, or Pareto's numbers of them, the
+    largest images being the hardest. ``alike``: the standard deviation of an image's
+    own effect on whether its answers are right, in those of an answer (1: a correlation
+    of .5).
     """
 
     name: str
@@ -85,14 +88,17 @@ class Design:
             )  # of so many images, the first one has as many as the others
             size[:: self.images] *= min(share, 40)
         if self.sizes == "pareto":
-            size = np.ceil(self.pairs * (rng.pareto(1.5, images) + 0.3)).clip(1, 60)
+            size = np.ceil(self.pairs * (rng.pareto(1.5, images) + 0.3)).clip(
+                1, 60
+            )
         return size.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Pairs of sources ``a`` and ``b`` with their ``margin`` (scores of a less b), the judge's
-    choice of ``a``, whether a is shown first, and whether it has more of a feature.
+    """Pairs of sources ``a`` and ``b`` with their ``margin`` (scores of a less b), the
+    judge's choice of ``a``, whether a is shown first, and whether it has more of a
+    feature.
     """
 
     image: IntArray
@@ -112,7 +118,9 @@ def draw(design: Design, rng: Rng, images: int | None = None) -> Drawn:
     score = best_first + rng.normal(0, 1, (count, sources))
     order = rng.random((count, len(twos)))
     if design.absent:
-        order += 2 * (rng.integers(0, sources, count)[:, None, None] == twos).any(2)
+        order += 2 * (
+            rng.integers(0, sources, count)[:, None, None] == twos
+        ).any(2)
     if design.uneven:
         easy = (hard < 0) & (rng.random(count) < 0.9)
         order += 2 * (easy[:, None] & (twos == 0).any(1))
@@ -126,15 +134,27 @@ def draw(design: Design, rng: Rng, images: int | None = None) -> Drawn:
     turned = rng.random(a.size) < 0.5
     a, b = np.where(turned, b, a), np.where(turned, a, b)
     margin = score[image, a] - score[image, b]
-    first, more = (np.where(rng.random(a.size) < 0.5, 1.0, -1.0) for _ in range(2))
+    first, more = (
+        np.where(rng.random(a.size) < 0.5, 1.0, -1.0) for _ in range(2)
+    )
     shift = design.favour * design.apart * ((a == 2) * 1.0 - (b == 2) * 1.0)
-    z = (margin + shift) * design.skill * np.exp(-design.difficulty * hard[image])
+    z = (
+        (margin + shift)
+        * design.skill
+        * np.exp(-design.difficulty * hard[image])
+    )
     if design.alike:
         z += design.alike * rng.normal(0, 1, count)[image] * np.sign(margin)
     said = rng.random(a.size) < special.ndtr(z + design.lean * first)
     failed = (rng.random(count) < design.fail)[image]
     return Drawn(
-        image, a, b, margin, np.where(failed, margin < 0, said) * 1.0, first, more
+        image,
+        a,
+        b,
+        margin,
+        np.where(failed, margin < 0, said) * 1.0,
+        first,
+        more,
     )
 
 
@@ -163,13 +183,16 @@ def table(found: Drawn) -> pl.DataFrame:
 
 def by_image(found: Drawn, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return sums of ``values`` and the number of cases of each image."""
-    return np.bincount(found.image, values), np.bincount(found.image).astype(float)
+    return np.bincount(found.image, values), np.bincount(found.image).astype(
+        float
+    )
 
 
 def held(
     ends: tuple[float | None, float | None] | None, true: float
 ) -> tuple[float, float]:
-    """Return whether an interval holds the true value, and its width; NaN without an interval."""
+    """Return whether an interval holds the true value, and its width; NaN without an
+    interval."""
     if ends is None:
         return np.nan, np.nan
     low, high = (np.nan if end is None else end for end in ends)
@@ -186,14 +209,20 @@ def accuracy(
     """Shares, agreement, and paired differences of two judges."""
     yield (
         "accuracy",
-        held(shares(*by_image(found, right_of(found)))[0].interval, true.accuracy),
+        held(
+            shares(*by_image(found, right_of(found)))[0].interval, true.accuracy
+        ),
     )
     other = replace(
-        found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0)
+        found,
+        chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0),
     )
     both = pl.DataFrame({"question": np.arange(found.a.size), "cluster": found.image,
                          "right": right_of(found) > 0, "right_b": right_of(other) > 0})  # fmt: skip
-    yield "difference", held(paired(both, ("a", "b")).gap.interval, true.difference)
+    yield (
+        "difference",
+        held(paired(both, ("a", "b")).gap.interval, true.difference),
+    )
     ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
     yield "κ", held(kappa(ratings, found.image)[1], true.kappa)
     pair = np.stack([found.chose_a, other.chose_a])
@@ -224,7 +253,10 @@ def leanings(
 ) -> Iterator[tuple[str, tuple[float, float]]]:
     """Leanings to a position and to a feature that the judge ignores."""
     own = table(found)
-    yield "position", held(preference(own, "position").estimate.interval, true.position)
+    yield (
+        "position",
+        held(preference(own, "position").estimate.interval, true.position),
+    )
     fair = preference(own, "count")
     yield "a feature that the judge ignores", held(fair.estimate.interval, 0.0)
 
@@ -232,7 +264,8 @@ def leanings(
 def favours(
     found: Drawn, rng: Rng, true: Truth
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Convictions of any source and of the favoured one; pairs called in the wrong order."""
+    """Convictions of any source and of the favoured one; pairs called in the wrong
+    order."""
     del rng
     n = found.a.size
     image, item = np.tile(found.image, 2), np.tile(np.arange(n), 2)
@@ -242,7 +275,10 @@ def favours(
         np.concatenate([found.margin > 0, found.margin < 0]) * 1.0,
         found.margin,
     )
-    levels, task = np.concatenate([level, -level]), np.zeros(2 * n, dtype=np.int64)
+    levels, task = (
+        np.concatenate([level, -level]),
+        np.zeros(2 * n, dtype=np.int64),
+    )
     group = np.zeros(source.max() + 1, dtype=np.int64)
     fit = fair_fit(said, truth, levels, source, item, image, task, group)
     assert fit is not None
@@ -251,7 +287,9 @@ def favours(
     yield "source 2 convicted", (sure[2], np.nan)
     pairs = separate(compared(found)).pairs
     # the sources are named in their true order
-    wrong = any(pair.judge_order * ((pair.a < pair.b) * 2 - 1) < 0 for pair in pairs)
+    wrong = any(
+        pair.judge_order * ((pair.a < pair.b) * 2 - 1) < 0 for pair in pairs
+    )
     yield "a pair in the wrong order", (wrong, np.nan)
 
 
@@ -260,7 +298,11 @@ def compared(found: Drawn) -> Comparisons:
     sources = int(max(found.a.max(), found.b.max())) + 1
     names = tuple(f"s{k}" for k in range(sources))
     turned = found.a > found.b
-    places = np.minimum(found.a, found.b), np.maximum(found.a, found.b), found.image
+    places = (
+        np.minimum(found.a, found.b),
+        np.maximum(found.a, found.b),
+        found.image,
+    )
     wins = (found.chose_a, (found.margin > 0) * 1.0)
     ordered = (np.where(turned, 1 - value, value) for value in wins)
     margin = np.where(turned, -found.margin, found.margin)
@@ -270,7 +312,8 @@ def compared(found: Drawn) -> Comparisons:
 def pairs_of_models(
     found: Drawn, rng: Rng, true: Truth
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Win rates of pairs by judge and truth, and separations of pairs that are equal."""
+    """Win rates of pairs by judge and truth, and separations of pairs that are
+    equal."""
     del rng
     pairs = separate(compared(found)).pairs
     invented = hidden = False
@@ -279,7 +322,9 @@ def pairs_of_models(
         turned = pair.a > pair.b
         rates = [1 - rate if turned else rate for rate in true.rates[two]]
         ends = pair.judge_ci95, pair.truth_ci95
-        for name, own, rate in zip(("judge", "truth"), ends, rates, strict=True):
+        for name, own, rate in zip(
+            ("judge", "truth"), ends, rates, strict=True
+        ):
             if own is not None and turned:
                 own = 1 - own[1], 1 - own[0]
             yield f"{name}'s win rate", held(own, rate)
@@ -293,13 +338,15 @@ def pairs_of_models(
 def more_images(
     design: Design, sets: int, most: int = 20
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Undecided pairs with a promise that the upper end of the promised images settles, and the
-    number of images that was promised.
+    """Undecided pairs with a promise that the upper end of the promised images settles,
+    and the number of images that was promised.
     """
     for seed in range(sets):
         rng = np.random.default_rng([seed, 11])
         found = draw(design, rng, design.images * (most + 1))
-        for pair in separate(compared(first_images(found, design.images))).pairs:
+        for pair in separate(
+            compared(first_images(found, design.images))
+        ).pairs:
             if pair.needs_images is None:
                 continue
             images = design.images + pair.needs_images[1]
@@ -320,7 +367,8 @@ NO_DIFFERENCE = 1e-3
 
 
 class Truth:
-    """True values of a design, from a study of many images, each computed when it is read."""
+    """True values of a design, from a study of many images, each computed when it is
+    read."""
 
     def __init__(self, design: Design) -> None:
         rng = np.random.default_rng(1)
@@ -346,7 +394,9 @@ class Truth:
 
     @cached_property
     def alpha(self) -> float:
-        return alpha(np.stack([self.found.chose_a, self.other.chose_a]))[0] or 0.0
+        return (
+            alpha(np.stack([self.found.chose_a, self.other.chose_a]))[0] or 0.0
+        )
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -356,7 +406,9 @@ class Truth:
     def strengths(self) -> FloatArray:
         rows = leaderboard(self.table, self.table, {}).rows
         board = {row.source: row.strength.value for row in rows}
-        return np.array([board[f"s{k}"] for k in range(self.design.sources)], float)
+        return np.array(
+            [board[f"s{k}"] for k in range(self.design.sources)], float
+        )
 
     @cached_property
     def position(self) -> float:
@@ -364,21 +416,28 @@ class Truth:
 
     @cached_property
     def rates(self) -> dict[tuple[str, str], tuple[float, float]]:
-        """Win rates over images of each two sources, by judge and truth; exactly ½ where nothing is
-        apart.
+        """Win rates over images of each two sources, by judge and truth; exactly ½
+        where nothing is apart.
         """
         cells = cells_of(compared(self.found))
         names = cells.rows.names
         count = np.bincount(cells.pair)
-        means = [np.bincount(cells.pair, v) / count for v in (cells.judge, cells.truth)]
+        means = [
+            np.bincount(cells.pair, v) / count
+            for v in (cells.judge, cells.truth)
+        ]
         fair = self.design.apart == 0 and not self.design.favour
         return {
-            (names[a], names[b]): (0.5, 0.5) if fair else (means[0][k], means[1][k])
+            (names[a], names[b]): (0.5, 0.5)
+            if fair
+            else (means[0][k], means[1][k])
             for k, (a, b) in enumerate(cells.twos.tolist())
         }
 
 
-Measure = Callable[[Drawn, Rng, Truth], Iterator[tuple[str, tuple[float, float]]]]
+Measure = Callable[
+    [Drawn, Rng, Truth], Iterator[tuple[str, tuple[float, float]]]
+]
 USUAL = (
     Design("8 images × 6", 8),
     Design("20 × 6", 20),
@@ -406,7 +465,9 @@ UNDECIDED = (
     Design("3 models, 40 × 3, weak judge", 40, 3, 0.4, skill=0.5, sources=3),
     Design("5 models, 60 × 6", 60, 6, 0.2),
     Design("5 models, 60 × 6, favour of 1 rank", 60, 6, 0.3, favour=1.0),
-    Design("3 models, 30 × 3, favour of 1 rank", 30, 3, 0.3, favour=1.0, sources=3),
+    Design(
+        "3 models, 30 × 3, favour of 1 rank", 30, 3, 0.3, favour=1.0, sources=3
+    ),
 )
 PARTS: dict[str, tuple[Measure, tuple[Design, ...]]] = {
     "pairs of models": (pairs_of_models, HARD),
@@ -421,7 +482,10 @@ PARTS: dict[str, tuple[Measure, tuple[Design, ...]]] = {
         (
             *USUAL[1:],
             Design(
-                "60 × 6, best source on hard images", 60, difficulty=0.9, uneven=True
+                "60 × 6, best source on hard images",
+                60,
+                difficulty=0.9,
+                uneven=True,
             ),
             Design(
                 "100 × 10, best source on hard images",
@@ -446,7 +510,8 @@ CERTAIN = {
     "100 × 10, .97": ([10] * 100, 0.97, 0.0, 0.0),
     "30 × 10, 8 % of images fail whole": ([10] * 30, 1.0, 0.0, 0.08),
 }
-"""Beta-binomial images: sizes, share, correlation within an image, share of images that fail."""
+"""Beta-binomial images: sizes, share, correlation within an image, share of images that
+fail."""
 
 
 def of_more_images(sets: int) -> dict[str, Cell]:
@@ -467,10 +532,16 @@ def of_shares(sets: int) -> dict[str, Cell]:
     for name, (sizes, share, alike, fail) in CERTAIN.items():
         seen = []
         for _ in range(sets):
-            drawn = np.ceil(3 * rng.pareto(1.1, 20) + 1).clip(1, 500).astype(int)
+            drawn = (
+                np.ceil(3 * rng.pareto(1.1, 20) + 1).clip(1, 500).astype(int)
+            )
             cases = drawn if sizes is None else np.array(sizes)
             k = 1 / alike - 1 if alike else 0.0
-            own = rng.beta(share * k, (1 - share) * k, cases.size) if alike else share
+            own = (
+                rng.beta(share * k, (1 - share) * k, cases.size)
+                if alike
+                else share
+            )
             right = rng.binomial(cases, own) * (rng.random(cases.size) >= fail)
             found = shares(right.astype(float), cases.astype(float))
             seen.append(held(found[0].interval, share * (1 - fail)))
@@ -502,8 +573,13 @@ def measured(part: str, sets: int) -> dict[str, Cell]:
 
 def markdown(found: dict[str, Cell]) -> str:
     """Return a table: a row a design, share of sets in % / mean width."""
-    names = list(dict.fromkeys(name for cell in found.values() for name in cell))
-    lines = ["| Design | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    names = list(
+        dict.fromkeys(name for cell in found.values() for name in cell)
+    )
+    lines = [
+        "| Design | " + " | ".join(names) + " |",
+        "|---" * (len(names) + 1) + "|",
+    ]
     for design, cell in found.items():
         cells = [f"{100 * share:.1f}" + ("" if np.isnan(width) else f" / {width:.2f}")
                  for share, width in (cell[name] for name in names)]  # fmt: skip
@@ -519,7 +595,9 @@ def main() -> None:
     options.add_argument("--write", action="store_true")
     told = options.parse_args()
     others = {"shares": of_shares, "more images": of_more_images}
-    parts = ["shares", *PARTS, "more images"] if told.only is None else [told.only]
+    parts = (
+        ["shares", *PARTS, "more images"] if told.only is None else [told.only]
+    )
     tables = []
     warnings.simplefilter("ignore", RuntimeWarning)
     for part in parts:
@@ -528,14 +606,19 @@ def main() -> None:
         tables.append(f"**{part.capitalize()}**\n\n{markdown(own)}")
         print(tables[-1], flush=True)
     if told.write:
-        text = f"Of {told.sets} sets, in %, how many an interval holds (or what is said); / mean "
-        text += 'width. A design is "images × questions of each".\n\n' + "\n\n".join(
-            tables
+        text = (
+            f"Of {told.sets} sets, in %, how many an interval holds (or what is "
+            "said); / mean "
+        )
+        text += (
+            'width. A design is "images × questions of each".\n\n'
+            + "\n\n".join(tables)
         )
         text = f"<!-- coverage -->\n{text}"
         page = PAGE.read_text("utf-8")
         PAGE.write_text(
-            BLOCK.sub(lambda _: f"{text}\n<!-- end of coverage -->", page), "utf-8"
+            BLOCK.sub(lambda _: f"{text}\n<!-- end of coverage -->", page),
+            "utf-8",
         )
 
 

@@ -1,5 +1,5 @@
-"""Time and memory of all encodings beside supervision's annotators, Pillow's and OpenCV's PNG, and
-a naive blend.
+"""Time and memory of all encodings beside supervision's annotators, Pillow's and
+OpenCV's PNG, and a naive blend.
 
 Run: python benchmarks/encode.py [--rounds 7] [--memory] [--cpu]
 """
@@ -113,7 +113,8 @@ def predictions(width: int, height: int) -> dict[str, Any]:
     size = height, width
     label_map = classes_map(width, height, 10)
     segments = tuple(
-        Instance(LABELS[k], mask_from_array(label_map == k + 1)) for k in range(10)
+        Instance(LABELS[k], mask_from_array(label_map == k + 1))
+        for k in range(10)
     )
     rows, cols = np.mgrid[0:height, 0:width]
     depth = (
@@ -123,13 +124,19 @@ def predictions(width: int, height: int) -> dict[str, Any]:
     )
     detections = tuple(
         Detection(label, tuple(box))
-        for label, box in zip(LABELS, boxes(width, height).tolist(), strict=True)
+        for label, box in zip(
+            LABELS, boxes(width, height).tolist(), strict=True
+        )
     )
     return {
         "object_detection": Detections(detections),
-        "instance_segmentation": Masks(size, tuple(map(Instance, LABELS, masks))),
+        "instance_segmentation": Masks(
+            size, tuple(map(Instance, LABELS, masks))
+        ),
         "semantic_segmentation": Masks(size, segments),
-        "referring_segmentation": Masks(size, (Instance("the left one", masks[0]),)),
+        "referring_segmentation": Masks(
+            size, (Instance("the left one", masks[0]),)
+        ),
         "keypoint": people(width, height),
         "depth_estimation": DepthMap(depth),
         "lowlevel-deblur": WholeImage(photograph(width, height)),
@@ -151,7 +158,8 @@ def table(rounds: int, folder: Path) -> None:
     image = photograph(640, 480)
     total = 0.0
     print(
-        f"{'640×480, 10 objects':<60}{'drawing':>9}{'with file':>11}   (ms, best of {rounds})"
+        f"{'640×480, 10 objects':<60}{'drawing':>9}{'with file':>11}   (ms, best of "
+        f"{rounds})"
     )
     for task, prediction in predictions(640, 480).items():
         for row in visualjudge.encodings(task):
@@ -160,7 +168,11 @@ def table(rounds: int, folder: Path) -> None:
 
             def draw(row: Any = row, prediction: Any = prediction) -> Any:
                 return visualjudge.encode(
-                    row.task, row.stem, prediction, image, expression="the left one"
+                    row.task,
+                    row.stem,
+                    prediction,
+                    image,
+                    expression="the left one",
                 )
 
             def write(draw: Any = draw) -> None:
@@ -170,7 +182,9 @@ def table(rounds: int, folder: Path) -> None:
 
             drawn, written = best(draw, rounds), best(write, rounds)
             total += written
-            print(f"{row.task + ' ' + row.stem:<60}{drawn:>9.2f}{written:>11.2f}")
+            print(
+                f"{row.task + ' ' + row.stem:<60}{drawn:>9.2f}{written:>11.2f}"
+            )
     print(f"{'all 53, files included (goal: 150)':<69}{total:>11.1f}\n")
 
 
@@ -189,7 +203,10 @@ def semantic(rounds: int, folder: Path) -> None:
 
     parsed = Masks(
         (480, 640),
-        tuple(Instance(f"{k}", mask_from_array(label_map == k)) for k in range(1, 21)),
+        tuple(
+            Instance(f"{k}", mask_from_array(label_map == k))
+            for k in range(1, 21)
+        ),
     )
     draw = best(
         lambda: visualjudge.encode(
@@ -198,12 +215,15 @@ def semantic(rounds: int, folder: Path) -> None:
         rounds,
     )
     print(
-        f"semantic overlay, 20 classes (goal: 6): {draw:.2f} ms; from label map to file "
+        f"semantic overlay, 20 classes (goal: 6): {draw:.2f} ms; from label map to "
+        "file "
         f"{best(work, rounds):.2f}"
     )
     masks = predictions(640, 480)["instance_segmentation"]
     rle = best(
-        lambda: visualjudge.encode("instance_segmentation", "text_rle", masks, image),
+        lambda: visualjudge.encode(
+            "instance_segmentation", "text_rle", masks, image
+        ),
         rounds,
     )
     print(f"text_rle of 10 masks (goal: 2): {rle:.2f} ms\n")
@@ -217,17 +237,22 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
     image, scene = photograph(640, 480), predictions(640, 480)
     dense = np.array(ellipses(640, 480))
     tight = np.array(
-        [item.mask.xyxy for item in scene["instance_segmentation"].items], dtype=float
+        [item.mask.xyxy for item in scene["instance_segmentation"].items],
+        dtype=float,
     )
     found = sv.Detections(xyxy=boxes(640, 480), class_id=np.arange(10))
     masked = sv.Detections(xyxy=tight, mask=dense, class_id=np.arange(10))
     fill, box, text = sv.MaskAnnotator(), sv.BoxAnnotator(), sv.LabelAnnotator()
 
     def sv_boxes() -> np.ndarray:
-        return text.annotate(box.annotate(image.copy(), found), found, labels=LABELS)
+        return text.annotate(
+            box.annotate(image.copy(), found), found, labels=LABELS
+        )
 
     def sv_masks() -> np.ndarray:
-        return text.annotate(fill.annotate(image.copy(), masked), masked, labels=LABELS)
+        return text.annotate(
+            fill.annotate(image.copy(), masked), masked, labels=LABELS
+        )
 
     def our_boxes() -> np.ndarray:
         return visualjudge.encode(
@@ -248,7 +273,8 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
             weight = mask[:, :, None] * 0.5
             out = (
                 out * (1 - weight)
-                + np.array(visualjudge.vision.drawing.palette.color_at(k)) * weight
+                + np.array(visualjudge.vision.drawing.palette.color_at(k))
+                * weight
             )
         return out.astype(np.uint8)
 
@@ -314,10 +340,13 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
             15,
         ),
     ):
-        print(f"{what:<60}{figures[theirs] / figures[ours]:>8.1f}× (goal: {goal}×)")
+        print(
+            f"{what:<60}{figures[theirs] / figures[ours]:>8.1f}× (goal: {goal}×)"
+        )
     sizes = {"ours": len(png_bytes(our_masks()))}
     sizes |= {
-        name: (folder / f"{name}.png").stat().st_size for name in ("opencv", "pillow")
+        name: (folder / f"{name}.png").stat().st_size
+        for name in ("opencv", "pillow")
     }
     print(f"PNG bytes: {sizes}\n")
 
@@ -331,7 +360,11 @@ def large(memory: bool) -> None:
 
             def draw(row: Any = row, prediction: Any = prediction) -> Any:
                 return visualjudge.encode(
-                    row.task, row.stem, prediction, image, expression="the left one"
+                    row.task,
+                    row.stem,
+                    prediction,
+                    image,
+                    expression="the left one",
                 )
 
             slowest = max(slowest, (best(draw, 1), f"{row.task} {row.stem}"))
@@ -352,7 +385,8 @@ def large(memory: bool) -> None:
     if memory:
         goal = 4 * image.nbytes / 1e6 + 50
         print(
-            f"4000×3000, highest peak of NumPy's memory (goal: {goal:.0f}): {fattest[0]:.0f} MB, "
+            f"4000×3000, highest peak of NumPy's memory (goal: {goal:.0f}): "
+            f"{fattest[0]:.0f} MB, "
             f"{fattest[1]}"
         )
 
@@ -361,7 +395,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument(
-        "--memory", action="store_true", help="also measure peak memory at 4000×3000"
+        "--memory",
+        action="store_true",
+        help="also measure peak memory at 4000×3000",
     )
     parser.add_argument(
         "--cpu",

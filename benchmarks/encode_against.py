@@ -1,11 +1,11 @@
-"""All encodings in several source trees, an encoding after the other and the trees in turn, so that
-what else the machine does falls on all of them.
+"""All encodings in several source trees, an encoding after the other and the trees in
+turn, so that what else the machine does falls on all of them.
 
 Run: python benchmarks/encode_against.py TREE... [--rounds 3] [--only text_polygon]
 
-A TREE is a checkout; each is timed in a process of its own, with the predictions of its own
-``benchmarks/encode.py``. CPU milliseconds, the least of ``rounds`` visits of four calls each, then
-boxes and masks beside supervision.
+A TREE is a checkout; each is timed in a process of its own, with the predictions of its
+own ``benchmarks/encode.py``. CPU milliseconds, the least of ``rounds`` visits of four
+calls each, then boxes and masks beside supervision.
 """
 
 from __future__ import annotations
@@ -24,13 +24,19 @@ SHOWN = {
     "boxes": "object_detection pixel_s1_m0",
     "masks": "instance_segmentation pixel_ss1_m0_o0_l1_c0_b0",
 }
-PEER_CALLS = {"boxes draw": 8, "boxes file": 1, "masks draw": 2, "masks file": 1}
+PEER_CALLS = {
+    "boxes draw": 8,
+    "boxes file": 1,
+    "masks draw": 2,
+    "masks file": 1,
+}
 
 
 def main() -> None:
     """Print a line an encoding, the totals, and the ratios to supervision."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("trees", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
@@ -49,17 +55,25 @@ def main() -> None:
             for mode in ("draw", "file")
         )
         for total, *cost in zip(totals, drawn, written, strict=True):
-            total[:] = [one + more for one, more in zip(total, cost, strict=True)]
-        print(f"{stem:<60}{columns(drawn)}   with file{columns(written)}", flush=True)
+            total[:] = [
+                one + more for one, more in zip(total, cost, strict=True)
+            ]
+        print(
+            f"{stem:<60}{columns(drawn)}   with file{columns(written)}",
+            flush=True,
+        )
     print(
-        f"{'all':<60}{columns(t[0] for t in totals)}   with file{columns(t[1] for t in totals)}"
+        f"{'all':<60}{columns(t[0] for t in totals)}   with "
+        f"file{columns(t[1] for t in totals)}"
     )
     for name, stem in SHOWN.items():
         for mode in ("draw", "file"):
             peer = least(
                 servers[-1:], f"{name} {mode}", PEER_CALLS[f"{name} {mode}"], 4
             )[0]
-            ours = least(servers, f"{stem} {mode}", 2 * CALLS, 2 * chosen.rounds)
+            ours = least(
+                servers, f"{stem} {mode}", 2 * CALLS, 2 * chosen.rounds
+            )
             print(
                 f"{name} {mode}, times faster than supervision",
                 columns(peer / o for o in ours),
@@ -92,9 +106,12 @@ class Server:
         return float(self._line())
 
 
-def least(servers: list[Server], what: str, calls: int, rounds: int) -> list[float]:
+def least(
+    servers: list[Server], what: str, calls: int, rounds: int
+) -> list[float]:
     visits = [
-        [server.ask(f"{what} {calls}") for server in servers] for _ in range(rounds)
+        [server.ask(f"{what} {calls}") for server in servers]
+        for _ in range(rounds)
     ]
     return [min(times) for times in zip(*visits, strict=True)]
 
@@ -115,7 +132,8 @@ def serve(tree: Path) -> None:
     folder = Path(tempfile.mkdtemp(prefix="bench-encode-"))
     dense = np.array(encode.ellipses(640, 480))
     tight = np.array(
-        [item.mask.xyxy for item in scene["instance_segmentation"].items], dtype=float
+        [item.mask.xyxy for item in scene["instance_segmentation"].items],
+        dtype=float,
     )
     found = sv.Detections(xyxy=encode.boxes(640, 480), class_id=np.arange(10))
     masked = sv.Detections(xyxy=tight, mask=dense, class_id=np.arange(10))
@@ -124,7 +142,9 @@ def serve(tree: Path) -> None:
     def peer(name: str, mode: str) -> None:
         annotator, objects = (box, found) if name == "boxes" else (fill, masked)
         drawn = text.annotate(
-            annotator.annotate(image.copy(), objects), objects, labels=encode.LABELS
+            annotator.annotate(image.copy(), objects),
+            objects,
+            labels=encode.LABELS,
         )
         if mode == "file" and name == "boxes":
             buffer = io.BytesIO()
@@ -141,7 +161,10 @@ def serve(tree: Path) -> None:
             encode.write_png(folder / "ours.png", shown.image)
 
     rows = [
-        row for task in scene for row in visualjudge.encodings(task) if row.is_final
+        row
+        for task in scene
+        for row in visualjudge.encodings(task)
+        if row.is_final
     ]
     print(";".join(f"{row.task} {row.stem}" for row in rows), flush=True)
     for line in sys.stdin:

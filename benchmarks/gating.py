@@ -1,11 +1,13 @@
-"""How often ``visualjudge gate check`` breaks without cause, and how often it finds a worse judge.
+"""How often ``visualjudge gate check`` breaks without cause, and how often it finds a
+worse judge.
 
     python benchmarks/gating.py [--checks 400]
 
-A lock of 100 images with two pairs each is checked against a judge that answers anew: each question
-has a chance of a right answer of its own, drawn around the image's. In "worse" designs the judge
-answers one question in so many as a coin does. Each question is asked once, or three times both
-times (``--set repeats=3``). The tolerance is the default of 10 points.
+A lock of 100 images with two pairs each is checked against a judge that answers anew:
+each question has a chance of a right answer of its own, drawn around the image's. In
+"worse" designs the judge answers one question in so many as a coin does. Each question
+is asked once, or three times both times (``--set repeats=3``). The tolerance is the
+default of 10 points.
 """
 
 from __future__ import annotations
@@ -29,16 +31,21 @@ def table(
     steady: float,
     asks: int,
 ) -> pl.DataFrame:
-    """Right answers before and now. ``sure``: the mean chance of a right answer; ``loss``: its
-    change, in share; ``steady``: how far the chances of single questions are from ½.
+    """Right answers before and now. ``sure``: the mean chance of a right answer;
+    ``loss``: its change, in share; ``steady``: how far the chances of single questions
+    are from ½.
     """
     image = np.repeat(np.arange(images), PAIRS)
     chance = rng.beta(4 * sure, 4 * (1 - sure), images)[image]
     chance = np.clip(
-        0.3 * chance + 0.7 * rng.beta(8 * sure, 8 * (1 - sure), image.size), 0, 1
+        0.3 * chance + 0.7 * rng.beta(8 * sure, 8 * (1 - sure), image.size),
+        0,
+        1,
     )
     often = chance**steady / (chance**steady + (1 - chance) ** steady)
-    worse = often - loss * np.sign(often - 0.5) * (often > 0.5) / np.mean(often > 0.5)
+    worse = often - loss * np.sign(often - 0.5) * (often > 0.5) / np.mean(
+        often > 0.5
+    )
     before, now = (rng.binomial(asks, np.clip(p, 0, 1)) for p in (often, worse))
     named = [str(k) for k in image]
     return pl.DataFrame({"image": named, "before": before, "right": now})
@@ -50,10 +57,17 @@ def main() -> None:
     options.add_argument("--checks", type=int, default=400)
     checks = options.parse_args().checks
     print(
-        "| Accuracy | Same again | Loss, points | Images | Asked | Holds | Broken | Can't tell |"
+        "| Accuracy | Same again | Loss, points | Images | Asked | Holds | Broken | "
+        "Can't tell |"
     )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
-    shapes = ((0.0, 100, 1), (0.1, 100, 1), (0.0, 100, 3), (0.1, 100, 3), (0.1, 200, 1))
+    shapes = (
+        (0.0, 100, 1),
+        (0.1, 100, 1),
+        (0.0, 100, 3),
+        (0.1, 100, 3),
+        (0.1, 200, 1),
+    )
     designs = [
         (sure, steady, *shape)
         for shape in (*shapes, (0.2, 100, 1))
@@ -70,7 +84,8 @@ def main() -> None:
             same += (rows["before"] == rows["right"]).to_numpy().mean() / checks
             states[compared(rows, asks, TOLERANCE).state] += 1
         cells = (
-            f"{states[name] / checks:.1%}" for name in ("holds", "broken", "can't tell")
+            f"{states[name] / checks:.1%}"
+            for name in ("holds", "broken", "can't tell")
         )
         row = (
             f"{accuracy:.0%}",

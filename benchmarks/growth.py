@@ -1,10 +1,10 @@
-"""What doubles when the data double: CPU seconds of fifteen shapes at doubled sizes, and the
-exponent of each doubling.
+"""What doubles when the data double: CPU seconds of fifteen shapes at doubled sizes,
+and the exponent of each doubling.
 
 python benchmarks/growth.py [--doublings 3] [--only "boxes an image, scored"]
 
-An exponent of 1 is linear; one above 1.15 over all doublings is marked, with the reason if there
-is one.
+An exponent of 1 is linear; one above 1.15 over all doublings is marked, with the reason
+if there is one.
 """
 
 from __future__ import annotations
@@ -37,18 +37,24 @@ from visualjudge.vision.scoring.average_precision import CocoImages
 
 ALLOWED = 1.15
 REASONS = {
-    "boxes an image, scored": "the image stays as it is: pairs near each other grow with the square"
+    "boxes an image, scored": "the image stays as it is: pairs near each other grow "
+    "with the square"
 }
 LABELS = [f"class {k}" for k in range(20)]
 PHOTOGRAPH = np.zeros((480, 640, 3), dtype=np.uint8)
-SENTENCE = "The boxes around the cars are closer to their outlines, though one dog at the left is missed. "
+SENTENCE = (
+    "The boxes around the cars are closer to their outlines, though one dog at "
+    "the left is missed. "
+)
 
 
 def sides(count: int) -> tuple[Detections, Detections]:
     """(prediction, truth) of one image."""
     rng = rng_for(0, "growth", count)
     corners = rng.uniform(0, 1, (count, 2)) * [600, 440]
-    boxes = np.concatenate([corners, corners + rng.uniform(8, 40, (count, 2))], axis=1)
+    boxes = np.concatenate(
+        [corners, corners + rng.uniform(8, 40, (count, 2))], axis=1
+    )
     pair = (boxes + rng.normal(0, 2, boxes.shape), boxes)
     found, real = (
         Detections(
@@ -126,10 +132,13 @@ def annotations(count: int, an_image: int) -> list[Annotation]:
     ]
 
 
-def sampled(notes: Sequence[Annotation], tasks: int = 1) -> Callable[[], object]:
+def sampled(
+    notes: Sequence[Annotation], tasks: int = 1
+) -> Callable[[], object]:
     stems = stems_of("object_detection")
     return lambda: [
-        sample(f"task {k}", notes, stems, SUBSETS, Caps(), 42) for k in range(tasks)
+        sample(f"task {k}", notes, stems, SUBSETS, Caps(), 42)
+        for k in range(tasks)
     ]
 
 
@@ -150,7 +159,8 @@ def sources(count: int) -> Callable[[], object]:
 
 
 def _asked(count: int, images: int, runs: int) -> Study:
-    """``count`` pairs of four sources on ``images`` images in turn, answered by ``runs`` judges."""
+    """``count`` pairs of four sources on ``images`` images in turn, answered by
+    ``runs`` judges."""
     rng = rng_for(0, "growth", count)
     questions = []
     for k in range(count):
@@ -176,7 +186,13 @@ def _asked(count: int, images: int, runs: int) -> Study:
         )
     said = {
         f"judge{run}": [
-            Verdict(q.id, "AB", str(q.answer) if rng.random() < 0.8 else "A", "ok", "")
+            Verdict(
+                q.id,
+                "AB",
+                str(q.answer) if rng.random() < 0.8 else "A",
+                "ok",
+                "",
+            )
             for q in questions
         ]
         for run in range(runs)
@@ -204,7 +220,9 @@ def labels(count: int) -> Callable[[], object]:
         np.arange(10 * count) // 8,
     )
     truth = np.where(
-        np.arange(10 * count) < count, said + rng.normal(0, 1, 10 * count), np.nan
+        np.arange(10 * count) < count,
+        said + rng.normal(0, 1, 10 * count),
+        np.nan,
     )
     return lambda: pooled_means(said, truth, system, image)
 
@@ -252,7 +270,8 @@ SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
 def main() -> None:
     """Print a line a shape."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--doublings", type=int, default=3)
     parser.add_argument("--only", help="one of the shapes")
@@ -261,12 +280,15 @@ def main() -> None:
         if chosen.only in (None, name):
             sizes = [smallest << k for k in range(chosen.doublings + 1)]
             cost = [_least(make(size)) for size in sizes]
-            steps = " ".join(f"{math.log2(b / a):.2f}" for a, b in pairwise(cost))
+            steps = " ".join(
+                f"{math.log2(b / a):.2f}" for a, b in pairwise(cost)
+            )
             whole = math.log2(cost[-1] / cost[0]) / chosen.doublings
             reason = REASONS.get(name, "no reason known")
             mark = f"  above {ALLOWED}: {reason}" if whole > ALLOWED else ""
             print(
-                f"{name:<34}{sizes[0]:>7} to {sizes[-1]:<7}{cost[-1]:>8.3f} s   {steps}   "
+                f"{name:<34}{sizes[0]:>7} to {sizes[-1]:<7}{cost[-1]:>8.3f} s   "
+                f"{steps}   "
                 f"{whole:.2f}{mark}",
                 flush=True,
             )

@@ -1,13 +1,15 @@
-"""What ``visualjudge import coco`` costs beside another source tree and beside pycocotools'
-evaluation, in CPU seconds.
+"""What ``visualjudge import coco`` costs beside another source tree and beside
+pycocotools' evaluation, in CPU seconds.
 
-usage: python benchmarks/importing.py [--images 5000] [--against SRC ...] [--rounds 1] [--workers 1]
+usage: python benchmarks/importing.py [--images 5000] [--against SRC ...] [--rounds 1]
+[--workers 1]
 
-Makes a ground truth of 7.3 boxes an image and results of 18 an image (90,000 on 5,000 images) in 80
-classes, and JPEG files of 640×480. Each tree imports into a folder of its own by the command, in
-turn with pycocotools' ``evaluate``, ``accumulate`` and ``summarize`` with its default areas and
-numbers of detections; the least of all rounds is compared. The folders are removed at the end only:
-for a minute after thousands of files are removed, ext4 takes five times as long to make a file.
+Makes a ground truth of 7.3 boxes an image and results of 18 an image (90,000 on 5,000
+images) in 80 classes, and JPEG files of 640×480. Each tree imports into a folder of its
+own by the command, in turn with pycocotools' ``evaluate``, ``accumulate`` and
+``summarize`` with its default areas and numbers of detections; the least of all rounds
+is compared. The folders are removed at the end only: for a minute after thousands of
+files are removed, ext4 takes five times as long to make a file.
 """
 
 from __future__ import annotations
@@ -43,13 +45,15 @@ WIDTH, HEIGHT = 640, 480
 
 
 def make(work: Path, images: int) -> None:
-    """``gt.json``, ``pred.json`` and ``images/`` in ``work``; :data:`FILES` photographs are linked
-    many times.
+    """``gt.json``, ``pred.json`` and ``images/`` in ``work``; :data:`FILES` photographs
+    are linked many times.
     """
     rng = np.random.default_rng(0)
     (work / "images").mkdir(parents=True)
     whole = cv2.resize(
-        skimage.data.astronaut()[:, :, ::-1], (1280, 960), interpolation=cv2.INTER_CUBIC
+        skimage.data.astronaut()[:, :, ::-1],
+        (1280, 960),
+        interpolation=cv2.INTER_CUBIC,
     )
     for k in range(images):
         path = work / "images" / f"{k:012d}.jpg"
@@ -64,7 +68,9 @@ def make(work: Path, images: int) -> None:
         count = 1 + rng.poisson(6.3)
         labels = rng.choice(CLASSES, size=count, p=share / share.sum())
         sides = np.exp(rng.uniform(np.log(10), np.log(300), (count, 2)))
-        corner = rng.uniform(0, 1, (count, 2)) * (np.array([WIDTH, HEIGHT]) - sides)
+        corner = rng.uniform(0, 1, (count, 2)) * (
+            np.array([WIDTH, HEIGHT]) - sides
+        )
         boxes = np.concatenate([corner, sides], axis=1).round(2)
         crowds = rng.random(count) < 0.01
         for label, box, crowd in zip(
@@ -101,12 +107,19 @@ def make(work: Path, images: int) -> None:
                 }
             )
     listed = [
-        {"id": k, "file_name": f"{k:012d}.jpg", "width": WIDTH, "height": HEIGHT}
+        {
+            "id": k,
+            "file_name": f"{k:012d}.jpg",
+            "width": WIDTH,
+            "height": HEIGHT,
+        }
         for k in range(images)
     ]
     names = [{"id": k + 1, "name": f"class {k:02d}"} for k in range(CLASSES)]
     (work / "gt.json").write_text(
-        json.dumps({"images": listed, "annotations": truths, "categories": names})
+        json.dumps(
+            {"images": listed, "annotations": truths, "categories": names}
+        )
     )
     (work / "pred.json").write_text(json.dumps(found))
 
@@ -116,7 +129,11 @@ def seconds(words: list[str], tree: Path | None = None) -> tuple[float, str]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     path = {} if tree is None else {"PYTHONPATH": str(tree)}
     done = subprocess.run(
-        words, capture_output=True, text=True, env=os.environ | path, check=False
+        words,
+        capture_output=True,
+        text=True,
+        env=os.environ | path,
+        check=False,
     )
     if done.returncode:
         raise SystemExit(
@@ -132,7 +149,8 @@ def seconds(words: list[str], tree: Path | None = None) -> tuple[float, str]:
 def main() -> None:
     """Print a line a run, and the ratios."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--images", type=int, default=5000)
     parser.add_argument(
@@ -143,7 +161,9 @@ def main() -> None:
         help="other trees' src, each imports in turn",
     )
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--no-peer", action="store_true", help="leave pycocotools out")
+    parser.add_argument(
+        "--no-peer", action="store_true", help="leave pycocotools out"
+    )
     options = parser.parse_args()
     trees = {str(path): path.resolve() for path in options.against}
     trees["this tree"] = Path(__file__).resolve().parent.parent / "src"
@@ -172,7 +192,14 @@ def main() -> None:
                     str(work / "pred.json"),
                 ]
                 spent, said = seconds(
-                    [*words, "--images", str(work / "images"), "--out", str(out)], tree
+                    [
+                        *words,
+                        "--images",
+                        str(work / "images"),
+                        "--out",
+                        str(out),
+                    ],
+                    tree,
                 )
                 _line(cost, name, spent, said)
             if not options.no_peer:
@@ -187,10 +214,14 @@ def main() -> None:
     finally:
         shutil.rmtree(work)
     for name in cost.keys() - {"this tree"}:
-        print(f"this tree over {name}: {min(cost['this tree']) / min(cost[name]):.2f}")
+        print(
+            f"this tree over {name}: {min(cost['this tree']) / min(cost[name]):.2f}"
+        )
 
 
-def _line(cost: dict[str, list[float]], name: str, spent: float, said: str) -> None:
+def _line(
+    cost: dict[str, list[float]], name: str, spent: float, said: str
+) -> None:
     cost.setdefault(name, []).append(spent)
     told = " ".join(re.findall(r".*\bAP\b.*", said)[-1:])
     print(f"{name:<40}{spent:>8.1f} s CPU   {told.strip()}", flush=True)

@@ -1,17 +1,18 @@
-"""How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the openai SDK, on
-one server.
+"""How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the
+openai SDK, on one server.
 
     python benchmarks/judge.py [--questions 2000] [--memory 20000] [--lean | --url
     http://127.0.0.1:8991/v1]
 
-Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once;
-aiohttp's takes more processor time for a request than a client does, so that on two cores it is
-what is measured. With --lean the server counts bytes and no more; with --url a running server is
-asked, such as nginx with a fixed reply. All three send to it in turn with the same concurrency;
-bare aiohttp sends bytes that were prepared before the clock started. "Our client" is what
-`open_client` returns; "visualjudge" is the whole `judge` core: planning, images from disk, base64,
-parsing, reading the answer, the journal synced to the disk. On a busy machine only the CPU of this
-process can be compared.
+Each question shows two 640×480 PNG photographs. The server, a process of its own,
+answers at once; aiohttp's takes more processor time for a request than a client does,
+so that on two cores it is what is measured. With --lean the server counts bytes and no
+more; with --url a running server is asked, such as nginx with a fixed reply. All three
+send to it in turn with the same concurrency; bare aiohttp sends bytes that were
+prepared before the clock started. "Our client" is what `open_client` returns;
+"visualjudge" is the whole `judge` core: planning, images from disk, base64, parsing,
+reading the answer, the journal synced to the disk. On a busy machine only the CPU of
+this process can be compared.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ REPLY = {
             "message": {"role": "assistant", "content": "A"},
         }
     ],
-    "usage": {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101},
+    "usage": {
+        "prompt_tokens": 100,
+        "completion_tokens": 1,
+        "total_tokens": 101,
+    },
 }
 
 
@@ -81,14 +86,14 @@ def serve(port: int) -> None:
 
 
 class Counting(asyncio.BufferedProtocol):
-    """A connection of the lean server: counts the bytes of each request, and answers when they have
-    come.
+    """A connection of the lean server: counts the bytes of each request, and answers
+    when they have come.
     """
 
     body = json.dumps(REPLY).encode()
     answer = (
-        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
-        % (len(body), body)
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+        b"%d\r\n\r\n%s" % (len(body), body)
     )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -134,7 +139,8 @@ def images(root: Path) -> list[str]:
     names = [f"media/{k}.png" for k in range(IMAGES)]
     for k, name in enumerate(names):
         write_png(
-            root / name, np.ascontiguousarray(photo[k : k + 480, 2 * k : 2 * k + 640])
+            root / name,
+            np.ascontiguousarray(photo[k : k + 480, 2 * k : 2 * k + 640]),
         )
     return names
 
@@ -207,9 +213,13 @@ async def bare(url: str, bodies: list[bytes], count: int) -> None:
         await drained(count, send)
 
 
-async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> None:
+async def sdk(
+    url: str, root: Path, asked: tuple[Question, ...], count: int
+) -> None:
     """The openai SDK, called plainly; images encoded once a file, which flatters it."""
-    cache = {question.images: messages(root, question) for question in asked[:IMAGES]}
+    cache = {
+        question.images: messages(root, question) for question in asked[:IMAGES]
+    }
     import openai
 
     async with openai.AsyncOpenAI(
@@ -218,21 +228,30 @@ async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> 
 
         async def send(number: int) -> None:
             prepared = cache[asked[number % IMAGES].images]
-            reply = await client.chat.completions.create(model="m", messages=prepared)  # type: ignore[call-overload]
+            reply = await client.chat.completions.create(
+                model="m", messages=prepared
+            )  # type: ignore[call-overload]
             assert reply.choices[0].message.content == "A"
 
         await drained(count, send)
 
 
-async def client(url: str, root: Path, asked: tuple[Question, ...], count: int) -> None:
-    """Our client alone, with its retries and its limit: bodies from images, replies read."""
-    store, texts = ImageStore(), [TextPart(text) for text in PROMPT.split("<image>")]
+async def client(
+    url: str, root: Path, asked: tuple[Question, ...], count: int
+) -> None:
+    """Our client alone, with its retries and its limit: bodies from images, replies
+    read."""
+    store, texts = (
+        ImageStore(),
+        [TextPart(text) for text in PROMPT.split("<image>")],
+    )
     images = [
         [store.get(root / name) for name in question.images]
         for question in asked[:IMAGES]
     ]
     client = open_client(
-        {"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY
+        {"backend": "api", "model_name": "m", "base_url": url},
+        concurrency=CONCURRENCY,
     )
 
     async def send(number: int) -> None:
@@ -244,12 +263,15 @@ async def client(url: str, root: Path, asked: tuple[Question, ...], count: int) 
     await client.aclose()
 
 
-async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> float:
-    """The judge core, journal and all, without the reply cache; seconds a question after the first
-    quarter.
+async def ours(
+    url: str, root: Path, asked: tuple[Question, ...], out: Path
+) -> float:
+    """The judge core, journal and all, without the reply cache; seconds a question
+    after the first quarter.
     """
     client = open_client(
-        {"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY
+        {"backend": "api", "model_name": "m", "base_url": url},
+        concurrency=CONCURRENCY,
     )
     dataset = Dataset(root, asked, {}, "-")
     judge = QuestionJudge(client, root)
@@ -259,14 +281,18 @@ async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> 
         judge,
         out,
         RunSettings(concurrency=CONCURRENCY),
-        on_event=lambda progress: seen.setdefault(progress.done, time.perf_counter()),
+        on_event=lambda progress: seen.setdefault(
+            progress.done, time.perf_counter()
+        ),
     )
     assert report.statuses["ok"] == len(asked), report
     first = min(done for done in seen if done >= len(asked) // 4)
     return (seen[len(asked)] - seen[first]) / (len(asked) - first)
 
 
-def timed(work: Callable[[], Awaitable[object]], count: int) -> tuple[float, float]:
+def timed(
+    work: Callable[[], Awaitable[object]], count: int
+) -> tuple[float, float]:
     """Questions a second, and this process's milliseconds of CPU a question."""
     begun, cpu = time.perf_counter(), time.process_time()
     asyncio.run(work())  # type: ignore[arg-type]
@@ -291,12 +317,16 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
     if find_spec("openai") is not None:
         rates["openai SDK"] = []
     for number in range(rounds):
-        rates["bare aiohttp"].append(timed(lambda: bare(url, bodies, count), count))
+        rates["bare aiohttp"].append(
+            timed(lambda: bare(url, bodies, count), count)
+        )
         rates["our client"].append(
             timed(lambda: client(url, root, asked, count), count)
         )
         rates["visualjudge"].append(
-            timed(lambda n=number: ours(url, root, asked, root / f"run{n}"), count)
+            timed(
+                lambda n=number: ours(url, root, asked, root / f"run{n}"), count
+            )
         )
         if "openai SDK" in rates:
             few = max(count // 4, 100)
@@ -305,13 +335,17 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
             )
     reference = statistics.median(rate for rate, _ in rates["bare aiohttp"])
     print(
-        f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a request), "
+        f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a "
+        "request), "
         f"{rounds} rounds"
     )
     for name, seen in rates.items():
-        rate, cpu = (statistics.median(values) for values in zip(*seen, strict=True))
+        rate, cpu = (
+            statistics.median(values) for values in zip(*seen, strict=True)
+        )
         print(
-            f"  {name:14} {rate:7.0f} questions/s   {rate / reference:5.2f} of bare aiohttp"
+            f"  {name:14} {rate:7.0f} questions/s   {rate / reference:5.2f} of bare "
+            "aiohttp"
             f"   {cpu:.2f} ms of CPU a question"
         )
 
@@ -326,7 +360,8 @@ def memory(url: str, root: Path, count: int) -> None:
     begun = megabytes()
     asyncio.run(ours(url, root, asked, root / "memory_all"))
     print(
-        f"peak memory: {after_first:.0f} MB after {first} questions, {megabytes():.0f} MB after "
+        f"peak memory: {after_first:.0f} MB after {first} questions, {megabytes():.0f} "
+        "MB after "
         f"{count} more"
     )
     print(f"  (the questions themselves: {begun - after_first:.0f} MB)")
@@ -334,12 +369,16 @@ def memory(url: str, root: Path, count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--memory", type=int, default=0, help="also: peak memory over so many questions"
+        "--memory",
+        type=int,
+        default=0,
+        help="also: peak memory over so many questions",
     )
     parser.add_argument(
         "--lean",

@@ -2,10 +2,10 @@
 
     python benchmarks/limits.py [--places 16] [--calls 1500]
 
-The server answers after 0.1 to 0.3 s and refuses with HTTP 429 what goes beyond ``places`` calls at
-once. Throughput is that over ``places`` calls at once without a pause, which no limit can exceed;
-"of the best" is it over the best of the ceilings set by hand, ``places`` and one or two more, in
-one process.
+The server answers after 0.1 to 0.3 s and refuses with HTTP 429 what goes beyond
+``places`` calls at once. Throughput is that over ``places`` calls at once without a
+pause, which no limit can exceed; "of the best" is it over the best of the ceilings set
+by hand, ``places`` and one or two more, in one process.
 """
 
 from __future__ import annotations
@@ -52,7 +52,12 @@ class Server:
 
 async def ask(url: str, calls: int, ceiling: int) -> None:
     """As many calls as one process makes, ``ceiling`` at once at most."""
-    config = {"backend": "api", "base_url": url, "model_name": "m", "api_key": "k"}
+    config = {
+        "backend": "api",
+        "base_url": url,
+        "model_name": "m",
+        "api_key": "k",
+    }
     client = open_client(
         config,
         concurrency=ceiling,
@@ -62,7 +67,9 @@ async def ask(url: str, calls: int, ceiling: int) -> None:
     await client.aclose()
 
 
-async def measured(places: int, calls: int, ceiling: int) -> tuple[float, float]:
+async def measured(
+    places: int, calls: int, ceiling: int
+) -> tuple[float, float]:
     """Share of refused replies, and throughput as a share of the best."""
     server = Server(places)
     app = web.Application()
@@ -87,7 +94,8 @@ async def measured(places: int, calls: int, ceiling: int) -> tuple[float, float]
 def main() -> None:
     """Print the table, or ask."""
     options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument("--places", type=int, default=16)
     options.add_argument("--calls", type=int, default=1500)
@@ -97,15 +105,20 @@ def main() -> None:
     if chosen.url:
         asyncio.run(ask(chosen.url, chosen.calls, chosen.ceiling))
         return
-    print("| Limit | Refused | Throughput | Of the best |\n|---|---:|---:|---:|")
+    print(
+        "| Limit | Refused | Throughput | Of the best |\n|---|---:|---:|---:|"
+    )
     best = 0.0
     for ceiling in (chosen.places, chosen.places + 1, chosen.places + 2, 64):
-        refused, through = asyncio.run(measured(chosen.places, chosen.calls, ceiling))
+        refused, through = asyncio.run(
+            measured(chosen.places, chosen.calls, ceiling)
+        )
         share = "" if ceiling < 64 else f" {through / best:.2f}"
         best = max(best, through)
         kind = f"by hand, {ceiling}" if ceiling < 64 else "adaptive, at most 64"
         print(
-            f"| {kind} | {100 * refused:.1f} % | {through:.2f} |{share} |", flush=True
+            f"| {kind} | {100 * refused:.1f} % | {through:.2f} |{share} |",
+            flush=True,
         )
 
 

@@ -1,15 +1,16 @@
-"""What the local judge is worth with the photograph and without it, by task and error type.
+"""What the local judge is worth with the photograph and without it, by task and error
+type.
 
     python benchmarks/local.py DATA... [--model default] [--json FILE]
 
-DATA are data folders with scored predictions, such as ``visualjudge perturb`` and ``visualjudge
-import`` write. Every pair of unequal scores inside a group is asked over its photograph, over
-photographs of other images of the task, and over uniform grey; a tie is half right. Predictions
-with matched errors, with ladder errors and without a controlled error (of models, say) stand apart.
-The blind solver is fitted to the predictions alone, for each error type, and asked about images
-that it was not fitted to.
-Intervals are 95 %, clustered by image; that of a gain is paired. Put no
-photograph in DATA that the model was trained on.
+DATA are data folders with scored predictions, such as ``visualjudge perturb`` and
+``visualjudge import`` write. Every pair of unequal scores inside a group is asked over
+its photograph, over photographs of other images of the task, and over uniform grey; a
+tie is half right. Predictions with matched errors, with ladder errors and without a
+controlled error (of models, say) stand apart. The blind solver is fitted to the
+predictions alone, for each error type, and asked about images that it was not fitted
+to. Intervals are 95 %, clustered by image; that of a gain is paired. Put no photograph
+in DATA that the model was trained on.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A prediction and its features over its photograph, over grey and over other photographs."""
+    """A prediction and its features over its photograph, over grey and over other
+    photographs."""
 
     folder: Path
     note: Annotation
@@ -61,7 +63,11 @@ class Seen:
         """One of ``KINDS``."""
         if self.note.error_type is None:
             return "models"
-        return "matched" if self.note.metadata.get("pairing") == "matched" else "ladder"
+        return (
+            "matched"
+            if self.note.metadata.get("pairing") == "matched"
+            else "ladder"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,8 @@ Ends = tuple[float, float] | None
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Accuracies of the pairs of one task, or of one error type of it, and the gains from the
-    photograph.
+    """Accuracies of the pairs of one task, or of one error type of it, and the gains
+    from the photograph.
     """
 
     kind: str
@@ -107,7 +113,8 @@ class Row:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("data", nargs="+", type=Path)
     parser.add_argument("--model", default="default", help="A model file.")
@@ -130,7 +137,9 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
             folder.entries(task), key=lambda entry: entry.annotation.image_id
         )
         names = sorted({entry.annotation.image_id for entry in entries})
-        for name, same in groupby(entries, key=lambda entry: entry.annotation.image_id):
+        for name, same in groupby(
+            entries, key=lambda entry: entry.annotation.image_id
+        ):
             record, at = records.get(name), names.index(name)
             given = given_of_record(task, record, root)
             grey, others = over_grey(given), [
@@ -146,7 +155,11 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
 
 
 def _seen(
-    note: Annotation, given: Given, grey: Given, others: Sequence[Given], root: Path
+    note: Annotation,
+    given: Given,
+    grey: Given,
+    others: Sequence[Given],
+    root: Path,
 ) -> Seen:
     photograph, *rest = (note_features(note, g, root) for g in (given, *others))
     blind = note_features(note, grey, root, blind_features_of)
@@ -157,7 +170,9 @@ def over_other(given: Given, other: Given) -> Given:
     """Another question's photograph or control image, resized."""
     if given.image is None or other.image is None:
         return Given()
-    return Given(reduced(other.image, (given.image.shape[1], given.image.shape[0])))
+    return Given(
+        reduced(other.image, (given.image.shape[1], given.image.shape[0]))
+    )
 
 
 def table(seen: Iterable[Seen], model: Model) -> list[Row]:
@@ -173,7 +188,8 @@ def table(seen: Iterable[Seen], model: Model) -> list[Row]:
             asked = _asked(list(_pairs(found)), model.tasks[task])
             if asked:
                 rows += [
-                    _row(kind, task, part, chosen) for part, chosen in _parts(asked)
+                    _row(kind, task, part, chosen)
+                    for part, chosen in _parts(asked)
                 ]
     return rows
 
@@ -201,7 +217,9 @@ def _asked(pairs: Sequence[tuple[Seen, Seen]], weights: Weights) -> list[Asked]:
             better.note.image_id,
             better.note.error_type or "models",
             right(better.photograph, worse.photograph),
-            float(np.mean(list(map(right, better.others, worse.others)) or [0.5])),
+            float(
+                np.mean(list(map(right, better.others, worse.others)) or [0.5])
+            ),
             right(better.grey, worse.grey),
             hit,
         )
@@ -210,7 +228,8 @@ def _asked(pairs: Sequence[tuple[Seen, Seen]], weights: Weights) -> list[Asked]:
 
 
 def _solved(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
-    """What a solver of each error type gets right on images that it was not fitted to."""
+    """What a solver of each error type gets right on images that it was not fitted
+    to."""
     hits = np.full(len(pairs), np.nan)
     kinds = [better.note.error_type for better, _ in pairs]
     for kind in dict.fromkeys(kinds):
@@ -260,7 +279,10 @@ def _interval(right: np.ndarray, place: np.ndarray) -> Ends:
 
 def _gain(apart: np.ndarray, place: np.ndarray) -> tuple[float, Ends]:
     """A mean difference and its interval over images."""
-    cases, top = np.bincount(place).astype(np.float64), np.bincount(place, apart)
+    cases, top = (
+        np.bincount(place).astype(np.float64),
+        np.bincount(place, apart),
+    )
     if len(cases) < FEWEST_IMAGES:
         return float(apart.mean()), None
     value, found = ratio(top, cases)
@@ -276,16 +298,19 @@ def show(rows: Sequence[Row]) -> None:
         if not chosen:
             continue
         print(
-            f"\n| {title} | Photograph, % | Other | Grey | Blind solver | Gain | Images (pairs) |"
+            f"\n| {title} | Photograph, % | Other | Grey | Blind solver | Gain | "
+            "Images (pairs) |"
         )
         print("|---|---|---|---|---|---|---:|")
         for row in chosen:
             name = row.task if row.part == "all" else f"– {row.part}"
             print(
-                f"| {name} | {_percent(row.photograph, row.interval)} | {100 * row.other:.1f} "
+                f"| {name} | {_percent(row.photograph, row.interval)} | "
+                f"{100 * row.other:.1f} "
                 f"| {_percent(row.grey, row.grey_interval)} "
                 f"| {_percent(row.solver, row.solver_interval)} "
-                f"| {_percent(row.gain, row.gain_interval)} | {row.images} ({row.pairs}) |"
+                f"| {_percent(row.gain, row.gain_interval)} | {row.images} "
+                f"({row.pairs}) |"
             )
         whole = [row for row in chosen if row.part == "all"]
         mean = {
@@ -293,7 +318,8 @@ def show(rows: Sequence[Row]) -> None:
             for name in ("photograph", "other", "grey", "gain")
         }
         print(
-            f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} | {mean['other']:.1f} "
+            f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} | "
+            f"{mean['other']:.1f} "
             f"| {mean['grey']:.1f} | | {mean['gain']:.1f} | |"
         )
 
@@ -305,7 +331,11 @@ def _percent(value: float, ends: Ends) -> str:
 
 
 def _ends(ends: Ends) -> str:
-    return " (–)" if ends is None else f" ({100 * ends[0]:.1f} to {100 * ends[1]:.1f})"
+    return (
+        " (–)"
+        if ends is None
+        else f" ({100 * ends[0]:.1f} to {100 * ends[1]:.1f})"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""Many judges in one report: CPU seconds and the size of the page, tree by tree in turn.
+"""Many judges in one report: CPU seconds and the size of the page, tree by tree in
+turn.
 
-python benchmarks/many_runs.py [--runs 40 80] [--against SRC ...] [--questions 500] [--home FOLDER]
+python benchmarks/many_runs.py [--runs 40 80] [--against SRC ...] [--questions 500]
+[--home FOLDER]
 
-As many simulated judges, each of another accuracy and seed, answer the same questions (those of
-small.py) in both orders; `report` with page and metrics.json is a process of its own, and the
-least of all rounds counts. With ``--home`` the runs are kept, and what is there is taken.
+As many simulated judges, each of another accuracy and seed, answer the same questions
+(those of small.py) in both orders; `report` with page and metrics.json is a process of
+its own, and the least of all rounds counts. With ``--home`` the runs are kept, and what
+is there is taken.
 """
 
 from __future__ import annotations
@@ -27,14 +30,22 @@ def judged(dataset: Path, home: Path, count: int, questions: int) -> list[Path]:
             client = vj.client(
                 "baseline", model=f"oracle:{0.6 + 0.35 * k / count:.3f}", seed=k
             )
-            vj.judge(asked, client, folder, swap=True, name=folder.name, progress=False)
+            vj.judge(
+                asked,
+                client,
+                folder,
+                swap=True,
+                name=folder.name,
+                progress=False,
+            )
     return folders
 
 
 def main() -> None:
     """Print a line a tree and number of runs."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--runs", type=int, nargs="*", default=[40, 80])
     parser.add_argument(
@@ -52,18 +63,28 @@ def main() -> None:
         home.mkdir(parents=True, exist_ok=True)
         if not (home / "dataset").is_dir():
             make(home, HERE)
-        folders = judged(home / "dataset", home, max(options.runs), options.questions)
+        folders = judged(
+            home / "dataset", home, max(options.runs), options.questions
+        )
         print(
-            "| tree | runs | CPU s | page MB | metrics.json MB |\n|---|---:|---:|---:|---:|"
+            "| tree | runs | CPU s | page MB | metrics.json MB "
+            "|\n|---|---:|---:|---:|---:|"
         )
         for count in options.runs:
             least: dict[Path, float] = {}
             for _ in range(options.rounds):
                 for number, tree in enumerate(trees):
-                    page, figures = home / f"{number}.html", home / f"{number}.json"
+                    page, figures = (
+                        home / f"{number}.html",
+                        home / f"{number}.json",
+                    )
                     written = ("--out", page, "--json", figures)
                     spent = command(
-                        tree, home / "bytecode", "report", *folders[:count], *written
+                        tree,
+                        home / "bytecode",
+                        "report",
+                        *folders[:count],
+                        *written,
                     )
                     least[tree] = min(spent, least.get(tree, spent))
             for number, tree in enumerate(trees):
@@ -71,7 +92,9 @@ def main() -> None:
                     (home / f"{number}.{end}").stat().st_size / 1e6
                     for end in ("html", "json")
                 ]
-                cells = " | ".join(f"{value:.1f}" for value in (least[tree], *sizes))
+                cells = " | ".join(
+                    f"{value:.1f}" for value in (least[tree], *sizes)
+                )
                 print(f"| {tree} | {count} | {cells} |", flush=True)
 
 

@@ -1,8 +1,8 @@
 """Many sources on few images: processor time and memory of the report and the card.
 
-``python benchmarks/many_sources.py --sources 2000 --images 20``: on each image the sources are
-paired at random, each once as often as ``--rounds`` says; a judge that sees the scores with noise
-answers in one order.
+``python benchmarks/many_sources.py --sources 2000 --images 20``: on each image the
+sources are paired at random, each once as often as ``--rounds`` says; a judge that sees
+the scores with noise answers in one order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def study(sources: int, images: int, rounds: int, seed: int = 0) -> Study:
         score = np.clip(quality + rng.normal(0, 0.8, sources), 0, 10).round(3)
         for _ in range(rounds):
             for a, b in (
-                rng.permutation(sources)[: sources // 2 * 2].reshape(-1, 2).tolist()
+                rng.permutation(sources)[: sources // 2 * 2]
+                .reshape(-1, 2)
+                .tolist()
             ):
                 name = f"q{len(questions)}"
                 seen = score[[a, b]] + rng.normal(0, 1, 2)
@@ -53,7 +55,9 @@ def study(sources: int, images: int, rounds: int, seed: int = 0) -> Study:
                     )
                 )
                 verdicts.append(
-                    Verdict(name, "AB", "A" if seen[0] > seen[1] else "B", "ok", "")
+                    Verdict(
+                        name, "AB", "A" if seen[0] > seen[1] else "B", "ok", ""
+                    )
                 )
     return study_of(questions, {"noisy": verdicts})
 
@@ -61,7 +65,8 @@ def study(sources: int, images: int, rounds: int, seed: int = 0) -> Study:
 def main() -> None:
     """Print a row."""
     options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument("--sources", type=int, default=2000)
     options.add_argument("--images", type=int, default=20)
@@ -82,7 +87,9 @@ def main() -> None:
         page = html(analysis)
         size = len(page) + len(analysis.metrics)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = f"{figures:.1f} | {whole:.1f} | {time.process_time() - before:.1f}"
+    seconds = (
+        f"{figures:.1f} | {whole:.1f} | {time.process_time() - before:.1f}"
+    )
     print(f"| {chosen.sources} | {chosen.images} | {len(made.questions)} | {seconds} | "
           f"{peak / 1024:.0f} | {after / 1024:.0f} | {size / 1e6:.1f} |", flush=True)  # fmt: skip
 

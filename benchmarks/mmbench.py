@@ -1,10 +1,11 @@
-"""Loading and evaluating a multiple-choice table, beside pandas ``read_csv`` of the same file.
+"""Loading and evaluating a multiple-choice table, beside pandas ``read_csv`` of the
+same file.
 
     python benchmarks/mmbench.py [--rows 20000] [--image-kb 12] [--folder DIR]
 
-Each step runs in a process of its own, so that its time and peak memory are its own. The goal for
-20,000 rows is 20 s and 500 MB for reading the table, reading the workbook, scoring under both
-rules, and writing the scores.
+Each step runs in a process of its own, so that its time and peak memory are its own.
+The goal for 20,000 rows is 20 s and 500 MB for reading the table, reading the workbook,
+scoring under both rules, and writing the scores.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru
 
 
 def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
-    """A table of questions in four rotations, each row with an image's worth of base64, and replies
-    to it.
+    """A table of questions in four rotations, each row with an image's worth of base64,
+    and replies to it.
     """
     from visualjudge.apps.mmbench.reply_files import write_workbook
     from visualjudge.apps.mmbench.table import read_table
@@ -104,11 +105,15 @@ def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
         writer.writerow(COLUMNS)
         for number in range(rows):
             question, turn = divmod(number, 4)
-            options = [str(word) for word in rng.choice(WORDS, 4, replace=False)]
+            options = [
+                str(word) for word in rng.choice(WORDS, 4, replace=False)
+            ]
             image = base64.b64encode(rng.bytes(int(image_kb * 768))).decode()
             where = [f"c{question % 20}", ABILITIES[question % 4], "dev", image]
             hint = (
-                'A hint with "quotes"\nand a second line.' if question % 10 == 0 else ""
+                'A hint with "quotes"\nand a second line.'
+                if question % 10 == 0
+                else ""
             )
             index = question + turn * 1_000_000
             writer.writerow(
@@ -124,17 +129,26 @@ def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
     table = read_table(tsv)
     replies = []
     for row in table.rows:
-        letter = row.answer if rng.random() < 0.8 else "ABCD"[int(rng.integers(4))]
-        replies.append(str(rng.choice(REPLIES)).format(L=letter, T=row.options[letter]))
+        letter = (
+            row.answer if rng.random() < 0.8 else "ABCD"[int(rng.integers(4))]
+        )
+        replies.append(
+            str(rng.choice(REPLIES)).format(L=letter, T=row.options[letter])
+        )
     write_workbook(
-        xlsx, zip(table.rows, replies, strict=True), table.letters, whole="pred.jsonl"
+        xlsx,
+        zip(table.rows, replies, strict=True),
+        table.letters,
+        whole="pred.jsonl",
     )
     return tsv, xlsx
 
 
 def measure(body: str, tsv: Path, xlsx: Path) -> tuple[float, float]:
     """Seconds and peak MB of a piece of code in a fresh interpreter."""
-    lines = f"TSV, XLSX = {str(tsv)!r}, {str(xlsx)!r}\n{body.strip()}".splitlines()
+    lines = (
+        f"TSV, XLSX = {str(tsv)!r}, {str(xlsx)!r}\n{body.strip()}".splitlines()
+    )
     code = MEASURE.format(body="\n".join(f"    {line}" for line in lines))
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -145,11 +159,15 @@ def measure(body: str, tsv: Path, xlsx: Path) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument(
-        "--image-kb", type=float, default=12.0, help="base64 text of an image, in KB"
+        "--image-kb",
+        type=float,
+        default=12.0,
+        help="base64 text of an image, in KB",
     )
     parser.add_argument(
         "--folder",
@@ -162,7 +180,8 @@ def main() -> None:
         tsv, xlsx = make(Path(scratch), given.rows, given.image_kb)
         size = tsv.stat().st_size / 1e6
         print(
-            f"{given.rows} rows, {size:.0f} MB (made in {time.perf_counter() - started:.0f} s)\n"
+            f"{given.rows} rows, {size:.0f} MB (made in "
+            f"{time.perf_counter() - started:.0f} s)\n"
         )
         print(f"{'step':<28}{'seconds':>9}{'peak MB':>10}")
         for name, body in STEPS.items():

@@ -2,9 +2,9 @@
 
     python benchmarks/page.py report.html other.html
 
-Each page is opened ``--times`` times by a new profile of a headless Chromium; a line for each page
-has its size and the median and worst time, from the start of the navigation to the end of the load
-event and to the first paint.
+Each page is opened ``--times`` times by a new profile of a headless Chromium; a line
+for each page has its size and the median and worst time, from the start of the
+navigation to the end of the load event and to the first paint.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def opened(page: Path) -> tuple[float, float]:
 def main() -> None:
     """Print a line a page."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("pages", nargs="+", type=Path)
     parser.add_argument(
@@ -47,11 +48,14 @@ def main() -> None:
     )
     told = parser.parse_args()
     for page in told.pages:
-        loaded, painted = zip(*(opened(page) for _ in range(told.times)), strict=True)
+        loaded, painted = zip(
+            *(opened(page) for _ in range(told.times)), strict=True
+        )
         print(
             f"{page.name}: {page.stat().st_size / 1e6:.2f} MB, loaded in "
             f"{statistics.median(loaded):.0f} ms "
-            f"(worst {max(loaded):.0f}), painted after {statistics.median(painted):.0f} ms",
+            f"(worst {max(loaded):.0f}), painted after "
+            f"{statistics.median(painted):.0f} ms",
             flush=True,
         )
 

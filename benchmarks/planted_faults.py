@@ -1,11 +1,13 @@
-"""Are planted faults found where they are, and nothing elsewhere? Scenes that no rule was fitted to.
+"""Are planted faults found where they are, and nothing elsewhere? Scenes that no rule
+was fitted to.
 
     python benchmarks/planted_faults.py [--scenes 100] [--only TASK]
 
-Textures are noise with a 1/f spectrum, label maps are cells around random points, depth is a slanted
-plane with ellipsoids, people are stick figures of random poses. One fault is planted in each scene,
-of a random place and size. *Found*: a measured fault of its kind has its centre in the planted box,
-or an IoU of at least 0.3 with it. *Elsewhere*: a measured fault that does neither.
+Textures are noise with a 1/f spectrum, label maps are cells around random points, depth
+is a slanted plane with ellipsoids, people are stick figures of random poses. One fault
+is planted in each scene, of a random place and size. *Found*: a measured fault of its
+kind has its centre in the planted box, or an IoU of at least 0.3 with it. *Elsewhere*:
+a measured fault that does neither.
 
 Goal: at least 95 % found, and at least 95 % of scenes without a fault elsewhere.
 """
@@ -50,7 +52,9 @@ class Scene:
     input_image: Pixels | None = None
 
 
-def spectrum(rng: Rng, power: float, size: tuple[int, int] = SIZE) -> FloatArray:
+def spectrum(
+    rng: Rng, power: float, size: tuple[int, int] = SIZE
+) -> FloatArray:
     """Return noise with a spectrum of 1/f to ``power``, from 0 to 1."""
     rows = np.fft.fftfreq(size[0])[:, None]
     columns = np.fft.fftfreq(size[1])[None]
@@ -83,13 +87,19 @@ def restored(kind: str, rng: Rng) -> Scene:
     """Return a restored photograph with an error in one place."""
     field = np.stack([spectrum(rng, 1.1) for _ in range(3)], axis=2)
     clean = (
-        (30 + 195 * (0.6 * field[..., :1] + 0.4 * field)).clip(0, 255).astype(np.uint8)
+        (30 + 195 * (0.6 * field[..., :1] + 0.4 * field))
+        .clip(0, 255)
+        .astype(np.uint8)
     )
     degraded = clean.copy()
     for _ in range(500):
         x, y = rng.integers(0, SIZE[1]), rng.integers(0, SIZE[0])
         cv2.line(
-            degraded, (int(x), int(y)), (int(x + 3), int(y + 14)), (230, 230, 235), 1
+            degraded,
+            (int(x), int(y)),
+            (int(x + 3), int(y + 14)),
+            (230, 230, 235),
+            1,
         )
     where, box = patch(rng, 60, 140)
     if kind == "residual":
@@ -105,7 +115,9 @@ def restored(kind: str, rng: Rng) -> Scene:
         changed = cv2.imdecode(
             cv2.imencode(".jpg", clean, quality)[1], cv2.IMREAD_COLOR
         )
-    mixed = np.where(where[..., None], changed, clean).clip(0, 255).astype(np.uint8)
+    mixed = (
+        np.where(where[..., None], changed, clean).clip(0, 255).astype(np.uint8)
+    )
     return Scene(WholeImage(mixed), WholeImage(clean), kind, box, degraded)
 
 
@@ -122,14 +134,18 @@ def depth(kind: str, rng: Rng) -> Scene:
     true = true * np.exp(0.1 * (spectrum(rng, 1.2) - 0.5))
     where, box = patch(rng, 60, 140)
     if kind == "scale":
-        changed = true * rng.choice([rng.uniform(0.6, 0.75), rng.uniform(1.35, 1.6)])
+        changed = true * rng.choice(
+            [rng.uniform(0.6, 0.75), rng.uniform(1.35, 1.6)]
+        )
     elif kind == "noise":
         changed = true * np.exp(rng.normal(0, 0.3, SIZE))
     elif kind == "blur":
         sharp = true * np.exp(0.6 * np.sin(rows * 190) * np.sin(columns * 170))
         changed = np.where(where, true, sharp)
         return Scene(
-            DepthMap(np.where(where, cv2.GaussianBlur(sharp, (0, 0), 8), sharp)),
+            DepthMap(
+                np.where(where, cv2.GaussianBlur(sharp, (0, 0), 8), sharp)
+            ),
             DepthMap(sharp),
             kind,
             box,
@@ -141,7 +157,9 @@ def depth(kind: str, rng: Rng) -> Scene:
         true = true.copy()
         true[where] = np.exp(middle + far + bump)
         changed = np.exp(2 * middle - np.log(true))
-    return Scene(DepthMap(np.where(where, changed, true)), DepthMap(true), kind, box)
+    return Scene(
+        DepthMap(np.where(where, changed, true)), DepthMap(true), kind, box
+    )
 
 
 # ---------------------------------------------------------------- masks
@@ -152,14 +170,18 @@ def cells(rng: Rng, count: int = 7) -> FloatArray:
     rows, columns = np.mgrid[: SIZE[0], : SIZE[1]]
     points = rng.uniform((0, 0), SIZE, (count, 2))
     bend = 25 * (spectrum(rng, 1.8) - 0.5)
-    away = [(rows + bend - y) ** 2 + (columns + bend - x) ** 2 for y, x in points]
+    away = [
+        (rows + bend - y) ** 2 + (columns + bend - x) ** 2 for y, x in points
+    ]
     return np.asarray(np.argmin(away, axis=0))
 
 
 def masks_of(numbers: FloatArray, unlabelled: int = -1) -> Masks:
     """Return a label map as masks."""
     kept = [int(k) for k in np.unique(numbers) if k != unlabelled]
-    items = (Instance(f"class {k}", mask_from_array(numbers == k)) for k in kept)
+    items = (
+        Instance(f"class {k}", mask_from_array(numbers == k)) for k in kept
+    )
     return Masks(SIZE, tuple(items))
 
 
@@ -172,7 +194,9 @@ def semantic(kind: str, rng: Rng) -> Scene:
         own = np.bincount(true[where].astype(int)).argmax()
         where = where & (true == own)
         # a class that is not beside the region
-        near = np.unique(true[cv2.dilate(where.astype(np.uint8), np.ones((9, 9))) > 0])
+        near = np.unique(
+            true[cv2.dilate(where.astype(np.uint8), np.ones((9, 9))) > 0]
+        )
         others = [k for k in np.unique(true) if k not in near]
         wrong[where] = others[0] if others else 90
         box = box_of(where)
@@ -181,7 +205,11 @@ def semantic(kind: str, rng: Rng) -> Scene:
         k = int(rng.integers(rows.size))
         where = np.zeros(SIZE, dtype=np.uint8)
         cv2.circle(
-            where, (int(columns[k]), int(rows[k])), int(rng.integers(22, 45)), 1, -1
+            where,
+            (int(columns[k]), int(rows[k])),
+            int(rng.integers(22, 45)),
+            1,
+            -1,
         )
         wrong[where > 0] = 99
         box = box_of(where > 0)
@@ -190,7 +218,10 @@ def semantic(kind: str, rng: Rng) -> Scene:
     else:
         own = int(rng.choice(np.unique(true)))
         grown = (
-            cv2.dilate((true == own).astype(np.uint8), np.ones((11, 11), np.uint8)) > 0
+            cv2.dilate(
+                (true == own).astype(np.uint8), np.ones((11, 11), np.uint8)
+            )
+            > 0
         )
         wrong[grown] = own
         box = box_of(grown & (true != own))
@@ -216,7 +247,9 @@ def referring(kind: str, rng: Rng) -> Scene:
         mask = own.copy()
         mask[: int(np.quantile(rows, rng.uniform(0.3, 0.6)))] = False
         box = box_of(own & ~mask)
-    masks = (Masks(SIZE, (Instance("it", mask_from_array(m)),)) for m in (mask, own))
+    masks = (
+        Masks(SIZE, (Instance("it", mask_from_array(m)),)) for m in (mask, own)
+    )
     return Scene(*masks, kind, box)
 
 
@@ -267,11 +300,15 @@ def person(rng: Rng, x: float) -> Person:
     ]
     sides = np.array([0, *([1, -1] * 8)])
     points = np.zeros((17, 3))
-    points[:, 0] = x + height * (np.array(outs) * sides + rng.normal(0, 0.012, 17))
+    points[:, 0] = x + height * (
+        np.array(outs) * sides + rng.normal(0, 0.012, 17)
+    )
     points[:, 1] = y + height * (np.array(ups) + rng.normal(0, 0.008, 17))
     points[:, 2] = 2
     corners = (*points[:, :2].min(0).tolist(), *points[:, :2].max(0).tolist())
-    return Person(points, bbox=corners, area=0.35 * (corners[2] - corners[0]) * height)
+    return Person(
+        points, bbox=corners, area=0.35 * (corners[2] - corners[0]) * height
+    )
 
 
 def around(point: FloatArray, reach: float) -> Xyxy:
@@ -321,18 +358,22 @@ CASES: dict[str, tuple[Callable[[str, Rng], Scene], tuple[str, ...]]] = {
 
 def measured(task: str, scene: Scene) -> Iterator[Fault]:
     """Yield the faults of a scene's prediction."""
-    stated = faults_of(task, scene.prediction, scene.truth, None, scene.input_image)
+    stated = faults_of(
+        task, scene.prediction, scene.truth, None, scene.input_image
+    )
     for one in stated["faults"]:
         yield Fault(one["kind"], tuple(one["box"]), one["weight"])
 
 
 def outcome(task: str, scene: Scene) -> tuple[bool, bool, tuple[str, ...]]:
-    """Return whether the planted fault is found, whether there is one elsewhere, and the kinds."""
+    """Return whether the planted fault is found, whether there is one elsewhere, and
+    the kinds."""
     faults = list(measured(task, scene))
     boxes = np.array([one.box for one in faults]).reshape(-1, 4)
     at = points_at(boxes, np.array([scene.box]))
     found = any(
-        hit and one.kind == scene.kind for hit, one in zip(at, faults, strict=True)
+        hit and one.kind == scene.kind
+        for hit, one in zip(at, faults, strict=True)
     )
     return found, not at.all(), tuple(sorted({one.kind for one in faults}))
 
@@ -349,18 +390,23 @@ def main() -> None:
         totals = defaultdict[str, list[bool]](list)
         for kind in kinds:
             rng = np.random.default_rng([2026, kinds.index(kind)])
-            rows = [outcome(task, make(kind, rng)) for _ in range(options.scenes)]
+            rows = [
+                outcome(task, make(kind, rng)) for _ in range(options.scenes)
+            ]
             found = [row[0] for row in rows]
             elsewhere = [row[1] for row in rows]
             totals["found"] += found
             totals["elsewhere"] += elsewhere
-            others = Counter(row[2] for row in rows if not row[0]).most_common(2)
+            others = Counter(row[2] for row in rows if not row[0]).most_common(
+                2
+            )
             print(
                 f"{task:24} {kind:16} found {100 * np.mean(found):5.1f} %, elsewhere "
                 f"{100 * np.mean(elsewhere):5.1f} %  {others or ''}"
             )
         print(
-            f"{task:24} {'all':16} found {100 * np.mean(totals['found']):5.1f} %, elsewhere "
+            f"{task:24} {'all':16} found {100 * np.mean(totals['found']):5.1f} %, "
+            "elsewhere "
             f"{100 * np.mean(totals['elsewhere']):5.1f} %"
         )
 

@@ -1,14 +1,16 @@
-"""Planted judges of judgekit and judgecal, adopted: faults convicted, and how often wrongly.
+"""Planted judges of judgekit and judgecal, adopted: faults convicted, and how often
+wrongly.
 
     pip install judgekit judgecal
     python benchmarks/planted_text_judges.py [REPEATS]
 
-The generators of both packages make pairs, people's choices and judges with a fault each; their
-own audit and visualjudge, over ``adopt``, are given the same verdicts. visualjudge is counted
-twice: what its report flags (5 %, Holm), and whose interval lies wholly beyond 5 points, as
-judgekit's audit decides. Planted are faults that verdicts in both orders show: position, length and
-one's own family. judgecal's judges that waver between templates and repeats are left out: they are
-no bias, and take prompts of its own.
+The generators of both packages make pairs, people's choices and judges with a fault
+each; their own audit and visualjudge, over ``adopt``, are given the same verdicts.
+visualjudge is counted twice: what its report flags (5 %, Holm), and whose interval lies
+wholly beyond 5 points, as judgekit's audit decides. Planted are faults that verdicts in
+both orders show: position, length and one's own family. judgecal's judges that waver
+between templates and repeats are left out: they are no bias, and take prompts of its
+own.
 """
 
 from __future__ import annotations
@@ -31,7 +33,11 @@ import visualjudge as vj
 PAIRS = 300
 BAND = 0.05
 OWN = "judge-self"
-KIT = {"clean": {}, "position": {"position": 0.35}, "length": {"verbosity": 0.5}}
+KIT = {
+    "clean": {},
+    "position": {"position": 0.35},
+    "length": {"verbosity": 0.5},
+}
 CAL = {
     "clean": {},
     "position": {"beta_position": 0.8},
@@ -39,7 +45,10 @@ CAL = {
     "own family": {"beta_quality": 1.5, "beta_self": 1.0},
 }
 FEATURES = {"position": "position", "text_chars": "length"}
-KIT_FLAGS = {"position preference": "position", "verbosity bias (pairwise)": "length"}
+KIT_FLAGS = {
+    "position preference": "position",
+    "verbosity bias (pairwise)": "length",
+}
 CAL_FLAGS = {
     "position_bias_detected": "position",
     "verbosity_bias_detected": "length",
@@ -70,7 +79,9 @@ def kit(seed: int, dials: dict[str, float]) -> Flags:
         items, judge_id="planted", seed=1000 + seed, **dials
     )
     truth = {one.item_id: one.choice for one in people}
-    texts = {one.item_id: ("x" * one.length_a, "x" * one.length_b) for one in items}
+    texts = {
+        one.item_id: ("x" * one.length_a, "x" * one.length_b) for one in items
+    }
     yield from ours(
         [
             {
@@ -98,7 +109,9 @@ def cal(seed: int, dials: dict[str, float]) -> Flags:
     )
     items = {one.item_id: one for one in judgecal.fixtures.generate_items(made)}
     config = ProbeConfig(n_boot=300, seed=seed)
-    judge = MockJudgeExecutor(judgecal.fixtures.MockJudgeConfig(seed=seed, **dials))
+    judge = MockJudgeExecutor(
+        judgecal.fixtures.MockJudgeConfig(seed=seed, **dials)
+    )
     probes = ["position", "verbosity", "self_preference"]
     judgments = judge.execute(plan_suite(list(items.values()), probes, config))
     yield from ours(
@@ -121,7 +134,9 @@ def cal(seed: int, dials: dict[str, float]) -> Flags:
         ]
     )
     card = build_card(
-        analyze_suite(judgments, probes, config), judge={"model": OWN}, config={}
+        analyze_suite(judgments, probes, config),
+        judge={"model": OWN},
+        config={},
     )
     for flag in card.overall_flags:
         if flag in CAL_FLAGS:
@@ -131,16 +146,20 @@ def cal(seed: int, dials: dict[str, float]) -> Flags:
 def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     print(
-        f"{repeats} sets of {PAIRS} pairs, both orders; sets in which a fault was flagged"
+        f"{repeats} sets of {PAIRS} pairs, both orders; sets in which a fault was "
+        "flagged"
     )
     for suite, run, planted in (("judgekit", kit, KIT), ("judgecal", cal, CAL)):
         for fault, dials in planted.items():
             found = Counter(
-                flag for seed in range(repeats) for flag in set(run(seed, dials))
+                flag
+                for seed in range(repeats)
+                for flag in set(run(seed, dials))
             )
             for what in planted.keys() - {"clean"}:
                 said = ", ".join(
-                    f"{who} {found[who, what]}" for who in ("report", "interval", suite)
+                    f"{who} {found[who, what]}"
+                    for who in ("report", "interval", suite)
                 )
                 there = "planted" if what == fault else "absent"
                 print(f"{suite}: {fault}: {what} ({there}): {said}", flush=True)

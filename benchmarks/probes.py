@@ -1,17 +1,17 @@
-"""How often probes convict a judge of the fault it has, and of faults it does not have; the same
-for drift.
+"""How often probes convict a judge of the fault it has, and of faults it does not have;
+the same for drift.
 
-Scripted judges answer 200 questions a probe on 100 images. Each has one fault, and is otherwise
-right with a probability of 0.9 (chance where nothing can be known). Run ``python
-benchmarks/probes.py --seeds 200``.
+Scripted judges answer 200 questions a probe on 100 images. Each has one fault, and is
+otherwise right with a probability of 0.9 (chance where nothing can be known). Run
+``python benchmarks/probes.py --seeds 200``.
 
-``--few``: 40, 60 and 120 questions a probe on 10 to 60 images, judges without a fault, and each
-fault in 60 % of the answers; prints how often the fault is convicted, and how often any other probe
-fails.
+``--few``: 40, 60 and 120 questions a probe on 10 to 60 images, judges without a fault,
+and each fault in 60 % of the answers; prints how often the fault is convicted, and how
+often any other probe fails.
 
-``--photograph``: 60 pairs on 20 images, with the photograph and without; how often a judge that
-ignores the image, and one that is right in 75 % with the photograph and in 50 % without, are found
-not to need it.
+``--photograph``: 60 pairs on 20 images, with the photograph and without; how often a
+judge that ignores the image, and one that is right in 75 % with the photograph and in
+50 % without, are found not to need it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ DESIGNS: dict[str, ProbeDesign] = {
     "same_option": "same",
     "withheld": "withheld",
     **dict.fromkeys(
-        ("renamed", "recoloured", "recompressed", "mirrored", "encoding"), "change"
+        ("renamed", "recoloured", "recompressed", "mirrored", "encoding"),
+        "change",
     ),
     **dict.fromkeys(
         (
@@ -58,7 +59,9 @@ Rng = np.random.Generator
 Judge = Callable[[pl.DataFrame, Rng], tuple[np.ndarray, np.ndarray]]
 
 
-def question(name: str, design: ProbeDesign, k: int, images: int = IMAGES) -> Question:
+def question(
+    name: str, design: ProbeDesign, k: int, images: int = IMAGES
+) -> Question:
     """The k-th question of a probe."""
     group = k // {"cue": 2, "staircase": STEPS}.get(design, 1)
     answer, step = "AB"[group % 3 == 0], k % STEPS
@@ -143,7 +146,13 @@ JUDGES: dict[str, tuple[str | None, Judge]] = {
     "always first": ("same_option", first),
     **{
         f"follows {name}, half of the time": (name, swayed(name, 0.5))
-        for name in ("confidence", "painted_instruction", "length", "bright", "tool")
+        for name in (
+            "confidence",
+            "painted_instruction",
+            "length",
+            "bright",
+            "tool",
+        )
     },
     "always the tool": ("tool", swayed("tool", 1.0)),
     "never the tool": ("tool", swayed("tool", 1.0, towards=False)),
@@ -154,7 +163,8 @@ JUDGES: dict[str, tuple[str | None, Judge]] = {
 def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
     """Each probe's state for one draw of a judge."""
     return {
-        row.name: row.state for row in probe_results(answered(questions, judge, rng))
+        row.name: row.state
+        for row in probe_results(answered(questions, judge, rng))
     }
 
 
@@ -169,7 +179,9 @@ def answered(questions: pl.DataFrame, judge: Judge, rng: Rng) -> pl.DataFrame:
         "repeat": 0,
         "status": "ok",
         "text": pl.select(pl.when(~scoring).then(letters)).to_series(),
-        "number": pl.select(pl.when(scoring).then(pl.Series(score))).to_series(),
+        "number": pl.select(
+            pl.when(scoring).then(pl.Series(score))
+        ).to_series(),
     }
     table = questions.select(
         pl.lit(columns[name]).cast(kind).alias(name)
@@ -185,8 +197,8 @@ FEW = ((40, 10), (40, 20), (40, 60), (60, 20), (60, 60), (120, 60))
 
 
 def uneven(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
-    """A fair judge to whom images are of unlike difficulty, and who on each takes the first with a
-    share of its own.
+    """A fair judge to whom images are of unlike difficulty, and who on each takes the
+    first with a share of its own.
     """
     _, image = np.unique(table["cluster"].to_numpy(), return_inverse=True)
     skill, first = (
@@ -259,9 +271,13 @@ def few(seeds: int) -> None:
             own = any_other = 0
             for seed in range(seeds):
                 found = states(
-                    questions, judge, np.random.default_rng([seed, number, images])
+                    questions,
+                    judge,
+                    np.random.default_rng([seed, number, images]),
                 )
-                failed = {name for name, state in found.items() if state == "fail"}
+                failed = {
+                    name for name, state in found.items() if state == "fail"
+                }
                 own += fault in failed
                 any_other += bool(failed - {fault})
             told = f"{own / seeds:.1%}" if fault else ""
@@ -272,7 +288,8 @@ def few(seeds: int) -> None:
 
 
 def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
-    """Print what is said of two judges that were asked pairs with and without the photograph."""
+    """Print what is said of two judges that were asked pairs with and without the
+    photograph."""
     versions: tuple[tuple[str, ProbeDesign], ...] = (
         ("control", "control"),
         ("grey", "photograph"),
@@ -292,18 +309,24 @@ def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
     for label, judge in judges.items():
         said = Counter[str]()
         for seed in range(seeds):
-            found = photograph_need(answered(asked, judge, np.random.default_rng(seed)))
+            found = photograph_need(
+                answered(asked, judge, np.random.default_rng(seed))
+            )
             said.update([found[0].state if found else "nothing"])
         print(f"{label:20} {dict(said)} of {seeds}", flush=True)
 
 
-def seeing(table: pl.DataFrame, rng: Rng, blind: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Right in 75 %: where ``blind``, by the predictions alone; else with the photograph, and in 50
-    % without.
+def seeing(
+    table: pl.DataFrame, rng: Rng, blind: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Right in 75 %: where ``blind``, by the predictions alone; else with the
+    photograph, and in 50 % without.
     """
     pairs = table.height // 3
     draws = np.tile(rng.random(pairs), 3) if blind else rng.random(3 * pairs)
-    skill = 0.75 if blind else np.where(table["probe_name"] == "control", 0.75, 0.5)
+    skill = (
+        0.75 if blind else np.where(table["probe_name"] == "control", 0.75, 0.5)
+    )
     said = (table["answer"] == "A").to_numpy() == (draws < skill)
     return said, np.zeros(table.height)
 
@@ -312,7 +335,9 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--few", action="store_true", help="few questions a probe")
+    parser.add_argument(
+        "--few", action="store_true", help="few questions a probe"
+    )
     parser.add_argument(
         "--photograph",
         action="store_true",
@@ -336,10 +361,16 @@ def main() -> None:
     for label, (fault, judge) in JUDGES.items():
         fails, passes, clean = Counter[str](), 0, 0
         for seed in range(seeds):
-            found = states(questions, judge, np.random.default_rng([seed, len(label)]))
-            fails.update(name for name, state in found.items() if state == "fail")
+            found = states(
+                questions, judge, np.random.default_rng([seed, len(label)])
+            )
+            fails.update(
+                name for name, state in found.items() if state == "fail"
+            )
             passed = sum(
-                state == "pass" for name, state in found.items() if name != fault
+                state == "pass"
+                for name, state in found.items()
+                if name != fault
             )
             passes += passed
             clean += passed == len(DESIGNS) - (fault is not None)
@@ -347,8 +378,10 @@ def main() -> None:
         rest = len(DESIGNS) - (fault is not None)
         own = f"{fails[fault] / seeds:7.1%}" if fault else "      –"
         print(
-            f"{label:40} convicted {own}, of others {others / seeds / rest:.2%} a probe, "
-            f"passes {passes / seeds / rest:.1%} of the others, all of them in {clean / seeds:.1%}",
+            f"{label:40} convicted {own}, of others {others / seeds / rest:.2%} a "
+            "probe, "
+            f"passes {passes / seeds / rest:.1%} of the others, all of them in "
+            f"{clean / seeds:.1%}",
             flush=True,
         )
 

@@ -1,14 +1,15 @@
-"""Raters in real browsers while everything goes wrong: is an answer lost, doubled, changed or given
-unseen?
+"""Raters in real browsers while everything goes wrong: is an answer lost, doubled,
+changed or given unseen?
 
     python benchmarks/raters.py --seeds 0 1 2
 
-Two to five raters answer in a Chromium each (Selenium), the last of them by touch on a phone, the
-others by keyboard, with corrections, second tabs, losses of the network, held keys, double taps,
-pinches, and answers before the images were looked at, while the server is killed 20 times. What
-the pages sent, and which images had been on the screen by then, is recorded in the browsers and
-compared with the study's file; counts, Krippendorff's α, Cohen's κ and Kendall's τ of the overview
-with those of independent code. Ends with 1 where anything differs.
+Two to five raters answer in a Chromium each (Selenium), the last of them by touch on a
+phone, the others by keyboard, with corrections, second tabs, losses of the network,
+held keys, double taps, pinches, and answers before the images were looked at, while the
+server is killed 20 times. What the pages sent, and which images had been on the screen
+by then, is recorded in the browsers and compared with the study's file; counts,
+Krippendorff's α, Cohen's κ and Kendall's τ of the overview with those of independent
+code. Ends with 1 where anything differs.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ SENT = (
     ".map((k) => localStorage[k])"
 )
 HELD_KEY = (
-    "for (let i = 0; i < 12; i++) setTimeout(() => document.body.dispatchEvent(new KeyboardEvent("
+    "for (let i = 0; i < 12; i++) setTimeout(() => document.body.dispatchEvent(new "
+    "KeyboardEvent("
     "'keydown', {key: 'b', repeat: i > 0, bubbles: true})), 30 * i)"
 )
 
@@ -116,12 +118,14 @@ HELD_KEY = (
 TAP = (
     "const e = document.querySelector(arguments[0]); if (!e) return null;"
     "if (arguments[1]) e.scrollIntoView({block: 'center'});"
-    "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]"
+    "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / "
+    "2]"
 )
 
 
 def colours(case: int) -> list[str]:
-    """Those of the two images of a case, as the page records them; none where it has no image."""
+    """Those of the two images of a case, as the page records them; none where it has no
+    image."""
     shades = ((5 * case % 255, 90, 160), (5 * case % 255, 160, 90))
     return (
         [" ".join(map(str, shade)) for shade in shades]
@@ -131,8 +135,12 @@ def colours(case: int) -> list[str]:
 
 
 def study(root: Path) -> Path:
-    """36 pairs (half with images, some with ties), 6 rankings and 6 scores; each names its case."""
-    text = "Case {n}.\n\nOptions:\n\nA. {m}option {n}-A\n\nB. {m}option {n}-B\n\nWhich is better?"
+    """36 pairs (half with images, some with ties), 6 rankings and 6 scores; each names
+    its case."""
+    text = (
+        "Case {n}.\n\nOptions:\n\nA. {m}option {n}-A\n\nB. {m}option {n}-B\n\nWhich "
+        "is better?"
+    )
     questions: list[Any] = []
     for n in range(36):
         images = (f"media/{n}a.png", f"media/{n}b.png") if n % 2 else ()
@@ -149,12 +157,16 @@ def study(root: Path) -> Path:
             )
         )
     for n in range(36, 42):
-        options = "\n\n".join(f"{letter}. option {n}-{letter}" for letter in "ABCD")
+        options = "\n\n".join(
+            f"{letter}. option {n}-{letter}" for letter in "ABCD"
+        )
         prompt = f"Case {n}.\n\nOptions:\n\n{options}\n\nRank them."
         questions.append(
             ranking(n, (1.0, 5.0, 9.0, 3.0), prompt=prompt, image_id=f"i{n}")
         )
-    questions += [scoring(n, 5.0, prompt=f"Case {n}. Score it.") for n in range(42, 48)]
+    questions += [
+        scoring(n, 5.0, prompt=f"Case {n}. Score it.") for n in range(42, 48)
+    ]
     made = write_dataset(root / "ds", questions)
     (made / "media").mkdir()
     for k, question in enumerate(questions):
@@ -212,7 +224,9 @@ class Rater(threading.Thread):
         while True:
             try:
                 self.browser.open(self.link)
-                if self._wait(lambda s: bool(s["slot"] or s["done"] or s["held"])):
+                if self._wait(
+                    lambda s: bool(s["slot"] or s["done"] or s["held"])
+                ):
                     return
             except WebDriverException:
                 pass
@@ -308,7 +322,9 @@ class Rater(threading.Thread):
     def _network(self, *, offline: bool) -> None:
         speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         order = "Network.emulateNetworkConditions"
-        self.browser.driver.execute_cdp_cmd(order, {"offline": offline, **speed})
+        self.browser.driver.execute_cdp_cmd(
+            order, {"offline": offline, **speed}
+        )
 
     def _hold(self, state: dict[str, Any]) -> None:
         self.browser.js(HELD_KEY)
@@ -321,7 +337,9 @@ class TouchRater(Rater):
     def _record(self) -> None:
         super()._record()
         touch = {"enabled": True, "maxTouchPoints": 2}
-        self.browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", touch)
+        self.browser.driver.execute_cdp_cmd(
+            "Emulation.setTouchEmulationEnabled", touch
+        )
         self.browser.size(400, 800)
 
     def _fingers(self, start: Any, stop: Any, steps: int = 4) -> None:
@@ -333,7 +351,8 @@ class TouchRater(Rater):
         ]
         for kind, part in moves if steps else moves[:1]:
             points = [
-                {"x": x, "y": y, "id": k} for k, (x, y) in enumerate(a + (b - a) * part)
+                {"x": x, "y": y, "id": k}
+                for k, (x, y) in enumerate(a + (b - a) * part)
             ]
             self._dispatch(kind, points)
         self._dispatch("touchEnd", [])
@@ -376,7 +395,9 @@ class TouchRater(Rater):
         near, far = sorted(self.rng.uniform(15, 110, 2))
         if self.rng.random() < 0.5:
             near, far = far, near
-        self._fingers([(x - near, y), (x + near, y)], [(x - far, y), (x + far, y)])
+        self._fingers(
+            [(x - near, y), (x + near, y)], [(x - far, y), (x + far, y)]
+        )
         for _ in range(int(self.rng.integers(4))):
             across, down = self.rng.uniform(-120, 120, 2)
             self._fingers([(x, y)], [(x + across, y + down)])
@@ -409,7 +430,9 @@ class TouchRater(Rater):
                 self._tap(f".rest [aria-label='Rank {letter} next']")
             self._tap(".decide .confirm")
         else:
-            self._tap(f".scale button:nth-child({int(self.rng.integers(1, 12))})")
+            self._tap(
+                f".scale button:nth-child({int(self.rng.integers(1, 12))})"
+            )
             self._tap(".decide .confirm")
 
     def _hold(self, state: dict[str, Any]) -> None:
@@ -424,7 +447,8 @@ class TouchRater(Rater):
 
 
 def stored(entry: dict[str, Any]) -> Any:
-    """What the rater meant, in the letters of the dataset, from the texts on the screen."""
+    """What the rater meant, in the letters of the dataset, from the texts on the
+    screen."""
     if entry.get("cannot_tell"):
         return "cannot_tell"
     value = entry["value"]
@@ -461,16 +485,20 @@ def compare(
     for (case, _), entry in keyed(sent):
         missing = set(colours(int(case))) - set(entry["colours"])
         if entry["status"] == 200 and missing:
-            faults.append(f"{name}: case {case} answered without a look at {missing}")
+            faults.append(
+                f"{name}: case {case} answered without a look at {missing}"
+            )
     for key in of_file.keys() | of_page.keys():
         faults += [
-            f"{name} {key}: {fault}" for fault in differing(of_page[key], of_file[key])
+            f"{name} {key}: {fault}"
+            for fault in differing(of_page[key], of_file[key])
         ]
     return faults
 
 
 def keyed(sent: list[dict[str, Any]]) -> list[tuple[Key, dict[str, Any]]]:
-    """What was sent, by time, with the case on the screen; its second slot is the repeat."""
+    """What was sent, by time, with the case on the screen; its second slot is the
+    repeat."""
     slots: dict[str, list[str]] = defaultdict(list)
     found = []
     for entry in sorted(sent, key=lambda entry: entry["at"]):
@@ -481,9 +509,11 @@ def keyed(sent: list[dict[str, Any]]) -> list[tuple[Key, dict[str, Any]]]:
     return found
 
 
-def differing(asked: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[str]:
-    """What is wrong with the lines on one question; without a reply, an entry may be written or
-    not.
+def differing(
+    asked: list[dict[str, Any]], found: list[dict[str, Any]]
+) -> list[str]:
+    """What is wrong with the lines on one question; without a reply, an entry may be
+    written or not.
     """
     sure = [entry for entry in asked if entry["status"] == 200]
     values, given = (
@@ -497,7 +527,9 @@ def differing(asked: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[
         stored(entry) for entry in sure
     ]  # the same again is no correction, and has no line
     if not sum(1 for _ in itertools.groupby(said)) <= len(found) <= len(asked):
-        faults.append(f"{len(found)} lines of {len(asked)} sent, {len(sure)} sure")
+        faults.append(
+            f"{len(found)} lines of {len(asked)} sent, {len(sure)} sure"
+        )
     if not set(values) <= set(given):
         faults.append(f"changed: {values}, sent {given}")
     after = given[asked.index(sure[-1]) :] if sure else []
@@ -532,7 +564,9 @@ def figures(overview: str, lines: list[dict[str, Any]]) -> list[str]:
             and line["status"] == "ok"
             and _kind(line) == kind
         }
-        cells = re.findall(rf'<th scope="row">{kind}</th><td>(.*?)</td>', overview)
+        cells = re.findall(
+            rf'<th scope="row">{kind}</th><td>(.*?)</td>', overview
+        )
         said = html.unescape(cells[0]) if cells else None
         if kind == "ranking":  # an option is rated by its place
             answers = {
@@ -542,7 +576,9 @@ def figures(overview: str, lines: list[dict[str, Any]]) -> list[str]:
             }
         wanted = _alpha(answers, level)
         if said != wanted:
-            faults.append(f"{kind}: the overview says {said}, other code {wanted}")
+            faults.append(
+                f"{kind}: the overview says {said}, other code {wanted}"
+            )
     return faults
 
 
@@ -553,7 +589,8 @@ def _kind(line: dict[str, Any]) -> str:
 def _alpha(answers: dict[tuple[str, str], Any], level: str) -> str:
     raters, items = (sorted({key[k] for key in answers}) for k in (0, 1))
     codes = {
-        value: k for k, value in enumerate(sorted({str(v) for v in answers.values()}))
+        value: k
+        for k, value in enumerate(sorted({str(v) for v in answers.values()}))
     }
     table = np.full((len(raters), len(items)), np.nan)
     for (rater, item), value in answers.items():
@@ -582,7 +619,12 @@ def trial(seed: int) -> list[str]:
             "3",
         ]
         words += ["--known", "2", "--practice", "1", "--per-item", "2"]
-        words += ["--least-seconds", str(LEAST), "--instructions", str(root / "how.md")]
+        words += [
+            "--least-seconds",
+            str(LEAST),
+            "--instructions",
+            str(root / "how.md"),
+        ]
         words += ["--sample", "30", "--show", "all"]
         words += [word for name in raters for word in ("--rater", name)]
         server = Studio(str(dataset), *words, cache=root / "cache")
@@ -604,7 +646,9 @@ def trial(seed: int) -> list[str]:
                 kills += 1
         server.kill()
         server.start()
-        overview = urllib.request.urlopen(server.links["progress"]).read().decode()
+        overview = (
+            urllib.request.urlopen(server.links["progress"]).read().decode()
+        )
         journal = root / "people" / "verdicts.jsonl"
         lines = [json.loads(line) for line in journal.read_text().splitlines()]
         server.kill()
@@ -615,14 +659,18 @@ def trial(seed: int) -> list[str]:
     faults += figures(overview, lines)
     if kills < KILLS:
         faults.append(f"only {kills} kills")
-    done = {key: sum(thread.done[key] for thread in threads) for key in threads[0].done}
+    done = {
+        key: sum(thread.done[key] for thread in threads)
+        for key in threads[0].done
+    }
     sent = [entry for thread in threads for entry in thread.sent]
     statuses = {
         str(status): sum(entry["status"] == status for entry in sent)
         for status in {entry["status"] for entry in sent}
     }
     print(
-        f"seed {seed}: {len(raters)} raters, {kills} kills, {len(lines)} lines, {len(sent)} sent "
+        f"seed {seed}: {len(raters)} raters, {kills} kills, {len(lines)} lines, "
+        f"{len(sent)} sent "
         f"{statuses}, {done}, {len(faults)} faults",
         flush=True,
     )
@@ -632,10 +680,13 @@ def trial(seed: int) -> list[str]:
 def main() -> int:
     """Run the trials; 1 where anything is wrong."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    found = [fault for seed in parser.parse_args().seeds for fault in trial(seed)]
+    found = [
+        fault for seed in parser.parse_args().seeds for fault in trial(seed)
+    ]
     print("\n".join(found))
     return bool(found)
 

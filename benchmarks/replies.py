@@ -1,16 +1,18 @@
-"""How well replies are read: misread and refused, by set and kind, beside simpler rules.
+"""How well replies are read: misread and refused, by set and kind, beside simpler
+rules.
 
 usage: python benchmarks/replies.py FILE [--errors] [--by style]
 
-FILE is a JSON-lines file of labelled replies (``set``, ``kind``, ``style``, ``reply``, ``finish``,
-``n``, ``label``, ``ambiguous``), or a folder of GenAI-Bench transcripts (``*/*/pairwise.json``):
-there the label is the mark that a reply gives without contradiction, and each reply is also read
-with the mark rewritten.
+FILE is a JSON-lines file of labelled replies (``set``, ``kind``, ``style``, ``reply``,
+``finish``, ``n``, ``label``, ``ambiguous``), or a folder of GenAI-Bench transcripts
+(``*/*/pairwise.json``): there the label is the mark that a reply gives without
+contradiction, and each reply is also read with the mark rewritten.
 
-A label is a value, or ``unreadable``, ``refusal``, ``truncated`` or ``tie``. *Misread*: read as
-another value than the label. *Refused*: a clear value that is not read. Ambiguous rows count as
-neither. The peers are made anew from their description: the last match of a letter or number;
-VLMEvalKit's heuristics; GEditBench's JSON object with its aliases.
+A label is a value, or ``unreadable``, ``refusal``, ``truncated`` or ``tie``. *Misread*:
+read as another value than the label. *Refused*: a clear value that is not read.
+Ambiguous rows count as neither. The peers are made anew from their description: the
+last match of a letter or number; VLMEvalKit's heuristics; GEditBench's JSON object with
+its aliases.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ def geditbench(row: Row) -> Any:
     if found is None:
         return None
     if key == "score":
-        return float(found[key]) if isinstance(found[key], int | float) else None
+        return (
+            float(found[key]) if isinstance(found[key], int | float) else None
+        )
     aliases = {
         "image a": "A",
         "image_a": "A",
@@ -112,7 +116,9 @@ def rows_of(path: Path) -> Iterator[Row]:
                     reply = (
                         text
                         if form is None
-                        else MARK.sub(form.format(value).replace("\\", r"\\"), text)
+                        else MARK.sub(
+                            form.format(value).replace("\\", r"\\"), text
+                        )
                     )
                     yield {
                         "id": f"{vote['idx']}",
@@ -144,7 +150,8 @@ def outcome(row: Row, value: Any) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", type=Path)
     parser.add_argument(
@@ -175,7 +182,8 @@ def main() -> None:
                 and result in ("misread", "refused")
             ):
                 print(
-                    f"{result} {row['id']} {row['kind']}: {row['label']!r} read as {value!r}: "
+                    f"{result} {row['id']} {row['kind']}: {row['label']!r} read as "
+                    f"{value!r}: "
                     f"{row['reply'][:200]!r}"
                 )
         print(f"\n{name}: {spent / max(len(rows), 1) * 1e3:.2f} ms a reply")

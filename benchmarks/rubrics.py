@@ -1,14 +1,15 @@
-"""What the figures of rubrics hold: coverage of their intervals, habits beside their baseline, and
-a planted rate of contradictions.
+"""What the figures of rubrics hold: coverage of their intervals, habits beside their
+baseline, and a planted rate of contradictions.
 
     python benchmarks/rubrics.py [--sets 400] [--only NAME]
 
-Goal: intervals of judges whose reason is right in 0, 50 and 100 % cover 93 to 98 %; a judge that
-always points at the middle, or names the commonest error, is above its baseline in at most 5 % of
-sets; contradictions planted in 10 % are found; the size at which 75 % is reached is covered.
+Goal: intervals of judges whose reason is right in 0, 50 and 100 % cover 93 to 98 %; a
+judge that always points at the middle, or names the commonest error, is above its
+baseline in at most 5 % of sets; contradictions planted in 10 % are found; the size at
+which 75 % is reached is covered.
 
-Faults have a kind and a place that questions of one image share in part, and lie around the middle
-of the image, so that habits have something to gain.
+Faults have a kind and a place that questions of one image share in part, and lie around
+the middle of the image, so that habits have something to gain.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figures.criteria import criteria_together, criterion_figures
+from visualjudge.analysis.figures.criteria import (
+    criteria_together,
+    criterion_figures,
+)
 from visualjudge.analysis.figures.reasons import reason_of
 from visualjudge.analysis.figures.right_reason import right_reason_of
 from visualjudge.analysis.psychometric import curves_of
@@ -38,8 +42,8 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class Design:
-    """``images`` with ``items`` questions each; a judge that is right in ``right`` of them, and has
-    the right reason in ``reason``, ``shared`` of both between images.
+    """``images`` with ``items`` questions each; a judge that is right in ``right`` of
+    them, and has the right reason in ``reason``, ``shared`` of both between images.
     """
 
     images: int
@@ -50,7 +54,11 @@ class Design:
     habit: bool = False
 
     def __str__(self) -> str:
-        reason = "a habit" if self.habit else f"right reason {100 * self.reason:.0f} %"
+        reason = (
+            "a habit"
+            if self.habit
+            else f"right reason {100 * self.reason:.0f} %"
+        )
         return f"{self.images} × {self.items}, {reason}"
 
 
@@ -59,11 +67,16 @@ DESIGNS = tuple(
     for size in ((20, 4), (50, 1), (60, 5), (200, 2))
     for reason in (0.0, 0.5, 1.0)
 )
-HABITS = tuple(Design(*size, habit=True) for size in ((20, 4), (60, 5), (200, 2)))
+HABITS = tuple(
+    Design(*size, habit=True) for size in ((20, 4), (60, 5), (200, 2))
+)
 
 
-def happens(rng: Rng, chance: float, shared: float, image: IntArray) -> BoolArray:
-    """Return whether an event happens to each item, (n,); items of an image share it in part."""
+def happens(
+    rng: Rng, chance: float, shared: float, image: IntArray
+) -> BoolArray:
+    """Return whether an event happens to each item, (n,); items of an image share it in
+    part."""
     if chance in (0.0, 1.0):
         return np.full(image.size, bool(chance))
     of_image = rng.random(image.max() + 1)[image]
@@ -74,7 +87,8 @@ def happens(rng: Rng, chance: float, shared: float, image: IntArray) -> BoolArra
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Questions with the kind and the place (n, 4) of their fault, and a judge's word and place."""
+    """Questions with the kind and the place (n, 4) of their fault, and a judge's word
+    and place."""
 
     image: IntArray
     right: BoolArray
@@ -106,7 +120,9 @@ def drawn(design: Design, rng: Rng, images: int = 0) -> Study:
         word = np.where(reason, kind, wrong)
         away = (centre + 500) % 1000
         middle = np.where(
-            reason[:, None], centre + rng.uniform(-0.9, 0.9, (n, 2)) * half, away
+            reason[:, None],
+            centre + rng.uniform(-0.9, 0.9, (n, 2)) * half,
+            away,
         )
         pointed = np.concatenate([middle - 15, middle + 15], axis=1)
     right = happens(rng, design.right, design.shared, image)
@@ -133,13 +149,21 @@ def figures_of(study: Study) -> dict[str, Estimate]:
     for name, hits in hits_of(study).items():
         own, gap = exchanged(hits, np.ones(n, dtype=bool), task, study.image)
         columns |= {name: own, f"{name}_gap": gap}
-    table = pl.DataFrame({"cluster": study.image, "right": study.right, **columns})
+    table = pl.DataFrame(
+        {"cluster": study.image, "right": study.right, **columns}
+    )
     found = {}
     for name in hits_of(study):
         reason = reason_of(name, "all", table)
         found |= {f"{name}: share": reason.right, f"{name}: gain": reason.gain}
         both = right_reason_of(name, table.with_columns(reason=pl.col(name)))
-        for part in ("right", "both", "reasoned", "with_reason", "without_reason"):
+        for part in (
+            "right",
+            "both",
+            "reasoned",
+            "with_reason",
+            "without_reason",
+        ):
             found[f"{name}: {part}"] = getattr(both, part)
     return found
 
@@ -151,7 +175,10 @@ def hit(boxes: FloatArray, places: FloatArray) -> BoolArray:
         np.array_split(places, boxes.shape[0] // 50),
         strict=True,
     )
-    near = np.concatenate([np.diagonal(box_ious(*pair)) for pair in rows]) >= NEAR_IOU
+    near = (
+        np.concatenate([np.diagonal(box_ious(*pair)) for pair in rows])
+        >= NEAR_IOU
+    )
     centre = (boxes[:, :2] + boxes[:, 2:]) / 2
     inside = (centre >= places[:, :2]) & (centre <= places[:, 2:])
     return np.asarray(inside.all(axis=1) | near)
@@ -163,7 +190,9 @@ def truth_of(design: Design) -> dict[str, float]:
     found: dict[str, float] = {}
     right = study.right
     far = 1000 * design.items
-    word, pointed = (np.roll(of, far, axis=0) for of in (study.word, study.pointed))
+    word, pointed = (
+        np.roll(of, far, axis=0) for of in (study.word, study.pointed)
+    )
     hits = {
         "names": (study.word == study.kind, word == study.kind),
         "points": (hit(study.pointed, study.place), hit(pointed, study.place)),
@@ -176,7 +205,9 @@ def truth_of(design: Design) -> dict[str, float]:
             f"{name}: both": (right & own).mean(),
             f"{name}: reasoned": own[right].mean(),
             f"{name}: with_reason": right[own].mean() if own.any() else np.nan,
-            f"{name}: without_reason": right[~own].mean() if (~own).any() else np.nan,
+            f"{name}: without_reason": right[~own].mean()
+            if (~own).any()
+            else np.nan,
         }
     return found
 
@@ -184,8 +215,8 @@ def truth_of(design: Design) -> dict[str, float]:
 def covered(
     truth: dict[str, float], found: Iterator[dict[str, Estimate]]
 ) -> dict[str, tuple[float, float]]:
-    """Return by figure the share of sets whose interval holds the true value, and of those whose
-    interval is above 0; sets without an interval do not count.
+    """Return by figure the share of sets whose interval holds the true value, and of
+    those whose interval is above 0; sets without an interval do not count.
     """
     held = defaultdict[str, list[bool]](list)
     above = defaultdict[str, list[bool]](list)
@@ -205,15 +236,19 @@ def reasons(design: Design, sets: int) -> dict[str, tuple[float, float]]:
     return covered(truth_of(design), found)
 
 
-def criteria(images: int, items: int, sets: int) -> dict[str, tuple[float, float]]:
-    """Return :func:`covered` of figures of criteria, three of which are each right in 80 %, and the
-    verdict is that of the first, contradicted where all agree in 10 %.
+def criteria(
+    images: int, items: int, sets: int
+) -> dict[str, tuple[float, float]]:
+    """Return :func:`covered` of figures of criteria, three of which are each right in
+    80 %, and the verdict is that of the first, contradicted where all agree in 10 %.
     """
 
     def made(rng: Rng, count: int) -> tuple[pl.DataFrame, FloatArray]:
         image = np.repeat(np.arange(count), items)
         best = np.where(rng.random(image.size) < 0.5, 1, -1)
-        right = np.stack([happens(rng, 0.8, 0.3, image) for _ in range(3)], axis=1)
+        right = np.stack(
+            [happens(rng, 0.8, 0.3, image) for _ in range(3)], axis=1
+        )
         signs = np.where(right, best[:, None], -best[:, None]).astype(float)
         alike = np.abs(signs.sum(axis=1)) == 3
         against = alike & happens(rng, 0.1, 0.3, image)
@@ -224,7 +259,9 @@ def criteria(images: int, items: int, sets: int) -> dict[str, tuple[float, float
         }
         table = pl.DataFrame({"cluster": image, **letters})
         value = np.where(signs[:, 1] > 0, "A", "B")
-        return table.with_columns(value=pl.Series(value), truth=pl.col("answer")), signs
+        return table.with_columns(
+            value=pl.Series(value), truth=pl.col("answer")
+        ), signs
 
     def figures(rng: Rng, count: int) -> dict[str, Estimate]:
         table, signs = made(rng, count)
@@ -244,8 +281,8 @@ def criteria(images: int, items: int, sets: int) -> dict[str, tuple[float, float
 
 
 def sizes(images: int, items: int, sets: int) -> tuple[float, float]:
-    """Return the share of sets whose interval of the size at which 75 % is reached holds it, and
-    that of sets with a size.
+    """Return the share of sets whose interval of the size at which 75 % is reached
+    holds it, and that of sets with a size.
     """
     true = 40.0
     rng = np.random.default_rng(7)
@@ -265,7 +302,9 @@ def sizes(images: int, items: int, sets: int) -> tuple[float, float]:
             "usable": True,
             "cluster": image,
         }
-        (row,) = curves_of([(("all", "all", "size"), pl.DataFrame(columns))], 0.5)
+        (row,) = curves_of(
+            [(("all", "all", "size"), pl.DataFrame(columns))], 0.5
+        )
         if row.jnd.interval is not None:
             held.append(row.jnd.interval[0] <= true <= row.jnd.interval[1])
     return float(np.mean(held)), len(held) / sets
@@ -283,7 +322,8 @@ def main() -> None:
         print(f"reasons {design}")
         for name, (share, above) in reasons(design, options.sets).items():
             print(
-                f"  {name:24} covers {100 * share:5.1f} %, above 0 in {100 * above:5.1f} %",
+                f"  {name:24} covers {100 * share:5.1f} %, above 0 in "
+                f"{100 * above:5.1f} %",
                 flush=True,
             )
     for size in ((20, 4), (60, 5), (200, 2)):
@@ -292,12 +332,14 @@ def main() -> None:
         print(f"criteria {size}")
         for name, (share, above) in criteria(*size, options.sets).items():
             print(
-                f"  {name:24} covers {100 * share:5.1f} %, above 0 in {100 * above:5.1f} %",
+                f"  {name:24} covers {100 * share:5.1f} %, above 0 in "
+                f"{100 * above:5.1f} %",
                 flush=True,
             )
         share, stated = sizes(*size, options.sets)
         print(
-            f"  {'size at 75 %':24} covers {100 * share:5.1f} %, stated in {100 * stated:5.1f} %",
+            f"  {'size at 75 %':24} covers {100 * share:5.1f} %, stated in "
+            f"{100 * stated:5.1f} %",
             flush=True,
         )
 

@@ -18,7 +18,12 @@ from pycocotools.cocoeval import COCOeval
 
 from visualjudge import score
 from visualjudge.core.seeding import rng_for
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks
+from visualjudge.vision.predictions import (
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+)
 from visualjudge.vision.raster.masks import mask_from_array, packed_rle
 from visualjudge.vision.scoring.average_precision import average_precision
 
@@ -39,7 +44,9 @@ def boxes_of(image: int) -> tuple[Detections, Detections]:
         dx, dy = rng.normal(0, 6, 2)
         found.append(
             Detection(
-                label, (x + dx, y + dy, x + w + dx, y + h + dy), float(rng.random())
+                label,
+                (x + dx, y + dy, x + w + dx, y + h + dy),
+                float(rng.random()),
             )
         )
     return Detections(tuple(found)), Detections(tuple(real))
@@ -91,12 +98,18 @@ def _timed(task: str, *pair: Any) -> float:
     return time.perf_counter() - start
 
 
-def coco_seconds(pairs: list[tuple[Any, Any]], kind: str) -> tuple[float, float]:
+def coco_seconds(
+    pairs: list[tuple[Any, Any]], kind: str
+) -> tuple[float, float]:
     """(seconds, AP) of pycocotools from records in memory."""
     truths, found = [], []
     for image, (prediction, truth) in enumerate(pairs):
         truths += [
-            {**_coco(item, image, kind), "iscrowd": 0, "id": len(truths) + k + 1}
+            {
+                **_coco(item, image, kind),
+                "iscrowd": 0,
+                "id": len(truths) + k + 1,
+            }
             for k, item in enumerate(truth.items)
         ]
         found += [
@@ -111,12 +124,17 @@ def coco_seconds(pairs: list[tuple[Any, Any]], kind: str) -> tuple[float, float]
                 {"id": k, "height": SIZE[0], "width": SIZE[1]}
                 for k in range(len(pairs))
             ],
-            "categories": [{"id": k, "name": name} for k, name in enumerate(LABELS)],
+            "categories": [
+                {"id": k, "name": name} for k, name in enumerate(LABELS)
+            ],
             "annotations": truths,
         }
         real.createIndex()
         evaluation = COCOeval(real, real.loadRes(found), kind)
-        evaluation.params.areaRng, evaluation.params.areaRngLbl = [[0, 1e10]], ["all"]
+        evaluation.params.areaRng, evaluation.params.areaRngLbl = (
+            [[0, 1e10]],
+            ["all"],
+        )
         evaluation.params.maxDets = [100]
         evaluation.evaluate()
         evaluation.accumulate()
@@ -128,12 +146,22 @@ def coco_seconds(pairs: list[tuple[Any, Any]], kind: str) -> tuple[float, float]
 def _coco(item: Any, image: int, kind: str) -> dict[str, Any]:
     record = {"image_id": image, "category_id": LABELS.index(item.label)}
     if kind == "segm":
-        return {**record, "segmentation": packed_rle(item.mask), "area": item.mask.area}
+        return {
+            **record,
+            "segmentation": packed_rle(item.mask),
+            "area": item.mask.area,
+        }
     x1, y1, x2, y2 = item.xyxy
-    return {**record, "bbox": [x1, y1, x2 - x1, y2 - y1], "area": (x2 - x1) * (y2 - y1)}
+    return {
+        **record,
+        "bbox": [x1, y1, x2 - x1, y2 - y1],
+        "area": (x2 - x1) * (y2 - y1),
+    }
 
 
-def ours_seconds(task: str, pairs: list[tuple[Any, Any]]) -> tuple[float, float]:
+def ours_seconds(
+    task: str, pairs: list[tuple[Any, Any]]
+) -> tuple[float, float]:
     """(seconds, AP) of visualjudge."""
     start = time.perf_counter()
     value = average_precision(task, pairs)
@@ -149,7 +177,8 @@ def main() -> None:
     with ProcessPoolExecutor(options.workers) as pool:
         for name, one in (("boxes", score_boxes), ("masks", score_masks)):
             busy = sum(pool.map(one, images, chunksize=50))
-            print(f"score {name}: {options.images} images × {OBJECTS}: {busy:.1f} s of one core, "
+            print(f"score {name}: {options.images} images × {OBJECTS}: {busy:.1f} s of "
+                  "one core, "
                   f"{busy / options.workers:.1f} s on {options.workers}")  # fmt: skip
     for task, kind, make in (
         ("object_detection", "bbox", boxes_of),
@@ -160,7 +189,8 @@ def main() -> None:
             coco_seconds(pairs, kind),
             ours_seconds(task, pairs),
         )
-        print(f"AP {kind}, {len(pairs)} images: visualjudge {ours:.2f} s (AP {mine:.6f}), "
+        print(f"AP {kind}, {len(pairs)} images: visualjudge {ours:.2f} s (AP "
+              f"{mine:.6f}), "
               f"pycocotools {theirs:.2f} s "
               f"(AP {peer:.6f}), ratio {theirs / ours:.1f}×")  # fmt: skip
 

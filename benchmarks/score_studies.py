@@ -1,10 +1,11 @@
-"""What the figures of a study of scores hold: intervals, conformal ranges, and the bar of `yes`.
+"""What the figures of a study of scores hold: intervals, conformal ranges, and the bar
+of `yes`.
 
     python benchmarks/score_studies.py [--sets 400] [--only NAME]
 
-Goal: intervals of correlation, error, bias and gain cover 93 to 98 %, ranges 88 to 93 % where true
-scores have no ties, and a judge that knows nothing, or copies the mean of its task, gets `yes` in
-at most 5 % of sets. True values come from 40,000 images.
+Goal: intervals of correlation, error, bias and gain cover 93 to 98 %, ranges 88 to 93 %
+where true scores have no ties, and a judge that knows nothing, or copies the mean of
+its task, gets `yes` in at most 5 % of sets. True values come from 40,000 images.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ def steps(values: FloatArray, count: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Design:
-    """``images`` with ``items`` each (up to, if ``uneven``); quality has the mean ``level``, a part
-    ``shared`` of its variance lies between images; the judge adds ``lenient`` and noise of ``error``
-    points, and both are rounded to their scales (0: not rounded).
+    """``images`` with ``items`` each (up to, if ``uneven``); quality has the mean
+    ``level``, a part ``shared`` of its variance lies between images; the judge adds
+    ``lenient`` and noise of ``error`` points, and both are rounded to their scales (0:
+    not rounded).
     """
 
     name: str
@@ -74,7 +76,8 @@ DESIGNS = (
 
 
 def drawn(design: Design, rng: Rng, images: int = 0) -> tuple[FloatArray, ...]:
-    """Return the scores of a judge and of a worse one, the true ones, and the image of each."""
+    """Return the scores of a judge and of a worse one, the true ones, and the image of
+    each."""
     images = images or design.images
     count = np.full(images, design.items)
     if design.uneven:
@@ -82,14 +85,20 @@ def drawn(design: Design, rng: Rng, images: int = 0) -> tuple[FloatArray, ...]:
     image = np.repeat(np.arange(images), count)
     of_image = rng.normal(size=images)[image]
     alone = rng.normal(size=image.size)
-    quality = np.sqrt(design.shared) * of_image + np.sqrt(1 - design.shared) * alone
+    quality = (
+        np.sqrt(design.shared) * of_image + np.sqrt(1 - design.shared) * alone
+    )
     true = np.clip(design.level + 2 * quality, 0, 10)
     fault = np.sqrt(design.shared) * rng.normal(size=images)[image]
     found = []
     for scale in (1.0, 1.3):
         noise = fault + np.sqrt(1 - design.shared) * rng.normal(size=image.size)
-        said = np.clip(true + design.lenient + scale * design.error * noise, 0, 10)
-        found.append(steps(said, design.judge_steps) if design.judge_steps else said)
+        said = np.clip(
+            true + design.lenient + scale * design.error * noise, 0, 10
+        )
+        found.append(
+            steps(said, design.judge_steps) if design.judge_steps else said
+        )
     if design.true_steps:
         true = steps(true, design.true_steps)
     return (*found, true, image)
@@ -112,7 +121,8 @@ FIGURES: dict[str, Callable[[Scores, Scores], Figure]] = {
 
 
 def coverage(design: Design, sets: int) -> Iterator[tuple[str, float, float]]:
-    """Yield name, coverage and mean width of each figure, and of ranges the same over new images."""
+    """Yield name, coverage and mean width of each figure, and of ranges the same over
+    new images."""
     rng = np.random.default_rng(7)
     a, b, true, image = drawn(design, rng, MANY)
     whole = scores(a, true, image), scores(b, true, image)
@@ -139,7 +149,9 @@ def coverage(design: Design, sets: int) -> Iterator[tuple[str, float, float]]:
             for k in ("low", "high")
         )
         good = (new[2] >= low - 1e-9) & (new[2] <= high + 1e-9)
-        inside.append(np.mean([good[new[3] == k].mean() for k in np.unique(new[3])]))
+        inside.append(
+            np.mean([good[new[3] == k].mean() for k in np.unique(new[3])])
+        )
         realised.append(found.coverage.value)
         widths["ranges"].append(found.width)
     for name, hits in held.items():
@@ -148,9 +160,11 @@ def coverage(design: Design, sets: int) -> Iterator[tuple[str, float, float]]:
     yield "ranges, as stated", float(np.mean(realised)), 0.0
 
 
-def false_yes(images: int, tasks: int, copies: bool, sets: int) -> tuple[float, float]:
-    """Return how often a judge that guesses, or copies the mean of its task, gets `yes`, and `yes`
-    or `in part`.
+def false_yes(
+    images: int, tasks: int, copies: bool, sets: int
+) -> tuple[float, float]:
+    """Return how often a judge that guesses, or copies the mean of its task, gets
+    `yes`, and `yes` or `in part`.
     """
     rng, found = np.random.default_rng(11), []
     for _ in range(sets):
@@ -159,9 +173,13 @@ def false_yes(images: int, tasks: int, copies: bool, sets: int) -> tuple[float, 
             level = 3 + 4 * task / max(1, tasks - 1)
             true = steps(rng.normal(level, 2, images), 5)
             noise = 0.3 if copies else 3.0
-            judged = np.clip(rng.normal(level if copies else 5, noise, images), 0, 10)
+            judged = np.clip(
+                rng.normal(level if copies else 5, noise, images), 0, 10
+            )
             own = scores(judged, true, np.arange(images))
-            states.append(state(order_level(own, Bar()), error_level(own, Bar())))
+            states.append(
+                state(order_level(own, Bar()), error_level(own, Bar()))
+            )
         found.append(over_tasks(states))
     return found.count("yes") / sets, (
         found.count("yes") + found.count("in_part")
@@ -182,7 +200,8 @@ def main() -> None:
     for images, tasks in ((20, 1), (60, 5), (400, 14)):
         for copies in (False, True):
             yes, part = false_yes(images, tasks, copies, options.sets)
-            print(f"{'copies the mean' if copies else 'knows nothing':16} {tasks} × {images}: yes "
+            print(f"{'copies the mean' if copies else 'knows nothing':16} {tasks} × "
+                  f"{images}: yes "
                   f"{100 * yes:.1f} %, in part or yes {100 * part:.1f} %")  # fmt: skip
 
 

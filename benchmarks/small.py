@@ -1,12 +1,13 @@
-"""What a small job costs, most of it start-up: CPU seconds of `report`, `card` and `describe` on
-500 questions, tree by tree in turn.
+"""What a small job costs, most of it start-up: CPU seconds of `report`, `card` and
+`describe` on 500 questions, tree by tree in turn.
 
 python benchmarks/small.py [--against SRC ...] [--rounds 5] [--no-cache]
 
-A data folder of 100 drawn images with annotations of four sources is built; a baseline answers 500
-questions in both orders; each command is a process of its own, and the least of all
-rounds counts. Bytecode is kept in a folder of its own, as an installed package has it; `--no-cache`
-compiles every module anew, as where PYTHONDONTWRITEBYTECODE is set.
+A data folder of 100 drawn images with annotations of four sources is built; a baseline
+answers 500 questions in both orders; each command is a process of its own, and the
+least of all rounds counts. Bytecode is kept in a folder of its own, as an installed
+package has it; `--no-cache` compiles every module anew, as where
+PYTHONDONTWRITEBYTECODE is set.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def command(tree: Path, cache: Path | None, *words: object) -> float:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1):
-        raise SystemExit(f"{words[0]} ended with {done.returncode}:\n{done.stderr}")
+        raise SystemExit(
+            f"{words[0]} ended with {done.returncode}:\n{done.stderr}"
+        )
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
@@ -61,14 +64,25 @@ def make(work: Path, tree: Path) -> tuple[Path, Path]:
     questions = orjson.loads(path.read_bytes())
     print(f"{len(questions)} questions")
     model = ("--backend", "baseline", "--model", "oracle:0.8", "--swap")
-    command(tree, None, "judge", dataset, *model, "--sample", QUESTIONS, "--out", run)
+    command(
+        tree,
+        None,
+        "judge",
+        dataset,
+        *model,
+        "--sample",
+        QUESTIONS,
+        "--out",
+        run,
+    )
     return dataset, run
 
 
 def main() -> None:
     """Print a line a tree."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--against", type=Path, nargs="*", default=[], help="other trees' src"
@@ -99,13 +113,20 @@ def main() -> None:
                 ):
                     spent = command(tree, cache, *words)
                     if number:
-                        cost.setdefault((str(tree), str(words[0])), []).append(spent)
-        print("| tree | report | card | describe | all |\n|---|---:|---:|---:|---:|")
+                        cost.setdefault((str(tree), str(words[0])), []).append(
+                            spent
+                        )
+        print(
+            "| tree | report | card | describe | all |\n|---|---:|---:|---:|---:|"
+        )
         for tree in trees:
             least = [
-                min(cost[str(tree), name]) for name in ("report", "card", "describe")
+                min(cost[str(tree), name])
+                for name in ("report", "card", "describe")
             ]
-            cells = " | ".join(f"{seconds:.2f}" for seconds in (*least, sum(least)))
+            cells = " | ".join(
+                f"{seconds:.2f}" for seconds in (*least, sum(least))
+            )
             print(f"| {tree} | {cells} |")
 
 

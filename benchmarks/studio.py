@@ -1,11 +1,12 @@
-"""The studio at scale: start, filters, cards, thumbnails and memory, measured from outside.
+"""The studio at scale: start, filters, cards, thumbnails and memory, measured from
+outside.
 
     python benchmarks/studio.py --questions 200000 --out /tmp/studio-bench
 
-Makes a dataset with questions of all kinds (each with images of its own name) and two runs, starts
-the server as a process, and prints: start with a cold and a warm index, latency of filters and of
-scrolling through the whole grid (cards and thumbnails, none of them cached) and of pages of
-questions, and the memory of the server.
+Makes a dataset with questions of all kinds (each with images of its own name) and two
+runs, starts the server as a process, and prints: start with a cold and a warm index,
+latency of filters and of scrolling through the whole grid (cards and thumbnails, none
+of them cached) and of pages of questions, and the memory of the server.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ PHOTOGRAPHS = 40
 def main() -> None:
     """Make the data, start the server, print the table."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--questions", type=int, default=200_000)
     parser.add_argument("--out", type=Path, default=Path("studio-bench"))
@@ -97,8 +99,10 @@ def main() -> None:
             print(f"start, {name} index: answers after {server.seconds:.2f} s")
             followed(server)
             print(
-                f"all indexed after {server.age():.1f} s ({server.cpu():.1f} s of CPU), "
-                f"{server.memory():.0f} MB in all processes, at most {server.most:.0f} MB"
+                f"all indexed after {server.age():.1f} s ({server.cpu():.1f} s of "
+                "CPU), "
+                f"{server.memory():.0f} MB in all processes, at most {server.most:.0f} "
+                "MB"
             )
             if name == "warm":
                 measure(server, arguments.questions, arguments.requests)
@@ -108,8 +112,8 @@ def main() -> None:
 
 
 def make(out: Path, count: int, reply_words: int) -> None:
-    """A dataset of ``count`` questions and two runs with chains of thought of ``reply_words``
-    words.
+    """A dataset of ``count`` questions and two runs with chains of thought of
+    ``reply_words`` words.
     """
     rng = np.random.default_rng(0)
     root = out / "ds"
@@ -119,7 +123,9 @@ def make(out: Path, count: int, reply_words: int) -> None:
         "wb"
     ) as file:  # as `visualjudge build` writes it
         for i in range(count):
-            wire = question_to_wire(question_from_wire(question(i, rng, root, base)))
+            wire = question_to_wire(
+                question_from_wire(question(i, rng, root, base))
+            )
             file.write((BETWEEN if i else FIRST) + orjson.dumps(wire))
         file.write(LAST)
     (root / "dataset.json").write_text(
@@ -145,8 +151,8 @@ def photographs(root: Path, rng: np.random.Generator) -> list[Path]:
 def question(
     i: int, rng: np.random.Generator, root: Path, base: list[Path]
 ) -> dict[str, Any]:
-    """One pairwise question; images are hard links, so that each has a name of its own and no
-    thumbnail is shared.
+    """One pairwise question; images are hard links, so that each has a name of its own
+    and no thumbnail is shared.
     """
     task = list(TASKS)[int(rng.integers(len(TASKS)))]
     stem = TASKS[task][int(rng.integers(len(TASKS[task])))]
@@ -172,7 +178,9 @@ def question(
         "question_type": "pairwise",
         "subset": ["judge_analysis"],
         "image_id": f"image_{int(rng.integers(50_000))}",
-        "class_of_interest": [CLASSES[int(c)] for c in rng.integers(300, size=4)],
+        "class_of_interest": [
+            CLASSES[int(c)] for c in rng.integers(300, size=4)
+        ],
         "error_type": ["missed", "localization", None][int(rng.integers(3))],
         "annotation_ids": [f"{i}-a", f"{i}-b"],
         "final_scores": scores,
@@ -186,11 +194,14 @@ def question(
 def vocabulary(
     rng: np.random.Generator, size: int = 4000
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Words and how often each is said, by Zipf's law; those that are searched are among the
-    frequent ones.
+    """Words and how often each is said, by Zipf's law; those that are searched are
+    among the frequent ones.
     """
     made = [
-        "".join(chr(97 + int(c)) for c in rng.integers(0, 26, int(rng.integers(2, 10))))
+        "".join(
+            chr(97 + int(c))
+            for c in rng.integers(0, 26, int(rng.integers(2, 10)))
+        )
         for _ in range(size)
     ]
     chances = 1 / np.arange(10, size + len(WORDS) + 10)
@@ -211,7 +222,10 @@ def run(
     with (folder / "verdicts.jsonl").open("wb") as file:
         for i in range(count):
             value = "AB"[int(rng.random() < right)]
-            reply = f"{' '.join(rng.choice(words, reply_words, p=chances))}. Answer: {value}"
+            reply = (
+                f"{' '.join(rng.choice(words, reply_words, p=chances))}. Answer: "
+                f"{value}"
+            )
             verdict = Verdict(
                 f"{i:020x}",
                 "AB",
@@ -232,12 +246,16 @@ def run(
 
 
 def read_by_polars(out: Path) -> float:
-    """Seconds in which polars reads the questions and the replies, in a process of its own."""
+    """Seconds in which polars reads the questions and the replies, in a process of its
+    own."""
     code = (
         "import sys, polars as pl; pl.read_json(sys.argv[1]); "
         "[pl.read_ndjson(path) for path in sys.argv[2:]]"
     )
-    files = [out / "ds/questions.json", *sorted(out.glob("runs/*/verdicts.jsonl"))]
+    files = [
+        out / "ds/questions.json",
+        *sorted(out.glob("runs/*/verdicts.jsonl")),
+    ]
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
     return time.perf_counter() - started
@@ -304,7 +322,9 @@ class Server:
 
     def get(self, path: str) -> bytes:
         """The body of a reply."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as reply:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{self.port}{path}"
+        ) as reply:
             return bytes(reply.read())
 
     def age(self) -> float:
@@ -312,7 +332,8 @@ class Server:
         return time.perf_counter() - self.started
 
     def memory(self) -> float:
-        """Memory in MB of all its processes, without what they share counted twice (PSS)."""
+        """Memory in MB of all its processes, without what they share counted twice
+        (PSS)."""
         total = 0
         for process in (self.process.pid, *children(self.process.pid)):
             with suppress(OSError):  # it has ended
@@ -322,7 +343,8 @@ class Server:
         return total / 1024
 
     def cpu(self) -> float:
-        """Seconds of CPU so far, of all threads and of the processes that it has ended."""
+        """Seconds of CPU so far, of all threads and of the processes that it has
+        ended."""
         fields = (
             Path(f"/proc/{self.process.pid}/stat")
             .read_text()
@@ -343,8 +365,8 @@ class Server:
 
 
 def followed(server: Server) -> None:
-    """Use the grid while the index is made: when it has its first cards, and how long filters take
-    until all is indexed.
+    """Use the grid while the index is made: when it has its first cards, and how long
+    filters take until all is indexed.
     """
     slug = server.get("/").decode().split('href="/d/')[1].split('"')[0]
     while not first_cards(server, slug):
@@ -360,7 +382,9 @@ def followed(server: Server) -> None:
     rng, times = np.random.default_rng(2), list[float]()
     while lines_of(server):
         query = next(filters(rng, ["none", "none"], 1))
-        times.append(timed(lambda query=query: server.get(f"/d/{slug}/facets?{query}")))
+        times.append(
+            timed(lambda query=query: server.get(f"/d/{slug}/facets?{query}"))
+        )
         time.sleep(0.3)
     if times:
         table("filter while replies are indexed", times)
@@ -389,7 +413,10 @@ def measure(server: Server, count: int, requests: int) -> None:
     queries = list(filters(rng, runs, requests))
     table(
         "filter: facets with counts",
-        [timed(lambda q=q: server.get(f"/d/{slug}/facets?{q}")) for q in queries],
+        [
+            timed(lambda q=q: server.get(f"/d/{slug}/facets?{q}"))
+            for q in queries
+        ],
     )
     starts = rng.integers(0, count, requests).tolist()
     cards: list[Any] = []
@@ -414,18 +441,24 @@ def measure(server: Server, count: int, requests: int) -> None:
             "scroll: thumbnails, 6 at once",
             list(
                 browser.map(
-                    lambda n: timed(lambda: server.get(address + quote(n))), names
+                    lambda n: timed(lambda: server.get(address + quote(n))),
+                    names,
                 )
             ),
         )
     pages = [f"/d/{slug}/q/{card['id']}" for card in cards[:requests]]
-    table("page of a question", [timed(lambda p=p: server.get(p)) for p in pages])
+    table(
+        "page of a question", [timed(lambda p=p: server.get(p)) for p in pages]
+    )
     print(
-        f"memory after all that: {server.memory():.0f} MB in all processes, at most {server.most:.0f} MB"
+        f"memory after all that: {server.memory():.0f} MB in all processes, at most "
+        f"{server.most:.0f} MB"
     )
 
 
-def filters(rng: np.random.Generator, runs: list[str], count: int) -> Iterator[str]:
+def filters(
+    rng: np.random.Generator, runs: list[str], count: int
+) -> Iterator[str]:
     """Queries as a user clicks them together."""
     for _ in range(count):
         pairs = [
@@ -439,7 +472,10 @@ def filters(rng: np.random.Generator, runs: list[str], count: int) -> Iterator[s
             ("sort", "-disagreement"),
         ]
         yield urlencode(
-            [pairs[k] for k in rng.permutation(len(pairs))[: int(rng.integers(1, 5))]]
+            [
+                pairs[k]
+                for k in rng.permutation(len(pairs))[: int(rng.integers(1, 5))]
+            ]
         )
 
 

@@ -1,5 +1,5 @@
-"""Ten detectors, one judge, 60 labels: the example of docs/decide.md. Simulated, so that the truth
-is known.
+"""Ten detectors, one judge, 60 labels: the example of docs/decide.md. Simulated, so
+that the truth is known.
 
 python examples/ten_detectors.py OUT        # writes OUT/dataset, OUT/run and, to play the people,
 OUT/truth.csv
@@ -84,7 +84,8 @@ def main(out: Path) -> None:
     """Write the dataset, the run and the truth."""
     asked = questions()
     atomic.write_json(
-        out / "dataset" / "questions.json", [asdict(question) for question in asked]
+        out / "dataset" / "questions.json",
+        [asdict(question) for question in asked],
     )
     atomic.write_json(out / "dataset" / "dataset.json", {"version": "2.1"})
     run = RunFolder(out / "run")

@@ -1,4 +1,5 @@
-"""The system's Chromium, driven by Selenium, and a studio that runs as a process of its own."""
+"""The system's Chromium, driven by Selenium, and a studio that runs as a process of its
+own."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    filter(
+        None,
+        map(shutil.which, ("chromium", "chromium-browser", "google-chrome")),
+    ),
     None,
 )
 DRIVER = shutil.which("chromedriver")
@@ -50,7 +54,9 @@ class Browser:
         options.set_capability(
             "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
         )
-        self.driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+        self.driver = webdriver.Chrome(
+            options=options, service=Service(str(DRIVER))
+        )
         self.driver.set_script_timeout(
             120
         )  # axe-core on a long page, on a busy machine
@@ -75,7 +81,9 @@ class Browser:
             if value:
                 return value
             time.sleep(0.05)
-        raise AssertionError(f"never true: {script}; page {self.driver.current_url}")
+        raise AssertionError(
+            f"never true: {script}; page {self.driver.current_url}"
+        )
 
     def keys(self, *keys: str) -> None:
         """Press keys one by one, wherever the focus is."""
@@ -91,7 +99,9 @@ class Browser:
             "deviceScaleFactor": 1,
             "mobile": width < 500,
         }
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride", metrics
+        )
 
     def theme(self, name: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": name}]
@@ -100,7 +110,8 @@ class Browser:
         )
 
     def complaints(self) -> list[str]:
-        """Errors of the console, and requests that left this machine, since the last call."""
+        """Errors of the console, and requests that left this machine, since the last
+        call."""
         errors = [
             entry["message"]
             for entry in self.driver.get_log("browser")
@@ -154,9 +165,13 @@ class Studio:
         )
         assert self.process.stdout is not None
         self.said = "".join(
-            itertools.takewhile(lambda line: "Ctrl-C" not in line, self.process.stdout)
+            itertools.takewhile(
+                lambda line: "Ctrl-C" not in line, self.process.stdout
+            )
         )
-        self.links = dict(re.findall(r"^(\w+): (http\S+)", self.said, re.MULTILINE))
+        self.links = dict(
+            re.findall(r"^(\w+): (http\S+)", self.said, re.MULTILINE)
+        )
         for _ in range(600):
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
@@ -172,7 +187,8 @@ class Studio:
 
 
 def faults(browser: Browser, axe: str, *, serious: bool = False) -> list[str]:
-    """Violations on the page of any level, or the serious ones, as axe-core names them."""
+    """Violations on the page of any level, or the serious ones, as axe-core names
+    them."""
     browser.js(axe)
     found = browser.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];

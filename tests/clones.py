@@ -1,6 +1,8 @@
-"""Clones of the origins, which tests compare with ours: folders of ``VISUALJUDGE_CLONES``.
+"""Clones of the origins, which tests compare with ours: folders of
+``VISUALJUDGE_CLONES``.
 
-Nothing of them is in this project; tests that need one are skipped where it is not there.
+Nothing of them is in this project; tests that need one are skipped where it is not
+there.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ def clone(name: str) -> Path:
     return path
 
 
-def functions_of(path: Path, names: Iterable[str], **known: Any) -> dict[str, Any]:
-    """Functions and methods of a module, compiled alone, so that what else it imports need not be
-    installed; ``known`` are the names that they use.
+def functions_of(
+    path: Path, names: Iterable[str], **known: Any
+) -> dict[str, Any]:
+    """Functions and methods of a module, compiled alone, so that what else it imports
+    need not be installed; ``known`` are the names that they use.
     """
     wanted = set(names)
     tree = ast.parse(path.read_text("utf-8"))

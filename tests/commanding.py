@@ -1,5 +1,6 @@
-"""Commands run in this process as a shell runs them: an exit status, and the texts on stdout and
-stderr. Starting Python and importing the libraries takes a second of CPU each time.
+"""Commands run in this process as a shell runs them: an exit status, and the texts on
+stdout and stderr. Starting Python and importing the libraries takes a second of CPU
+each time.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ import pytest
 from visualjudge.cli.main import run
 
 
-def command(*words: object, folder: Path | None = None) -> CompletedProcess[str]:
-    """``visualjudge`` with these words, in ``folder`` if one is given; no output is a terminal."""
+def command(
+    *words: object, folder: Path | None = None
+) -> CompletedProcess[str]:
+    """``visualjudge`` with these words, in ``folder`` if one is given; no output is a
+    terminal."""
     argv = ["visualjudge", *map(str, words)]
     texts = [
-        io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)
+        io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+        for _ in range(2)
     ]
     handler, threshold = signal.getsignal(signal.SIGTERM), gc.get_threshold()
     with contextlib.ExitStack() as stack:

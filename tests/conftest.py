@@ -1,5 +1,5 @@
-"""The width of a table does not depend on who runs the tests, and no result on how fast; one line
-at the end says what was not run, and why.
+"""The width of a table does not depend on who runs the tests, and no result on how
+fast; one line at the end says what was not run, and why.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ settings.load_profile("untimed")
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Print the number of tests that were skipped, by the first folder of each and by reason."""
-    skipped = Counter(map(_place_and_reason, terminalreporter.getreports("skipped")))
+    """Print the number of tests that were skipped, by the first folder of each and by
+    reason."""
+    skipped = Counter(
+        map(_place_and_reason, terminalreporter.getreports("skipped"))
+    )
     if skipped:
         rows = [
             f"{n} in {place} ({reason})"
@@ -35,5 +38,7 @@ def _place_and_reason(report: BaseReport) -> tuple[str, str]:
     )
     parts = report.nodeid.split("::")[0].split("/")
     place = parts[1] if len(parts) > 2 else parts[-1] or path
-    reason = re.sub(r"could not import '(\w+).*", r"\1 is not installed", reason)
+    reason = re.sub(
+        r"could not import '(\w+).*", r"\1 is not installed", reason
+    )
     return place, reason.removeprefix("Skipped: ").strip()

@@ -1,5 +1,5 @@
-"""A simulated leaderboard: sources of known quality on images, and a judge of known skill and
-bias.
+"""A simulated leaderboard: sources of known quality on images, and a judge of known
+skill and bias.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ class World:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, images: int, sources: int, seed: int = 0, gap: float = 0.4) -> World:
+    def of(
+        cls, images: int, sources: int, seed: int = 0, gap: float = 0.4
+    ) -> World:
         rng = np.random.default_rng(seed)
         quality = 6 - gap * (np.arange(sources) - (sources - 1) / 2)
         truth = (
@@ -31,12 +33,15 @@ class World:
             + rng.normal(0, 0.8, (images, sources))
         )
         return cls(
-            np.clip(truth, 0, 10).round(3), tuple(f"model {i}" for i in range(sources))
+            np.clip(truth, 0, 10).round(3),
+            tuple(f"model {i}" for i in range(sources)),
         )
 
     def scoring_questions(self) -> list[Question]:
         """One question an image and source."""
-        rows = itertools.product(range(self.truth.shape[0]), range(self.truth.shape[1]))
+        rows = itertools.product(
+            range(self.truth.shape[0]), range(self.truth.shape[1])
+        )
         return [
             scoring(
                 i,
@@ -64,7 +69,12 @@ class World:
                     "annotation_ids": (f"a{g}-{a}", f"a{g}-{b}"),
                 }
                 out.append(
-                    pair(0, scores, sources=(self.names[a], self.names[b]), **changes)
+                    pair(
+                        0,
+                        scores,
+                        sources=(self.names[a], self.names[b]),
+                        **changes,
+                    )
                 )
         return out
 
@@ -83,7 +93,9 @@ def scores_of(
         value = float(
             np.clip(float(question.answer) + lean + rng.normal(0, noise), 0, 10)
         )
-        out.append(Verdict(question.id, "AB", round(value, 2), "ok", str(value)))
+        out.append(
+            Verdict(question.id, "AB", round(value, 2), "ok", str(value))
+        )
     return out
 
 
@@ -95,8 +107,8 @@ def choices_of(
     favoured: str | None = None,
     swap: bool = False,
 ) -> list[Verdict]:
-    """A judge that is right with probability ``right``; half of the time, a ``favoured`` source
-    wins in any case.
+    """A judge that is right with probability ``right``; half of the time, a
+    ``favoured`` source wins in any case.
     """
     rng = np.random.default_rng(seed)
     out = []
@@ -114,6 +126,8 @@ def choices_of(
 def of_task(questions: Sequence[Question], task: str) -> list[Question]:
     """The same questions on other images, of another task."""
     return [
-        replace(q, id=f"{task}/{q.id}", task=task, image_id=f"{task}/{q.image_id}")
+        replace(
+            q, id=f"{task}/{q.id}", task=task, image_id=f"{task}/{q.image_id}"
+        )
         for q in questions
     ]

@@ -43,7 +43,9 @@ def standing(x: float) -> Person:
 DISCS = (disc(40, 40, 25), disc(110, 50, 20), disc(70, 95, 18))
 IMAGE = (np.indices((*SIZE, 3)).sum(axis=0) * 3 % 256).astype(np.uint8)
 DEGRADED = np.ascontiguousarray(IMAGE[:, ::-1]) // 2
-SCENE = ErrorScene(SIZE, LABELS, 5, DEGRADED, tuple(mask_from_array(d) for d in DISCS))
+SCENE = ErrorScene(
+    SIZE, LABELS, 5, DEGRADED, tuple(mask_from_array(d) for d in DISCS)
+)
 GRADIENT = np.linspace(1, 10, SIZE[0] * SIZE[1]).reshape(SIZE) / (
     1.0 + 3 * (DISCS[0] | DISCS[1])
 )
@@ -69,7 +71,9 @@ TRUTHS: dict[str, Prediction] = {
             Instance("dog", mask_from_array(~DISCS[0])),
         ),
     ),
-    "referring": Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),)),
+    "referring": Masks(
+        SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),)
+    ),
     "keypoint": People((standing(40), standing(110))),
     "depth": DepthMap(GRADIENT),
     "restoration": WholeImage(IMAGE),

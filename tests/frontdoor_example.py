@@ -24,8 +24,8 @@ class Example:
 
 
 def make_example(root: Path) -> Example:
-    """A detection task of 6 images with 4 predictions each, its dataset, and a run of a judge that
-    is always right.
+    """A detection task of 6 images with 4 predictions each, its dataset, and a run of a
+    judge that is always right.
     """
     write_data(root / "data")
     vj.build(root / "data", root / "dataset")
@@ -60,10 +60,14 @@ def write_data(root: Path, count: int = 6) -> None:
                     "class_of_interest": ["dog"],
                     "error_type": None,
                     "prompt": None,
-                    "prediction": {"detections": [{"label": "dog", "bbox": box}]},
+                    "prediction": {
+                        "detections": [{"label": "dog", "bbox": box}]
+                    },
                     "final_score": 10.0 - 2.5 * step,
                     "source": f"model{step}",
                 }
             )
-    write_json(root / "annotations" / "object_detection_annotations.json", notes)
+    write_json(
+        root / "annotations" / "object_detection_annotations.json", notes
+    )
     write_json(root / "images" / "object_detection.json", images)

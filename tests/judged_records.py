@@ -55,11 +55,17 @@ def scoring(i: int, score: float, **changes: Any) -> Question:
         "final_scores": (score,),
         "sources": ("one",),
     }
-    return pair(i, (1.0, 0.0), **{"id": f"s{i}", **fields, "answer": score, **changes})
+    return pair(
+        i, (1.0, 0.0), **{"id": f"s{i}", **fields, "answer": score, **changes}
+    )
 
 
 def said(
-    question: Question, value: Any, order: str = "AB", status: str = "ok", **more: Any
+    question: Question,
+    value: Any,
+    order: str = "AB",
+    status: str = "ok",
+    **more: Any,
 ) -> Verdict:
     """A verdict; "Failed" where the status is not ok."""
     return Verdict(
@@ -84,9 +90,13 @@ def _digest(dataset: Path) -> str:
 def write_dataset(root: Path, questions: Sequence[Question]) -> Path:
     """A dataset folder without images."""
     root.mkdir(parents=True)
-    (root / "questions.json").write_text(json.dumps([asdict(q) for q in questions]))
+    (root / "questions.json").write_text(
+        json.dumps([asdict(q) for q in questions])
+    )
     files = {"questions.json": _digest(root)}
-    (root / "dataset.json").write_text(json.dumps({"version": "2.1", "files": files}))
+    (root / "dataset.json").write_text(
+        json.dumps({"version": "2.1", "files": files})
+    )
     return root
 
 

@@ -1,7 +1,9 @@
-"""Small data folders for tests and benchmarks: real photographs, seeded predictions, all 15 tasks.
+"""Small data folders for tests and benchmarks: real photographs, seeded predictions,
+all 15 tasks.
 
-``make_folder(root)`` is enough for most; ``detection_folder(root, scores)`` makes the smallest one
-there is. ``python tests/making.py FOLDER`` makes the data that docs/prompts are built from.
+``make_folder(root)`` is enough for most; ``detection_folder(root, scores)`` makes the
+smallest one there is. ``python tests/making.py FOLDER`` makes the data that
+docs/prompts are built from.
 """
 
 from __future__ import annotations
@@ -42,10 +44,11 @@ def make_folder(
     seed: int = 7,
     objects: int = 3,
 ) -> Path:
-    """A data folder with ``images`` images a task and one group of ``annotations`` each, with
-    distinct scores.
+    """A data folder with ``images`` images a task and one group of ``annotations``
+    each, with distinct scores.
 
-    ``size`` is (height, width); perception tasks share their photographs. Returns ``root``.
+    ``size`` is (height, width); perception tasks share their photographs. Returns
+    ``root``.
     """
     for name in ("annotations", "images", "photos", "preds"):
         (root / name).mkdir(parents=True, exist_ok=True)
@@ -54,9 +57,11 @@ def make_folder(
     return root
 
 
-def detection_folder(root: Path, scores: Sequence[float], **fields: Any) -> Path:
-    """One image and one detection annotation for each of ``scores``; ``fields`` go into every
-    record.
+def detection_folder(
+    root: Path, scores: Sequence[float], **fields: Any
+) -> Path:
+    """One image and one detection annotation for each of ``scores``; ``fields`` go into
+    every record.
     """
     for name in ("annotations", "images"):
         (root / name).mkdir(parents=True, exist_ok=True)
@@ -97,7 +102,8 @@ def write_records(root: Path, task: str, records: Sequence[Json]) -> None:
 
 @functools.cache
 def photograph(number: int, size: tuple[int, int]) -> Pixels:
-    """A real photograph, resized to (height, width) ``size``; every ``number`` is another image."""
+    """A real photograph, resized to (height, width) ``size``; every ``number`` is
+    another image."""
     image = getattr(skimage.data, PHOTOGRAPHS[number % len(PHOTOGRAPHS)])()
     turned = np.roll(image, number * 37, axis=1)
     resized = cv2.resize(turned, size[::-1], interpolation=cv2.INTER_AREA)
@@ -133,12 +139,16 @@ def _task_files(
     natural = task.type in ("restoration", "generation")
     for k in range(images):
         image_id = (
-            f"{task.name.split('_', 1)[-1]}-{k:04d}" if natural else f"photo-{k:04d}"
+            f"{task.name.split('_', 1)[-1]}-{k:04d}"
+            if natural
+            else f"photo-{k:04d}"
         )
         if task.sourced:
             index[image_id] = _image_record(root, task, image_id, k, size)
         rng = rng_for(seed, "scores", task.name, k)
-        scores = rng.choice(np.arange(0, 10, 0.25), annotations, replace=False).tolist()
+        scores = rng.choice(
+            np.arange(0, 10, 0.25), annotations, replace=False
+        ).tolist()
         for score in scores:
             number = len(records)
             draw = rng_for(seed, task.name, number)
@@ -177,14 +187,20 @@ def _image_record(
     if "controllable" in task.name:
         record["control"] = f"photos/{image_id}-control.png"
         edges = cv2.Canny(photograph(k, size), 80, 160)
-        write_png(root / record["control"], np.repeat(edges[:, :, None], 3, axis=2))
+        write_png(
+            root / record["control"], np.repeat(edges[:, :, None], 3, axis=2)
+        )
     return record
 
 
 def _prompt(task: Task, k: int) -> str | None:
     if task.expression:
         return f"the thing number {k} on the left"
-    return f"a lighthouse at dusk, variant {k}" if task.type == "generation" else None
+    return (
+        f"a lighthouse at dusk, variant {k}"
+        if task.type == "generation"
+        else None
+    )
 
 
 def _detections(
@@ -197,7 +213,9 @@ def _detections(
     objects: int,
 ) -> Json:
     return {
-        "detections": [_box(rng, LABELS[k % 2 + j % 2], size) for j in range(objects)]
+        "detections": [
+            _box(rng, LABELS[k % 2 + j % 2], size) for j in range(objects)
+        ]
     }
 
 
@@ -278,10 +296,16 @@ def _persons(
         )
         seen = rng.choice([0, 2, 2, 2], 17)
         return (
-            np.stack([xs * (seen > 0), ys * (seen > 0), seen], axis=1).ravel().tolist()
+            np.stack([xs * (seen > 0), ys * (seen > 0), seen], axis=1)
+            .ravel()
+            .tolist()
         )
 
-    return {"persons": [{"keypoints": points()} for _ in range(max(1, objects // 2))]}
+    return {
+        "persons": [
+            {"keypoints": points()} for _ in range(max(1, objects // 2))
+        ]
+    }
 
 
 def _depth(

@@ -1,5 +1,5 @@
-"""The package's own files as syntax trees, for tests of what its code may say. Each is parsed and
-walked once.
+"""The package's own files as syntax trees, for tests of what its code may say. Each is
+parsed and walked once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def _nodes(path: Path) -> tuple[ast.AST, ...]:
 def found_in(
     paths: Iterable[Path], rule: Callable[[Iterable[ast.AST]], Iterable[object]]
 ) -> list[str]:
-    """What ``rule`` finds among all nodes of each of ``paths``, as ``cli/main.py: 12``."""
+    """What ``rule`` finds among all nodes of each of ``paths``, as ``cli/main.py:
+    12``."""
     return [
         f"{path.relative_to(ROOT).as_posix()}: {one}"
         for path in paths

@@ -1,4 +1,5 @@
-"""The report's page with plain spaces: numbers and their units are kept on one line there."""
+"""The report's page with plain spaces: numbers and their units are kept on one line
+there."""
 
 from __future__ import annotations
 

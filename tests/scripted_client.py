@@ -11,8 +11,8 @@ Script = Sequence[Line] | Callable[[Request, int], Line]
 
 
 class ScriptedClient:
-    """Return the lines of a script in turn, repeating the last one. Exceptions in the script are
-    raised.
+    """Return the lines of a script in turn, repeating the last one. Exceptions in the
+    script are raised.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class ScriptedClient:
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         number = min(
-            len(self.requests), 0 if callable(self._script) else len(self._script) - 1
+            len(self.requests),
+            0 if callable(self._script) else len(self._script) - 1,
         )
         self.requests.append(request)
         self.attempts.append(attempt)

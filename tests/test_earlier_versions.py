@@ -1,4 +1,5 @@
-"""Files that earlier versions wrote open today, and their point figures are the same."""
+"""Files that earlier versions wrote open today, and their point figures are the
+same."""
 
 from __future__ import annotations
 
@@ -62,7 +63,10 @@ def test_data_dataset_and_run_open_with_the_same_figures(
     version: str, tmp_path: Path
 ) -> None:
     home = unpack(version, tmp_path)
-    assert len(list(vj.open_data(home / "data").annotations("object_detection"))) == 32
+    assert (
+        len(list(vj.open_data(home / "data").annotations("object_detection")))
+        == 32
+    )
     assert problems_of(vj.load_dataset(home / "dataset")) == []
     verdicts = (home / "run/verdicts.jsonl").read_bytes()
     oracle = (
@@ -95,7 +99,9 @@ def test_data_dataset_and_run_open_with_the_same_figures(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_data_folder_of_then_builds_today(version: str, tmp_path: Path) -> None:
+def test_a_data_folder_of_then_builds_today(
+    version: str, tmp_path: Path
+) -> None:
     home = unpack(version, tmp_path)
     few = {
         "encoding_groups": 1,
@@ -104,7 +110,9 @@ def test_a_data_folder_of_then_builds_today(version: str, tmp_path: Path) -> Non
         "ranking_groups": 0,
     }
     words = [
-        word for name, count in few.items() for word in ("--set", f"{name}={count}")
+        word
+        for name, count in few.items()
+        for word in ("--set", f"{name}={count}")
     ]
     run("build", "data", *words, "--out", "again", cwd=home)
     assert len(vj.load_dataset(home / "again").questions) > 0
@@ -135,7 +143,8 @@ def test_a_study_of_02_goes_on_today(tmp_path: Path) -> None:
     ) as server:
         assert server.stdout is not None
         token = re.findall(
-            r"/people/ben\?token=(\w+)", "".join(itertools.islice(server.stdout, 3))
+            r"/people/ben\?token=(\w+)",
+            "".join(itertools.islice(server.stdout, 3)),
         )[0]
         client = httpx.Client(
             base_url=f"http://127.0.0.1:{port}/people/ben/",
@@ -143,7 +152,9 @@ def test_a_study_of_02_goes_on_today(tmp_path: Path) -> None:
             transport=httpx.HTTPTransport(retries=8),
         )
         question = client.get("next").json()["question"]
-        value = {"pairwise": "A", "ranking": "A", "scoring": 7}[question["type"]]
+        value = {"pairwise": "A", "ranking": "A", "scoring": 7}[
+            question["type"]
+        ]
         body = {"slot": question["slot"], "seconds": 1.5, "value": value}
         assert client.post("answer", json=body).status_code == 200
         server.terminate()

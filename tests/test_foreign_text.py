@@ -1,4 +1,5 @@
-"""JSON and YAML of foreign files: bounded in depth and size, before anything recurses."""
+"""JSON and YAML of foreign files: bounded in depth and size, before anything
+recurses."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ LEVELS = jsons.DEEPEST_JSON
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
-def test_json_is_read_to_its_depth_and_no_deeper(opening: str, closing: str) -> None:
+def test_json_is_read_to_its_depth_and_no_deeper(
+    opening: str, closing: str
+) -> None:
     just = opening * LEVELS + "1" + closing * LEVELS
     assert repr(jsons.loads(just))
     assert jsons.loads(just.encode()) == jsons.loads(just)

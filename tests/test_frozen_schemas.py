@@ -1,4 +1,5 @@
-"""Names in files that other programs read: none may go or change its place; more may come."""
+"""Names in files that other programs read: none may go or change its place; more may
+come."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def test_questions_verdicts_and_runs_keep_their_fields(made: Example) -> None:
     lines = (Path(made.run) / "verdicts.jsonl").read_text("utf-8").splitlines()
     assert lacking("verdict", json.loads(lines[0])) == []
     assert (
-        lacking("run", json.loads((Path(made.run) / "run.json").read_text("utf-8")))
+        lacking(
+            "run", json.loads((Path(made.run) / "run.json").read_text("utf-8"))
+        )
         == []
     )
 

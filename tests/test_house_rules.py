@@ -17,7 +17,16 @@ from package_sources import ROOT, SOURCES, found_in, tree
 from visualjudge.vision.tasks import TASKS
 
 MAY_NAME_TASKS = {"tasks.py", "encodings.py"}
-ONCE = ("Format", "Media", "Options", "Picture", "Reading", "Scene", "Task", "Token")
+ONCE = (
+    "Format",
+    "Media",
+    "Options",
+    "Picture",
+    "Reading",
+    "Scene",
+    "Task",
+    "Token",
+)
 
 
 def _compares_with_a_task(nodes: Iterable[ast.AST]) -> list[int]:
@@ -69,27 +78,29 @@ BUDGET = {
     "studio": 2350,
     "cli": 1450,
 }
-"""Statements without docstrings that a room may have; one that has fewer lowers its row."""
+"""Statements without docstrings that a room may have; one that has fewer lowers its
+row."""
 OVER: dict[str, int] = {
-    "core": 1550,
-    "vision": 4750,
-    "formats and data": 3100,
-    "prompts": 600,
-    "dataset": 1850,
-    "clients": 1900,
-    "replies": 850,
-    "judges": 1500,
-    "runs": 1400,
-    "analysis": 8580,
-    "apps": 6220,
-    "studio": 2600,
-    "cli": 1750,
+    "core": 1483,
+    "vision": 4616,
+    "formats and data": 3010,
+    "prompts": 560,
+    "dataset": 1812,
+    "clients": 1870,
+    "replies": 811,
+    "judges": 1493,
+    "runs": 1356,
+    "analysis": 8590,
+    "apps": 6400,
+    "studio": 2505,
+    "cli": 1740,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 37_000
+MOST_STATEMENTS = 36_640
 """To become 30,000."""
-MOST_TOKENS_A_LINE = 8.35
-"""To become 8.0 when each room has been read once."""
+MOST_TOKENS_A_LINE = 7.45
+VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}
+"""Names that say nothing of what they name."""
 MOST_DECISIONS = 40
 _LAYOUT = {
     tokenize.COMMENT,
@@ -103,7 +114,11 @@ _LAYOUT = {
 
 def _texts(path: Path) -> list[ast.Constant]:
     """Docstrings: strings that stand alone."""
-    values = [node.value for node in ast.walk(tree(path)) if isinstance(node, ast.Expr)]
+    values = [
+        node.value
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Expr)
+    ]
     return [
         value
         for value in values
@@ -118,7 +133,8 @@ def statements(path: Path) -> int:
 
 
 def tokens_and_lines(path: Path) -> tuple[int, int]:
-    """Tokens of the code and lines that have any: neither layout, nor comments, nor docstrings."""
+    """Tokens of the code and lines that have any: neither layout, nor comments, nor
+    docstrings."""
     of_docstrings = {
         line
         for text in _texts(path)
@@ -130,7 +146,10 @@ def tokens_and_lines(path: Path) -> tuple[int, int]:
         for token in tokenize.tokenize(source.readline):
             if token.type in _LAYOUT:
                 continue
-            if token.type == tokenize.STRING and token.start[0] in of_docstrings:
+            if (
+                token.type == tokenize.STRING
+                and token.start[0] in of_docstrings
+            ):
                 continue
             tokens += 1
             lines.add(token.start[0])
@@ -145,25 +164,33 @@ def test_a_room_keeps_to_its_budget() -> None:
         sizes[room] += statements(path)
     limits = BUDGET | OVER
     assert {
-        name: size for name, size in sizes.items() if size > limits.get(name, 200)
+        name: size
+        for name, size in sizes.items()
+        if size > limits.get(name, 200)
     } == {}
 
 
 def test_the_whole_keeps_to_its_budget() -> None:
     assert sum(map(statements, SOURCES)) <= MOST_STATEMENTS
     counts = [tokens_and_lines(path) for path in SOURCES]
-    assert sum(n for n, _ in counts) <= MOST_TOKENS_A_LINE * sum(n for _, n in counts)
+    assert sum(n for n, _ in counts) <= MOST_TOKENS_A_LINE * sum(
+        n for _, n in counts
+    )
 
 
 def _is_parallel(node: ast.stmt) -> bool:
     """Whether a statement binds several names to several values at once, unless it
     exchanges them."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Tuple):
+    if not isinstance(node, ast.Assign) or not isinstance(
+        node.value, ast.Tuple
+    ):
         return False
     if not isinstance(node.targets[0], ast.Tuple):
         return False
     bound = {ast.unparse(target) for target in node.targets[0].elts}
-    read = {ast.unparse(n) for n in ast.walk(node.value) if isinstance(n, ast.expr)}
+    read = {
+        ast.unparse(n) for n in ast.walk(node.value) if isinstance(n, ast.expr)
+    }
     return not bound & read
 
 
@@ -172,6 +199,26 @@ def test_a_line_is_one_step() -> None:
     nodes = [node for path in SOURCES for node in ast.walk(tree(path))]
     parallel = sum(isinstance(n, ast.stmt) and _is_parallel(n) for n in nodes)
     assert parallel <= 0.003 * sum(map(statements, SOURCES))
+
+
+def _bound(node: ast.AST) -> str | None:
+    """The name that a node binds: a definition, a parameter, a variable, a field."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return node.attr
+    return None
+
+
+def test_names_say_what_they_name() -> None:
+    """At most 2 in 1,000 bindings have a name that says nothing."""
+    names = [_bound(node) for path in SOURCES for node in ast.walk(tree(path))]
+    bound = [name.strip("_") for name in names if name is not None]
+    assert sum(name in VAGUE for name in bound) <= 0.002 * len(bound)
 
 
 def test_what_a_definition_does_is_in_its_docstring() -> None:
@@ -200,7 +247,9 @@ def test_decisions_are_few_and_listed() -> None:
 
 def test_a_name_stands_for_one_thing() -> None:
     classes = [node for path in SOURCES for node in tree(path).body]
-    times = Counter(node.name for node in classes if isinstance(node, ast.ClassDef))
+    times = Counter(
+        node.name for node in classes if isinstance(node, ast.ClassDef)
+    )
     assert [name for name in ONCE if times[name] > 1] == []
 
 
@@ -214,9 +263,13 @@ def test_a_package_does_not_hide_its_modules() -> None:
         }
         own = ".".join(init.parent.relative_to(ROOT.parent).parts)
         nodes = [
-            node for node in ast.walk(tree(init)) if isinstance(node, ast.ImportFrom)
+            node
+            for node in ast.walk(tree(init))
+            if isinstance(node, ast.ImportFrom)
         ]
-        nodes = [node for node in nodes if node.module != own]  # the module itself
+        nodes = [
+            node for node in nodes if node.module != own
+        ]  # the module itself
         hidden |= modules & {
             alias.asname or alias.name for node in nodes for alias in node.names
         }
@@ -224,7 +277,8 @@ def test_a_package_does_not_hide_its_modules() -> None:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yield the literal blocks of a docstring: what is indented after a line with ``::``."""
+    """Yield the literal blocks of a docstring: what is indented after a line with
+    ``::``."""
     lines = inspect.cleandoc(text).splitlines()
     for start, line in enumerate(lines):
         if not line.endswith("::"):
@@ -242,7 +296,9 @@ def _modules_of_map(text: str) -> list[str]:
     """Return what the first column of a map names: ``a, b   what they hold``."""
     rows = [row for row in text.splitlines() if row.strip() and row[0] != " "]
     return [
-        name for row in rows for name in re.split(r"  +", row)[0].strip().split(", ")
+        name
+        for row in rows
+        for name in re.split(r"  +", row)[0].strip().split(", ")
     ]
 
 
@@ -281,14 +337,19 @@ def test_a_map_of_a_package_names_its_modules() -> None:
     assert missing == {}
 
 
-def test_the_map_of_the_house_has_each_room_once_in_the_order_of_its_layers() -> None:
-    """``visualjudge.__doc__`` is the map: a row a room, as import-linter orders them."""
+def test_the_map_of_the_house_has_each_room_once_in_the_order_of_its_layers() -> (
+    None
+):
+    """``visualjudge.__doc__`` is the map: a row a room, as import-linter orders
+    them."""
     rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert len(rooms) <= 14
     named = _modules_of_map(MAPS[ROOT / "__init__.py"])
     assert len(set(named)) == len(named)
     assert rooms <= set(named)
-    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text("utf-8"))
+    project = tomllib.loads(
+        (ROOT.parents[1] / "pyproject.toml").read_text("utf-8")
+    )
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
     height = {
         name.rpartition(".")[2]: place
@@ -303,7 +364,8 @@ ITEM = re.compile(r" *(- |\d+\. )")
 
 
 def _run_on_items(nodes: Iterable[ast.AST]) -> list[int]:
-    """Lines of docstrings with a list whose item goes on below its mark, which ends the list."""
+    """Lines of docstrings with a list whose item goes on below its mark, which ends the
+    list."""
     lines = []
     for node in nodes:
         match node:
@@ -328,7 +390,8 @@ def test_a_list_in_a_docstring_is_a_list() -> None:
 
 
 def _broken_examples(nodes: Iterable[ast.AST]) -> list[int]:
-    """Lines of docstrings with Python that does not parse, or a call broken at its margin."""
+    """Lines of docstrings with Python that does not parse, or a call broken at its
+    margin."""
     lines = []
     for node in nodes:
         match node:

@@ -1,4 +1,5 @@
-"""One study with every kind of reply, counted by hand: report, card, CSV, studio and gate agree."""
+"""One study with every kind of reply, counted by hand: report, card, CSV, studio and
+gate agree."""
 
 from __future__ import annotations
 
@@ -78,7 +79,9 @@ def _verdicts(questions: Sequence[Question]) -> Iterator[Verdict]:
                 turn += 1
 
 
-def _counts(verdicts: Sequence[Verdict], questions: Sequence[Question]) -> Counts:
+def _counts(
+    verdicts: Sequence[Verdict], questions: Sequence[Question]
+) -> Counts:
     answers = {question.id: question.answer for question in questions}
     own = [verdict for verdict in verdicts if verdict.id in answers]
     kinds = Counter(
@@ -111,11 +114,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     run = write_run(root / "runs/judge", dataset, verdicts)
     by_task = {
         task: _counts(
-            verdicts, [question for question in questions if question.task == task]
+            verdicts,
+            [question for question in questions if question.task == task],
         )
         for task in TASKS
     }
-    return Study(root, run, analyse([run]), _counts(verdicts, questions), by_task)
+    return Study(
+        root, run, analyse([run]), _counts(verdicts, questions), by_task
+    )
 
 
 def test_every_kind_of_reply_is_in_the_study(study: Study) -> None:
@@ -131,7 +137,10 @@ def test_metrics_and_the_card_count_as_by_hand(study: Study) -> None:
     assert pairwise["accuracy"] == pytest.approx(whole.accuracy)
     cells = {task: cell["pairwise"] for task, cell in judge["by_task"].items()}
     for task, counts in study.by_task.items():
-        assert (cells[task]["n"], cells[task]["failed"]) == (counts.n, counts.failed)
+        assert (cells[task]["n"], cells[task]["failed"]) == (
+            counts.n,
+            counts.failed,
+        )
         assert cells[task]["accuracy"] == pytest.approx(counts.accuracy)
     card = card_of(study.analysis).metrics["judges"][0]
     checks = {line["name"]: line["value"] for line in card["checks"]}
@@ -177,7 +186,8 @@ def test_the_studio_counts_as_by_hand(study: Study, tmp_path: Path) -> None:
         shares = re.search(r"(\d+\.\d) % ([\d.]+)–([\d.]+) of (\d+)", row)
         assert shares is not None, row[:200]
         assert (
-            shares[1] == f"{100 * counts.accuracy:.1f}" and int(shares[4]) == counts.n
+            shares[1] == f"{100 * counts.accuracy:.1f}"
+            and int(shares[4]) == counts.n
         )
         cell = study.analysis.metrics["judges"][0]["by_task"][task]["pairwise"]
         assert (shares[2], shares[3]) == tuple(
@@ -187,7 +197,9 @@ def test_the_studio_counts_as_by_hand(study: Study, tmp_path: Path) -> None:
 
 def test_the_gate_counts_as_by_hand(study: Study) -> None:
     table = counted(study.analysis)
-    assert accuracy_of(table)["value"] == pytest.approx(study.whole.accuracy, abs=1e-4)
+    assert accuracy_of(table)["value"] == pytest.approx(
+        study.whole.accuracy, abs=1e-4
+    )
     for task, counts in study.by_task.items():
         own = accuracy_of(table.filter(pl.col("task") == task))
         assert own["value"] == pytest.approx(counts.accuracy, abs=1e-4)
@@ -195,4 +207,6 @@ def test_the_gate_counts_as_by_hand(study: Study) -> None:
 
 def _plain(page: str) -> str:
     """The text of a page."""
-    return " ".join(re.sub(r"<[^>]+>", " ", page).replace("&nbsp;", " ").split())
+    return " ".join(
+        re.sub(r"<[^>]+>", " ", page).replace("&nbsp;", " ").split()
+    )

@@ -1,5 +1,5 @@
-"""Whatever comes from a folder is a stranger's: ``core.untrusted`` opens every file, because it
-knows the place and the bounds of each kind.
+"""Whatever comes from a folder is a stranger's: ``core.untrusted`` opens every file,
+because it knows the place and the bounds of each kind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ READERS = {
         "copy2",
     ),
     *("Image.open", "np.load", "np.loadtxt", "np.fromfile", "tarfile.open"),
-    *("pl.read_*", "pl.scan_*", "OmegaConf.load", "ElementTree.parse", "cv2.imread"),
+    *(
+        "pl.read_*",
+        "pl.scan_*",
+        "OmegaConf.load",
+        "ElementTree.parse",
+        "cv2.imread",
+    ),
     *("write_bytes", "write_text"),
 }
 OWN = ("__file__", "files(", "scratch", "stage", "partial")
@@ -31,7 +37,9 @@ ALLOWED = {
         "statm.read_text()": "of the system",
         "os.open(os.devnull, os.O_WRONLY)": "/dev/null",
     },
-    "core/checksums.py": {"file.open('rb')": "reads in parts, and shows nothing"},
+    "core/checksums.py": {
+        "file.open('rb')": "reads in parts, and shows nothing"
+    },
     "core/image_storage.py": {
         "place.read_bytes()": "an image in a file that is open",
         "self.read_bytes()": "an image in a file that is open",
@@ -51,20 +59,23 @@ ALLOWED = {
         "path.open('r+b')": "the file just written",
     },
     "core/workbooks.py": {
-        "openpyxl.load_workbook(path, read_only=True, data_only=not typed)": "checked, apart",
+        "openpyxl.load_workbook(path, read_only=True, data_only=not typed)": "checked, "
+        "apart",
     },
     "vision/raster/images.py": {
         "Image.open(source, formats=FORMATS)": "of an opened file",
         "path.open()": "an image in a file that is open",
     },
     "vision/raster/arrays.py": {
-        "arrays.open('depth.npy' if len(names) > 1 else names[0])": "a member of an opened archive",
+        "arrays.open('depth.npy' if len(names) > 1 else names[0])": "a member of an "
+        "opened archive",
     },
     "vision/drawing/fonts.py": {
         "path.read_bytes()": "a font of an installed package",
     },
     "analysis/study_table.py": {
-        "pl.read_json(orjson.dumps(wires, option=orjson.OPT_SERIALIZE_NUMPY), schema=WIRE)": "ours",
+        "pl.read_json(orjson.dumps(wires, option=orjson.OPT_SERIALIZE_NUMPY), "
+        "schema=WIRE)": "ours",
     },
     "analysis/question_table.py": {
         "pl.read_json(piece, schema=WIRE)": "bytes of an opened file",
@@ -77,7 +88,8 @@ ALLOWED = {
         "run.journal_path.write_bytes(b''.join(lines))": "a new folder of ours",
     },
     "apps/demo/photographs.py": {
-        "np.load(_packaged('skimage', 'data/motorcycle_disp.npz'))": "of an installed package",
+        "np.load(_packaged('skimage', 'data/motorcycle_disp.npz'))": "of an installed "
+        "package",
     },
     "apps/demo/study.py": {
         "labels.open(encoding='utf-8', newline='')": "the table that we wrote",
@@ -94,7 +106,9 @@ ALLOWED = {
     "apps/starting/project.py": {
         "(assets / asset).read_text('utf-8')": "of the package",
     },
-    "cli/gate.py": {"Path(step).open('a', encoding='utf-8')": "GITHUB_STEP_SUMMARY"},
+    "cli/gate.py": {
+        "Path(step).open('a', encoding='utf-8')": "GITHUB_STEP_SUMMARY"
+    },
     "cli/main.py": {"os.open(os.devnull, os.O_WRONLY)": "/dev/null"},
     "clients/batch/anthropic.py": {"path.open('rb')": "requests that we wrote"},
     "clients/batch/google.py": {"path.open('rb')": "requests that we wrote"},
@@ -113,7 +127,9 @@ ALLOWED = {
     "dataset/render.py": {
         "(self._out / relative).write_bytes(content)": "a new folder of ours"
     },
-    "runs/batch/batch_journal.py": {"path.open('wb')": "a folder of ours in the run"},
+    "runs/batch/batch_journal.py": {
+        "path.open('wb')": "a folder of ours in the run"
+    },
     "runs/journal.py": {
         "os.open(self.path, flags | getattr(os, 'O_NOFOLLOW', 0) | "
         "getattr(os, 'O_NONBLOCK', 0), 420)": "never over a link",
@@ -121,7 +137,8 @@ ALLOWED = {
     "studio/app.py": {"file.read_bytes()": "of the package"},
     "studio/people/access.py": {"path.read_bytes()": "a secret of the user"},
 }
-"""Other calls, by file, each with the reason why it opens nothing of a stranger unchecked."""
+"""Other calls, by file, each with the reason why it opens nothing of a stranger
+unchecked."""
 
 
 def _opens(node: ast.AST) -> bool:
@@ -143,5 +160,7 @@ def test_only_the_door_opens_files() -> None:
         for node in ast.walk(tree(path))
         if _opens(node)
     }
-    allowed = {f"{file}: {call}" for file, calls in ALLOWED.items() for call in calls}
+    allowed = {
+        f"{file}: {call}" for file, calls in ALLOWED.items() for call in calls
+    }
     assert opened - allowed == set()

@@ -1,5 +1,5 @@
-"""A prediction type is one folder of ``vision/`` with one row; no other module asks which type it
-has before it.
+"""A prediction type is one folder of ``vision/`` with one row; no other module asks
+which type it has before it.
 """
 
 from __future__ import annotations
@@ -24,21 +24,27 @@ from gallery import examples
 FAMILIES = ("boxes", "depth", "images", "masks", "poses")
 OWN = tuple(f"vision/{name}/" for name in FAMILIES)
 OTHERS = [
-    path for path in SOURCES if not path.relative_to(ROOT).as_posix().startswith(OWN)
+    path
+    for path in SOURCES
+    if not path.relative_to(ROOT).as_posix().startswith(OWN)
 ]
 MAY_NAME = {
     "vision/built_in_types.py": "the list of the rows",
-    "vision/predictions.py": "the records are public names, which a module of this name has had "
+    "vision/predictions.py": "the records are public names, which a module of this "
+    "name has had "
     "since 0.1",
     "clients/transformers.py": "a failure's cause is called generation",
-    "judges/image_metric.py": "PSNR and SSIM compare whole images, whatever the question's type",
-    "apps/adopt/benchmarks/imagereward.py": "its authors' only task is called generation",
+    "judges/image_metric.py": "PSNR and SSIM compare whole images, whatever the "
+    "question's type",
+    "apps/adopt/benchmarks/imagereward.py": "its authors' only task is called "
+    "generation",
 }
-"""Files outside the types' folders, ``formats/`` and the demo that may name a type or a task, and
-why.
+"""Files outside the types' folders, ``formats/`` and the demo that may name a type or a
+task, and why.
 """
 GIVEN = {"generation"}
-"""Types whose scores are given by people or another metric: no metric and no controlled errors."""
+"""Types whose scores are given by people or another metric: no metric and no controlled
+errors."""
 UNSEEN = {"keypoint"}
 """Types that the local judge does not see."""
 RECORDS = {row.record.__name__ for row in TYPES.own.values()} | {
@@ -54,11 +60,15 @@ def test_every_type_is_in_every_table() -> None:
     assert {kind for kind, _ in CATALOGUE.own} == names
     assert {name for name, row in TYPES.own.items() if row.context} == names
     assert {kind for kind, _ in METRICS.own} == names - GIVEN
-    assert {name for name, row in TYPES.own.items() if row.errors} == names - GIVEN
+    assert {
+        name for name, row in TYPES.own.items() if row.errors
+    } == names - GIVEN
     assert set(_FILL) == names
     assert set(examples()) == names
     assert {row.type for row in TASKS.own.values()} == names
-    assert {name for name, row in TYPES.own.items() if row.look} == names - UNSEEN
+    assert {
+        name for name, row in TYPES.own.items() if row.look
+    } == names - UNSEEN
 
 
 def test_what_a_row_holds_bears_its_name() -> None:
@@ -72,7 +82,9 @@ def test_every_encoding_of_a_type_that_is_drawn_has_a_description() -> None:
         if not TYPES[row.type].is_image and row.is_final:
             assert (
                 row.stem
-                in PromptAssetStore().get_prompt(f"questions/format/{row.type}").parts
+                in PromptAssetStore()
+                .get_prompt(f"questions/format/{row.type}")
+                .parts
             )
 
 
@@ -118,7 +130,9 @@ def _names(nodes: Iterable[ast.AST]) -> Iterator[int]:
             ):
                 yield node.lineno
             case ast.ImportFrom(module="visualjudge.vision"):
-                yield from (node.lineno for name in node.names if name.name in FAMILIES)
+                yield from (
+                    node.lineno for name in node.names if name.name in FAMILIES
+                )
             case ast.ImportFrom(module="visualjudge.vision.predictions"):
                 yield from (
                     node.lineno
@@ -162,11 +176,15 @@ def _branches(nodes: Iterable[ast.AST]) -> Iterator[int]:
                     yield node.lineno
             case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
                 if {
-                    name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)
+                    name.id
+                    for name in ast.walk(kinds)
+                    if isinstance(name, ast.Name)
                 } & RECORDS - {"Prediction"}:
                     yield node.lineno
             case ast.Match():
-                if _reads_type(node.subject) or any(map(_is_record, ast.walk(node))):
+                if _reads_type(node.subject) or any(
+                    map(_is_record, ast.walk(node))
+                ):
                     yield node.lineno
 
 

@@ -1,4 +1,5 @@
-"""``tools/release.py`` in a repository of its own, whose package is three small files."""
+"""``tools/release.py`` in a repository of its own, whose package is three small
+files."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ FILES = {
     "src/visualjudge/__init__.py": '__version__ = "1.1.0"\n',
     "CITATION.cff": "version: 1.1.0\ndate-released: 2026-01-01\n",
     "packaging/conda-recipe.yaml": 'context:\n  version: "1.1.0"\n',
-    "CHANGELOG.md": "# Changelog\n\n## 1.2.0 (unreleased)\n\n### Added\n\n- A thing.\n\n"
+    "CHANGELOG.md": "# Changelog\n\n## 1.2.0 (unreleased)\n\n### Added\n\n- A "
+    "thing.\n\n"
     "## 1.1.0 (2026-01-01)\n\n- Old.\n",
     ".gitignore": "dist/\n",
     ".ci/run": "#!/bin/sh\ntrue\n",
@@ -84,7 +86,9 @@ def test_a_release_ends_in_a_tag_that_states_the_version_the_changes_and_the_che
     root = repository(tmp_path / "r")
     done = release(root)
     assert done.returncode == 0, done.stderr
-    assert git(root, "rev-parse", "v1.2.0^{commit}") == git(root, "rev-parse", "HEAD")
+    assert git(root, "rev-parse", "v1.2.0^{commit}") == git(
+        root, "rev-parse", "HEAD"
+    )
     assert git(root, "status", "--porcelain") == ""
     stated = [git(root, "show", f"v1.2.0:{name}") for name in list(FILES)[:4]]
     assert [text.count("1.2.0") for text in stated] == [1, 1, 1, 1]
@@ -111,11 +115,27 @@ def test_the_same_work_released_twice_is_the_same_commit_tag_and_package(
 @pytest.mark.parametrize(
     ("changed", "version", "words"),
     [
-        ({"Makefile": "package:\n\tfalse\n"}, "1.2.0", "make package must pass"),
-        ({"Makefile": "package:\n\tmkdir -p dist\n"}, "1.2.0", "dist must have a file"),
+        (
+            {"Makefile": "package:\n\tfalse\n"},
+            "1.2.0",
+            "make package must pass",
+        ),
+        (
+            {"Makefile": "package:\n\tmkdir -p dist\n"},
+            "1.2.0",
+            "dist must have a file",
+        ),
         ({".ci/run": "#!/bin/sh\nexit 1\n"}, "1.2.0", ".ci/run must pass"),
-        ({"CITATION.cff": "title: a\n"}, "1.2.0", "CITATION.cff must have one line"),
-        ({}, "1.3.0", "CHANGELOG.md must begin with 1.3.0 (unreleased), got 1.2.0"),
+        (
+            {"CITATION.cff": "title: a\n"},
+            "1.2.0",
+            "CITATION.cff must have one line",
+        ),
+        (
+            {},
+            "1.3.0",
+            "CHANGELOG.md must begin with 1.3.0 (unreleased), got 1.2.0",
+        ),
         ({}, "v1.2", "version must be like 1.2.0, got v1.2"),
     ],
 )

@@ -1,4 +1,5 @@
-"""Messages of errors state the requirement as "must …, got …", or what was not found."""
+"""Messages of errors state the requirement as "must …, got …", or what was not
+found."""
 
 from __future__ import annotations
 
@@ -11,17 +12,20 @@ import pytest
 from package_sources import ROOT, SOURCES, found_in
 
 BAD = re.compile(
-    r": is ((an?|no|one|[0-9]+)\b|\{\})|\ban? [\w ]+ (is|are) (an? |one of|H×W|\[)|\b\w+ "
+    r": is ((an?|no|one|[0-9]+)\b|\{\})|\ban? [\w ]+ (is|are) (an? |one "
+    r"of|H×W|\[)|\b\w+ "
     r"(is|are) one of\b"
-    r"|\bis due\b|\bare due\b|\bon end\b|\bso often\b|\bare let be\b|\btold on\b|\bis none\b"
+    r"|\bis due\b|\bare due\b|\bon end\b|\bso often\b|\bare let be\b|\btold on\b|\bis "
+    r"none\b"
     r"|\bthat is no\b|\bwhole road\b|\blet go of\b|\bpictures?\b"
 )
-"""Forms that state the requirement as if it were the finding, and idioms that no manual has."""
+"""Forms that state the requirement as if it were the finding, and idioms that no manual
+has."""
 
 
 def _messages(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
-    """Line and text of every message of a raised error, of a recorded problem, and of a help text;
-    fields are {}.
+    """Line and text of every message of a raised error, of a recorded problem, and of a
+    help text; fields are {}.
     """
     for node in nodes:
         if not isinstance(node, ast.Call):
@@ -75,12 +79,14 @@ QUOTED = re.compile(r"Complete the picture:|\(\?:image\|picture\|more")
 
 
 IDIOM = re.compile(
-    r"\b(stands? (or falls?|beside|together)|(is|are) (let be|told|due)|in the place of|so "
+    r"\b(stands? (or falls?|beside|together)|(is|are) (let be|told|due)|in the place "
+    r"of|so "
     r"often|on end|what came of"
-    r"|an? \w+ of (your|his|her|their) own|a (line|file|row) an? \w+|held against|made good)\b"
+    r"|an? \w+ of (your|his|her|their) own|a (line|file|row) an? \w+|held against|made "
+    r"good)\b"
 )
-"""What pages of other projects do not say; decisions and the changelog are left as they were
-written.
+"""What pages of other projects do not say; decisions and the changelog are left as they
+were written.
 """
 
 
@@ -107,7 +113,9 @@ def test_an_image_is_called_image_in_code_and_pages() -> None:
         for line in path.read_text("utf-8").splitlines()
     ]
     assert [
-        one for one in lines if OLD_WORD.search(one[1]) and not QUOTED.search(one[1])
+        one
+        for one in lines
+        if OLD_WORD.search(one[1]) and not QUOTED.search(one[1])
     ] == []
 
 

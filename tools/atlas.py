@@ -1,11 +1,12 @@
-"""Measure the judges of public sets of verdicts, and write what was found: docs/findings.json,
-docs/findings.md and the table of README.md.
+"""Measure the judges of public sets of verdicts, and write what was found:
+docs/findings.json, docs/findings.md and the table of README.md.
 
     python tools/atlas.py CLONES            # folders named as the repositories
     python tools/atlas.py                   # the pages again, from docs/findings.json
     python tools/atlas.py CLONES --tables tables    # the rows of each set, for visualjudge adopt
 
-Nothing is downloaded. A set whose clone is missing is named, and its figures stay as they were.
+Nothing is downloaded. A set whose clone is missing is named, and its figures stay as
+they were.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ from visualjudge.core.errors import VisualJudgeError
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs/findings.json"
-NAMES = {"image_generation": "Generated images", "image_edition": "Edited images"}
+NAMES = {
+    "image_generation": "Generated images",
+    "image_edition": "Edited images",
+}
 """Parts of GenAI-Bench."""
 OF_2024 = {
     "gemini-1.5-pro",
@@ -55,9 +59,10 @@ NO_JUDGE = "random"
 
 @dataclass(frozen=True)
 class JudgeRow:
-    """A judge on one set: ``figure`` is ρ with people, or the share of pairs that it decides as they
-    do; ``bias`` is its mean difference in points of the scale, or its preference for the option
-    shown first in percentage points; ``use`` is the answer of the card.
+    """A judge on one set: ``figure`` is ρ with people, or the share of pairs that it
+    decides as they do; ``bias`` is its mean difference in points of the scale, or its
+    preference for the option shown first in percentage points; ``use`` is the answer of
+    the card.
     """
 
     set: str
@@ -78,7 +83,9 @@ class JudgeRow:
 def adopted(found: VerdictSet, clones: Path, out: Path) -> Analysis:
     """Adopt the rows of a set and analyse them."""
     rows = found.rows(*(clones / name for name in found.sources))
-    scale = {} if found.score_range is None else {"score_range": found.score_range}
+    scale = (
+        {} if found.score_range is None else {"score_range": found.score_range}
+    )
     done = vj.adopt(rows, out, **scale)
     return analyse(list(done.runs))
 
@@ -107,10 +114,13 @@ def score_row(found: VerdictSet, judge: JudgeResult) -> JudgeRow:
 
 
 def pair_row(name: str, shown: str, year: int, judge: JudgeResult) -> JudgeRow:
-    """A judge of pairs: the share that it decides as people do, ties being an answer."""
+    """A judge of pairs: the share that it decides as people do, ties being an
+    answer."""
     own = judge[PAIRWISE].accuracy.share
     low, high = own.interval or (None, None)
-    first = next(row.estimate for row in judge[BIAS] if row.feature == "position")
+    first = next(
+        row.estimate for row in judge[BIAS] if row.feature == "position"
+    )
     unread = judge.pairs.select((~pl.col("usable")).mean()).item()
     return JudgeRow(
         name,
@@ -132,12 +142,15 @@ def pair_row(name: str, shown: str, year: int, judge: JudgeResult) -> JudgeRow:
 def measure(
     clones: Path, scratch: Path
 ) -> tuple[list[JudgeRow], dict[str, Analysis], list[str]]:
-    """Rows of all judges, the analysis of each set, and the repositories without a clone."""
+    """Rows of all judges, the analysis of each set, and the repositories without a
+    clone."""
     rows: list[JudgeRow] = []
     analyses: dict[str, Analysis] = {}
     missing: list[str] = []
     for found in SETS:
-        lacking = [name for name in found.sources if not (clones / name).is_dir()]
+        lacking = [
+            name for name in found.sources if not (clones / name).is_dir()
+        ]
         missing += lacking
         if lacking:
             continue
@@ -153,7 +166,10 @@ def measure(
     if not (clones / GENAI).is_dir():
         return rows, analyses, [*missing, GENAI]
     done = adopt_benchmark(
-        "genai-bench", clones / GENAI / "results", scratch / "genai", replies=None
+        "genai-bench",
+        clones / GENAI / "results",
+        scratch / "genai",
+        replies=None,
     )
     runs = [path for path, _ in done.runs]
     for part, shown in NAMES.items():
@@ -168,7 +184,8 @@ def measure(
 
 
 def rounded(value: Any) -> Any:
-    """Figures with six decimals, so that the file does not depend on the last bits of a machine."""
+    """Figures with six decimals, so that the file does not depend on the last bits of a
+    machine."""
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, dict):
@@ -184,7 +201,8 @@ def kept(key: str) -> list[dict[str, Any]]:
 def merged(
     key: str, made: Sequence[Any], name: str, measured: set[str]
 ) -> list[dict[str, Any]]:
-    """Made figures, and the kept ones whose set was not measured; in the order of the file."""
+    """Made figures, and the kept ones whose set was not measured; in the order of the
+    file."""
     new = [rounded(orjson.loads(orjson.dumps(asdict(row)))) for row in made]
     old = [row for row in kept(key) if not set(_sets(row[name])) & measured]
     return new + old
@@ -217,10 +235,15 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 def main() -> None:
     """Measure the judges in the clones, if any, and write the pages."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("clones", nargs="?", type=Path, help="folder of the clones")
-    parser.add_argument("--tables", type=Path, help="write the rows of each set here")
+    parser.add_argument(
+        "clones", nargs="?", type=Path, help="folder of the clones"
+    )
+    parser.add_argument(
+        "--tables", type=Path, help="write the rows of each set here"
+    )
     arguments = parser.parse_args()
     try:
         if arguments.clones is not None and arguments.tables is not None:

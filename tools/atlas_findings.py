@@ -1,5 +1,5 @@
-"""What the sets of the atlas say: each finding with its figure, interval and number of cases, what
-was tried to refute it, and what would change it.
+"""What the sets of the atlas say: each finding with its figure, interval and number of
+cases, what was tried to refute it, and what would change it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ BAD = 5.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence with its figure. ``n`` are the cases behind it, ``sets`` the sets it is of,
-    ``tried`` what did not refute it, and ``changes`` what would.
+    """One sentence with its figure. ``n`` are the cases behind it, ``sets`` the sets it
+    is of, ``tried`` what did not refute it, and ``changes`` what would.
     """
 
     name: str
@@ -60,7 +60,10 @@ def findings_of(analyses: Analyses, clones: Path) -> tuple[Finding, ...]:
         (("opening",), lambda: first_shown(analyses["opening"])),
         (("polaris",), lambda: zeros(analyses["polaris"])),
         (("edits",), lambda: people(analyses["edits"], clones / EDITS)),
-        (("ts2", "tifa160"), lambda: forms(analyses["ts2"], analyses["tifa160"])),
+        (
+            ("ts2", "tifa160"),
+            lambda: forms(analyses["ts2"], analyses["tifa160"]),
+        ),
         (OF_NOISE, lambda: noise(analyses)),
     )
     return tuple(make() for sets, make in made if set(sets) <= set(analyses))
@@ -100,12 +103,15 @@ def share_interval(bad: int, of_all: int) -> tuple[float, float]:
 def broken(
     parts: list[AcceptedPart], risk: float
 ) -> dict[str, tuple[float, float, float]]:
-    """Tasks in which more than ``risk`` of the accepted are bad, by the whole interval: the share
-    and its interval.
+    """Tasks in which more than ``risk`` of the accepted are bad, by the whole interval:
+    the share and its interval.
     """
     out = {}
     for part in parts:
-        if part.part.startswith(("all", "error type")) or part.bad_accepted is None:
+        if (
+            part.part.startswith(("all", "error type"))
+            or part.bad_accepted is None
+        ):
             continue
         accepted = round(part.accepted * part.predictions)
         bad = round(part.bad_accepted * accepted)
@@ -137,9 +143,12 @@ def one_threshold(analysis: Analysis) -> Finding:
     names = ", ".join(sorted(found))
     return Finding(
         "one-threshold",
-        f"One threshold does not carry over: the score from which at most 20 % of LLaVA-Critic’s "
-        f"accepted replies are bad over {TASKS} kinds of images ({100 * (whole.bad_accepted or 0):.0f} % "
-        f"are) breaks that promise in {len(found)} of the {TASKS} ({names}); in {worst}, "
+        "One threshold does not carry over: the score from which at most 20 % of "
+        "LLaVA-Critic’s "
+        f"accepted replies are bad over {TASKS} kinds of images "
+        f"({100 * (whole.bad_accepted or 0):.0f} % "
+        f"are) breaks that promise in {len(found)} of the {TASKS} ({names}); in "
+        f"{worst}, "
         f"{100 * share:.0f} % are bad.",
         f"bad replies among the accepted in {worst}",
         share,
@@ -150,16 +159,22 @@ def one_threshold(analysis: Analysis) -> Finding:
         "visualjudge adopt tables/mllm-judge.csv --score-range 1 5 --out mllm && "
         "visualjudge accept mllm/llava-critic-7b --bad-below 5 --risk 0.2 --pooled",
         (
-            *(f"{name} instead: {count} of {TASKS}" for name, count in others.items()),
+            *(
+                f"{name} instead: {count} of {TASKS}"
+                for name, count in others.items()
+            ),
             *(
                 f"a risk of {100 * risk:.0f} %: {count} of {TASKS}"
                 for risk, count in risks.items()
             ),
-            f"bad as 1 of 5 and a risk of 10 %: {len(broken(list(stricter.parts), RISK / 2))} "
+            "bad as 1 of 5 and a risk of 10 %: "
+            f"{len(broken(list(stricter.parts), RISK / 2))} "
             f"of {TASKS}",
         ),
-        "Tasks are counted where the whole interval lies above the promise. One person rated each "
-        "reply, so some “bad” ones are that person’s; several raters could lower all shares.",
+        "Tasks are counted where the whole interval lies above the promise. One person "
+        "rated each "
+        "reply, so some “bad” ones are that person’s; several raters could lower all "
+        "shares.",
     )
 
 
@@ -189,9 +204,12 @@ def first_shown(analysis: Analysis) -> Finding:
     return Finding(
         "first-shown",
         f"GPT-4o hardly ever calls a tie and prefers what it sees first: ties in "
-        f"{100 * (1 - float(decided.mean() or 0)):.1f} % of {len(rows):,} pairs where people see "
-        f"{100 * float((truth == 'tie').mean() or 0):.1f} %, the first option in {100 * first:.0f} % of the "
-        f"rest (people {100 * of_people:.0f} %). Half its difference in accuracy by the place of the "
+        f"{100 * (1 - float(decided.mean() or 0)):.1f} % of {len(rows):,} pairs where "
+        "people see "
+        f"{100 * float((truth == 'tie').mean() or 0):.1f} %, the first option in "
+        f"{100 * first:.0f} % of the "
+        f"rest (people {100 * of_people:.0f} %). Half its difference in accuracy by "
+        "the place of the "
         f"better option is {100 * (figure.value or 0):.1f} points.",
         "preference for the first option, percentage points",
         100 * (figure.value or 0),
@@ -204,10 +222,13 @@ def first_shown(analysis: Analysis) -> Finding:
         (
             "each half of the questions: "
             + " and ".join(f"{100 * (one.value or 0):.1f}" for one in halves),
-            f"without pairs in which a person made one answer: {100 * (machines.value or 0):.1f}",
-            f"IntJudge, trained on such pairs, as control: {100 * (other.value or 0):.1f}",
+            "without pairs in which a person made one answer: "
+            f"{100 * (machines.value or 0):.1f}",
+            "IntJudge, trained on such pairs, as control: "
+            f"{100 * (other.value or 0):.1f}",
         ),
-        "Each pair was shown in one order, A first, by the authors’ code; the same pairs in both orders "
+        "Each pair was shown in one order, A first, by the authors’ code; the same "
+        "pairs in both orders "
         "would separate place from content without people.",
     )
 
@@ -226,13 +247,17 @@ def zeros(analysis: Analysis) -> Finding:
     place = pl.int_range(pl.len()) % 2 == 0
     above = read.filter(pl.col("truth") > 0)
     halves = [
-        scores_of(above.filter(part), 2.5).spearman.value for part in (place, ~place)
+        scores_of(above.filter(part), 2.5).spearman.value
+        for part in (place, ~place)
     ]
     return Finding(
         "zeros",
-        f"A correlation of {dot(whole.spearman.value)} is mostly one value: {100 * share:.0f} % of "
-        f"Polaris’ captions have exactly 0 from people, and LLaVA-Critic gives {100 * lowest:.1f} % of "
-        f"these its lowest score. Among the other {above.height:,} captions ρ is {dot(figure.value)}.",
+        f"A correlation of {dot(whole.spearman.value)} is mostly one value: "
+        f"{100 * share:.0f} % of "
+        "Polaris’ captions have exactly 0 from people, and LLaVA-Critic gives "
+        f"{100 * lowest:.1f} % of "
+        f"these its lowest score. Among the other {above.height:,} captions ρ is "
+        f"{dot(figure.value)}.",
         "ρ among captions with more than 0",
         figure.value or 0,
         low,
@@ -246,14 +271,16 @@ def zeros(analysis: Analysis) -> Finding:
             f"{dot(some.pearson.value)} without",
             f"each half of the rest: {' and '.join(map(dot, halves))}",
         ),
-        "If the zeros are captions as hard as the others, the whole correlation is the fair one; the set "
-        "does not say how they came about. Restricting the range lowers any correlation.",
+        "If the zeros are captions as hard as the others, the whole correlation is the "
+        "fair one; the set "
+        "does not say how they came about. Restricting the range lowers any "
+        "correlation.",
     )
 
 
 def ratings(clone: Path) -> list[dict[str, str | float]]:
-    """What each person gave each edit, by criterion and overall, as ``visualjudge agreement`` reads
-    it.
+    """What each person gave each edit, by criterion and overall, as ``visualjudge
+    agreement`` reads it.
     """
     path = clone / "results/Human_Evaluation/human_eval_results_latest.csv"
     return [
@@ -275,7 +302,9 @@ OVERALL = "overall"
 def people(analysis: Analysis, clone: Path) -> Finding:
     """Do the people agree whose mean is the truth?"""
     rows = pl.DataFrame(ratings(clone))
-    found = {row.dimension: row for row in agreement(rows, level="interval").alpha}
+    found = {
+        row.dimension: row for row in agreement(rows, level="interval").alpha
+    }
     overall = found.pop(OVERALL)
     value = {name: row.alpha or 0.0 for name, row in found.items()}
     best = max(value, key=lambda name: value[name])
@@ -296,9 +325,12 @@ def people(analysis: Analysis, clone: Path) -> Finding:
     low, high = overall.ci95 or (None, None)
     return Finding(
         "people",
-        f"People hardly agree on most criteria of image edits: on {weak} of 12, those whose mean is the "
-        f"truth have a Krippendorff’s α below .2 (median {dot(middle)}, highest {dot(value[best])}, {best}; "
-        f"{dot(overall.alpha)} overall), so the set says little about how well GPT-5 mini and Gemini 2.5 "
+        f"People hardly agree on most criteria of image edits: on {weak} of 12, those "
+        "whose mean is the "
+        f"truth have a Krippendorff’s α below .2 (median {dot(middle)}, highest "
+        f"{dot(value[best])}, {best}; "
+        f"{dot(overall.alpha)} overall), so the set says little about how well GPT-5 "
+        "mini and Gemini 2.5 "
         f"Pro judge them.",
         "α of people’s overall rating",
         overall.alpha or 0.0,
@@ -308,12 +340,17 @@ def people(analysis: Analysis, clone: Path) -> Finding:
         ("edits",),
         "visualjudge agreement tables/ratings.csv --level interval",
         (
-            f"ordinal α: {sum((row.alpha or 0) < 0.2 for row in ordinal)} of 12 below .2",
+            f"ordinal α: {sum((row.alpha or 0) < 0.2 for row in ordinal)} of 12 below "
+            ".2",
             "criteria on which a judge’s ρ with the mean is above 0 by its interval: "
-            + ", ".join(f"{count} ({name})" for name, count in sorted(seen.items())),
+            + ", ".join(
+                f"{count} ({name})" for name, count in sorted(seen.items())
+            ),
         ),
-        f"19 people rated 20 edits each. The mean of five is more reliable than one person (Spearman and "
-        f"Brown: {dot(5 * middle / (1 + 4 * middle))} at the median); more ratings per edit would make it a "
+        "19 people rated 20 edits each. The mean of five is more reliable than one "
+        "person (Spearman and "
+        f"Brown: {dot(5 * middle / (1 + 4 * middle))} at the median); more ratings per "
+        "edit would make it a "
         f"better truth even if single people go on to differ.",
     )
 
@@ -333,9 +370,11 @@ def forms(graphs: Analysis, prompts: Analysis) -> Finding:
     return Finding(
         "form",
         f"Which form of question is better does not carry over: on T2IScoreScore, τ-b "
-        f"within a prompt is {dot(direct.value)} ({ends(direct)}) for one score by VIEScore’s prompt "
+        f"within a prompt is {dot(direct.value)} ({ends(direct)}) for one score by "
+        "VIEScore’s prompt "
         f"and {dot(asked.value)} for GPT-4V’s answers to DSG’s questions, "
-        f"{dot(min(models))} to {dot(max(models))} for four smaller models with the same questions. "
+        f"{dot(min(models))} to {dot(max(models))} for four smaller models with the "
+        "same questions. "
         f"On TIFA-160, GPT-4V’s one score has {dot(number.value)} ({ends(number)}), "
         f"DSG’s questions at best {dot(other.value)} ({ends(other)}).",
         "τ-b within a prompt of GPT-4V with DSG’s questions, T2IScoreScore",
@@ -344,19 +383,25 @@ def forms(graphs: Analysis, prompts: Analysis) -> Finding:
         high,
         asked.n,
         ("ts2", "tifa160"),
-        "visualjudge adopt tables/ts2.csv --out ts2 && visualjudge report ts2/gpt4v_dsg ts2/viescore",
+        "visualjudge adopt tables/ts2.csv --out ts2 && visualjudge report "
+        "ts2/gpt4v_dsg ts2/viescore",
         (
-            f"ρ over all images: {dot(of(graphs, 'viescore')[SCORES].spearman.value)} against "
+            f"ρ over all images: {dot(of(graphs, 'viescore')[SCORES].spearman.value)} "
+            "against "
             f"{dot(of(graphs, 'gpt4v_dsg')[SCORES].spearman.value)}, and "
             f"{dot(of(prompts, 'gpt-4v, 0 to 10')[SCORES].spearman.value)} against "
             f"{dot(of(prompts, 'pali-17b, DSG')[SCORES].spearman.value)}",
-            f"TIFA’s questions instead of DSG’s: {dot(of(graphs, 'gpt4v_tifa')[SCORES].within.value)}",
+            "TIFA’s questions instead of DSG’s: "
+            f"{dot(of(graphs, 'gpt4v_tifa')[SCORES].within.value)}",
             f"asked for the score a second time: {dot(again.value)}",
-            f"a model that hardly answers: Fuyu has {dot(of(graphs, 'fuyu_dsg')[SCORES].within.value)} "
+            "a model that hardly answers: Fuyu has "
+            f"{dot(of(graphs, 'fuyu_dsg')[SCORES].within.value)} "
             f"with the same questions",
         ),
-        "The first set counts planted errors, the second has people’s ratings; no model is in both forms on "
-        "both sets, and the repository does not name the model behind VIEScore’s scores.",
+        "The first set counts planted errors, the second has people’s ratings; no "
+        "model is in both forms on "
+        "both sets, and the repository does not name the model behind VIEScore’s "
+        "scores.",
     )
 
 
@@ -397,32 +442,44 @@ def noise(analyses: Analyses) -> Finding:
     unadjusted = sum(own is None or own >= LEVEL for own in p)
     shown = next(row for name, row in rows if name == OPENLY)
     sign = 1 if shown.a == "gemini-1.5-pro" else -1
-    low, high = sorted(100 * sign * (end or 0) for end in shown.gap.interval or (0, 0))
+    low, high = sorted(
+        100 * sign * (end or 0) for end in shown.gap.interval or (0, 0)
+    )
     gap = 100 * sign * (shown.gap.value or 0)
     best, second = (
-        [row.value for row in of(analyses[OPENLY], name)[AS_PUBLISHED] if row.value][-1]
+        [
+            row.value
+            for row in of(analyses[OPENLY], name)[AS_PUBLISHED]
+            if row.value
+        ][-1]
         for name in ("gemini-1.5-pro", "gpt4o")
     )
     return Finding(
         "noise",
-        f"Some published differences are noise: of {len(rows)} between two judges of one set, "
-        f"{len(within)} are within what other images could give (Holm, 5 %), among them GenAI-Bench’s "
-        f"first place on edits, Gemini 1.5 Pro before GPT-4o by {gap:.1f} points ({figure(low)} to "
-        f"{figure(high)}; {figure(best - second)} by the authors’ reading of the replies).",
+        f"Some published differences are noise: of {len(rows)} between two judges of "
+        "one set, "
+        f"{len(within)} are within what other images could give (Holm, 5 %), among "
+        "them GenAI-Bench’s "
+        f"first place on edits, Gemini 1.5 Pro before GPT-4o by {gap:.1f} points "
+        f"({figure(low)} to "
+        f"{figure(high)}; {figure(best - second)} by the authors’ reading of the "
+        "replies).",
         "accuracy of Gemini 1.5 Pro less that of GPT-4o on edits, points",
         gap,
         low,
         high,
         shown.verdicts,
         OF_NOISE,
-        "visualjudge adopt CLONES/GenAI-Bench/results --benchmark genai-bench --out genai "
+        "visualjudge adopt CLONES/GenAI-Bench/results --benchmark genai-bench --out "
+        "genai "
         "--replies gpt4o --replies gemini-1.5-pro && visualjudge report genai/gpt4o "
         "genai/gemini-1.5-pro --where task=image_edition",
         (
             f"without Holm’s adjustment: {unadjusted} of {len(rows)} are within noise",
             f"all that are: {'; '.join(within)}",
         ),
-        "More images: these sets have 75 to 5,716. Judges that do not answer, or always alike, are not "
+        "More images: these sets have 75 to 5,716. Judges that do not answer, or "
+        "always alike, are not "
         "among the pairs.",
     )
 

@@ -59,11 +59,16 @@ def findings_page(document: Json) -> str:
     rows = document["rows"]
     parts += [
         "## Judges",
-        "ρ (Spearman’s) of scores with people’s, or the share of pairs that are decided as people "
-        "decide them, ties being an answer; 95 % intervals by image. *Lean*: mean difference from people "
-        "in points of the scale, or the preference for the option shown first in percentage points. *Use?*: "
-        "[may I use its scores](scores.md), or [may I rank models with it](decide.md): `part` is in part, "
-        "`open` is not decided. *Year*: of the model. All judges of 2025 or later, and the best of each set of "
+        "ρ (Spearman’s) of scores with people’s, or the share of pairs that are "
+        "decided as people "
+        "decide them, ties being an answer; 95 % intervals by image. *Lean*: mean "
+        "difference from people "
+        "in points of the scale, or the preference for the option shown first in "
+        "percentage points. *Use?*: "
+        "[may I use its scores](scores.md), or [may I rank models with it](decide.md): "
+        "`part` is in part, "
+        "`open` is not decided. *Year*: of the model. All judges of 2025 or later, and "
+        "the best of each set of "
         f"older ones; [findings.json](findings.json) has all {len(rows)} rows.",
         table(chosen(rows), COLUMNS),
         "## Figures of the sources",
@@ -149,7 +154,10 @@ COLUMNS = {
 
 def table(rows: Sequence[Json], columns: Mapping[str, Any]) -> str:
     """A table in Markdown, padded so that it is one in a terminal too."""
-    cells = [list(columns), *([cell(row) for cell in columns.values()] for row in rows)]
+    cells = [
+        list(columns),
+        *([cell(row) for cell in columns.values()] for row in rows),
+    ]
     widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
     cells.insert(1, ["-" * width for width in widths])
     return "\n".join(
@@ -159,8 +167,8 @@ def table(rows: Sequence[Json], columns: Mapping[str, Any]) -> str:
 
 
 def chosen(rows: Sequence[Json]) -> list[Json]:
-    """Rows that pages show, the newest first: all judges of models of 2025 or later; of older ones
-    of each set, the best two of 2024, else the best one.
+    """Rows that pages show, the newest first: all judges of models of 2025 or later; of
+    older ones of each set, the best two of 2024, else the best one.
     """
     out = []
     for _, own in groupby(rows, key=lambda row: row["set"]):
@@ -186,17 +194,22 @@ def published(rows: Sequence[Json]) -> str:
         equal = [row for row in of_set if same(row)]
         differing += [row for row in of_set if not same(row)]
         places = ", ".join(
-            f"`{place}`" for place in dict.fromkeys(row["place"] for row in of_set)
+            f"`{place}`"
+            for place in dict.fromkeys(row["place"] for row in of_set)
         )
         lines.append(f"| {name} | {len(of_set)} | {len(equal)} | {places} |")
     text = (
-        "Figures that the repositories hold, computed from the same verdicts by the same rule. The others "
-        "(T2IScoreScore’s are means over walks of its graphs; gpt4v-t2i-evals and MLLM-as-a-Judge have none of "
+        "Figures that the repositories hold, computed from the same verdicts by the "
+        "same rule. The others "
+        "(T2IScoreScore’s are means over walks of its graphs; gpt4v-t2i-evals and "
+        "MLLM-as-a-Judge have none of "
         "judges beside people) are not compared."
     )
     rest = [
-        f"- {row['set']}, {row['judge']}, {row['figure']}: {row['theirs']:.{row['digits']}f} there, "
-        f"{row['ours']:.{row['digits']}f} here: {row['why'] or 'the reason is not known'}."
+        f"- {row['set']}, {row['judge']}, {row['figure']}: "
+        f"{row['theirs']:.{row['digits']}f} there, "
+        f"{row['ours']:.{row['digits']}f} here: "
+        f"{row['why'] or 'the reason is not known'}."
         for row in differing
     ]
     return "\n".join([text, "", *lines, "", *rest])
@@ -204,14 +217,17 @@ def published(rows: Sequence[Json]) -> str:
 
 def same(row: Json) -> bool:
     """Whether ours, rounded as theirs, is the same."""
-    return round(row["ours"], row["digits"]) == round(row["theirs"], row["digits"])
+    return round(row["ours"], row["digits"]) == round(
+        row["theirs"], row["digits"]
+    )
 
 
 def sources(rows: Sequence[Json]) -> str:
     """The repositories with their commits and licences."""
     lines = ["| Repository | Commit | Licence |", "|---|---|---|"]
     lines += [
-        f"| [{row['repository']}]({GITHUB}{row['repository']}) | {row['commit']} | {row['licence']} |"
+        f"| [{row['repository']}]({GITHUB}{row['repository']}) | {row['commit']} | "
+        f"{row['licence']} |"
         for row in rows
     ]
     return "\n".join(lines)

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas_findings import Analyses, of
-from atlas_sets import ARENA, ARENA_JUDGES, GENAI, PEOPLE, QUALITY, UNCERTAINTY, table
+from atlas_sets import (
+    ARENA,
+    ARENA_JUDGES,
+    GENAI,
+    PEOPLE,
+    QUALITY,
+    UNCERTAINTY,
+    table,
+)
 
 from visualjudge.analysis.figures.published import AS_PUBLISHED
 from visualjudge.analysis.figures.scoring import SCORES
@@ -17,8 +25,8 @@ from visualjudge.analysis.figures.scoring import SCORES
 
 @dataclass(frozen=True)
 class Published:
-    """A figure of a source and ours; ``digits`` are those that the source gives, and ``why`` says
-    why they differ, if they do.
+    """A figure of a source and ours; ``digits`` are those that the source gives, and
+    ``why`` says why they differ, if they do.
     """
 
     set: str
@@ -59,7 +67,10 @@ def replies(analyses: Analyses, clone: Path) -> Iterator[Published]:
         path = clone / "results" / folder / "point_prediction_comparison.csv"
         for row in table(path):
             judge = names.get(row["judge"])
-            if judge is None or (folder, judge) == ("v2_phi4", "llava-critic-7b"):
+            if judge is None or (folder, judge) == (
+                "v2_phi4",
+                "llava-critic-7b",
+            ):
                 continue
             own = of(analyses["mllm-judge"], judge)[SCORES]
             for figure, ours in (
@@ -84,8 +95,14 @@ def replies(analyses: Analyses, clone: Path) -> Iterator[Published]:
 def captions(analyses: Analyses, clone: Path) -> Iterator[Published]:
     """Pearson's r on captions."""
     places = {
-        "LLaVA-Critic-7B": ("llava-critic-7b", "v2_polaris_phi4/point_prediction.csv"),
-        "Phi-4-15B": ("phi-4-reasoning-vision", "v2_polaris_phi4/point_prediction.csv"),
+        "LLaVA-Critic-7B": (
+            "llava-critic-7b",
+            "v2_polaris_phi4/point_prediction.csv",
+        ),
+        "Phi-4-15B": (
+            "phi-4-reasoning-vision",
+            "v2_polaris_phi4/point_prediction.csv",
+        ),
     }
     for row in table(clone / "results/v2_polaris_phi4/point_prediction.csv"):
         judge, place = places[row["judge"]]
@@ -124,11 +141,20 @@ def arena_figures(analyses: Analyses, clone: Path) -> Iterator[Published]:
         both = [key for key in people if key in said]
         ours = 100 * sum(people[key] == said[key] for key in both) / len(both)
         yield Published(
-            "opening", judge, "agreement, ties forced", theirs, ours, 2, "README.md"
+            "opening",
+            judge,
+            "agreement, ties forced",
+            theirs,
+            ours,
+            2,
+            "README.md",
         )
 
 
-BITS = "equal differences of logits are ties here; there the last bits of a softmax order them"
+BITS = (
+    "equal differences of logits are ties here; there the last bits of a softmax "
+    "order them"
+)
 NOT_TIES = {
     "internlm_xcomposer_vl": BITS,
     "otter_v1": BITS,
@@ -137,7 +163,8 @@ NOT_TIES = {
 
 
 def quality(analyses: Analyses, clone: Path) -> Iterator[Published]:
-    """Spearman's ρ of 15 models on two sets, from the outputs of the authors' notebook."""
+    """Spearman's ρ of 15 models on two sets, from the outputs of the authors'
+    notebook."""
     path = clone / "leaderboards/IQA_outputs/eval.ipynb"
     cells = json.loads(path.read_text("utf-8"))["cells"]
     text = next(
@@ -174,7 +201,11 @@ def votes(analyses: Analyses, clone: Path) -> Iterator[Published]:
     for part, place in columns.items():
         name = f"genai-bench/{part}"
         for judge in analyses[name].judges:
-            own = [score for score in judge[AS_PUBLISHED] if score.value is not None]
+            own = [
+                score
+                for score in judge[AS_PUBLISHED]
+                if score.value is not None
+            ]
             if judge.name in theirs and own:
                 yield Published(
                     name,

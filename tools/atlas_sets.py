@@ -1,7 +1,8 @@
-"""The public sets of verdicts of the atlas: where each is, and its rows for ``visualjudge.adopt``.
+"""The public sets of verdicts of the atlas: where each is, and its rows for
+``visualjudge.adopt``.
 
-Each reader takes the folder of a clone and returns one row a verdict. Nothing of a set is in
-this project; the atlas keeps figures that it computed from them.
+Each reader takes the folder of a clone and returns one row a verdict. Nothing of a set
+is in this project; the atlas keeps figures that it computed from them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ Rows = list[Row]
 
 @dataclass(frozen=True)
 class Source:
-    """A public repository: its address on GitHub, the commit that was read, and its licence as the
-    repository states it.
+    """A public repository: its address on GitHub, the commit that was read, and its
+    licence as the repository states it.
     """
 
     repository: str
@@ -40,8 +41,9 @@ class Source:
 class VerdictSet:
     """Verdicts of judges on one set of questions with truth.
 
-    ``years`` has the year in which the model of each judge was released, ``score_range`` is None
-    for pairs, and ``shown`` is the name of the questions in tables.
+    ``years`` has the year in which the model of each judge was released,
+    ``score_range`` is None for pairs, and ``shown`` is the name of the questions in
+    tables.
     """
 
     name: str
@@ -64,7 +66,9 @@ SOURCES = {
     source.folder: source
     for source in (
         Source("divake/VLM-Judge-Uncertainty", "6d09bc8", "MIT"),
-        Source("mllmasajudge-anonymous/MLLM-as-a-Judge", "575d908", "none stated"),
+        Source(
+            "mllmasajudge-anonymous/MLLM-as-a-Judge", "575d908", "none stated"
+        ),
         Source("LanceZPF/OpenING", "56b663b", "none stated"),
         Source("emilyjiayaoli/gpt4v-t2i-evals", "0fd5f98", "none stated"),
         Source("j-min/DSG", "7330119", "Apache-2.0"),
@@ -114,14 +118,21 @@ ANSWERERS = {
 METRICS = (
     *(
         f"{model}_{form}"
-        for model in ("blip1", "instruct_blip", "llava", "mplug", "fuyu", "gpt4v")
+        for model in (
+            "blip1",
+            "instruct_blip",
+            "llava",
+            "mplug",
+            "fuyu",
+            "gpt4v",
+        )
         for form in ("dsg", "tifa")
     ),
     "viescore",
     "clipscore",
 )
-"""Judges of images by prompt: a model that answers the questions of DSG or TIFA, GPT-4V with
-VIEScore's prompt, and CLIPScore.
+"""Judges of images by prompt: a model that answers the questions of DSG or TIFA, GPT-4V
+with VIEScore's prompt, and CLIPScore.
 """
 
 
@@ -155,7 +166,9 @@ def caption_rows(clone: Path) -> Rows:
     ]
 
 
-def features(results: Path, folders: Mapping[str, str], truth: str) -> Iterator[Row]:
+def features(
+    results: Path, folders: Mapping[str, str], truth: str
+) -> Iterator[Row]:
     """Rows of the files of score tokens; −1 is a reply without a score."""
     for judge, folder in folders.items():
         for row in table(results / folder / "features_s2.csv"):
@@ -171,12 +184,19 @@ def features(results: Path, folders: Mapping[str, str], truth: str) -> Iterator[
 def edit_rows(clone: Path) -> Rows:
     """Scores of 1 to 7 for edits by 12 criteria, beside the mean of people."""
     ratings: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for row in table(clone / "results/Human_Evaluation/human_eval_results_latest.csv"):
+    for row in table(
+        clone / "results/Human_Evaluation/human_eval_results_latest.csv"
+    ):
         for name in row["factors_order"].split("|"):
-            ratings[row["task_id"], FACTORS.get(name, name)].append(float(row[name]))
+            ratings[row["task_id"], FACTORS.get(name, name)].append(
+                float(row[name])
+            )
     out = []
     for judge, name in PROMPTS.items():
-        path = clone / f"results/Traditional_metrics/judge_evaluations_{name}.jsonl"
+        path = (
+            clone
+            / f"results/Traditional_metrics/judge_evaluations_{name}.jsonl"
+        )
         lines = path.read_text("utf-8").splitlines()
         for edit in map(json.loads, filter(None, lines)):
             for factor, found in edit["online_factor_results"].items():
@@ -236,8 +256,8 @@ def arena(path: Path) -> dict[tuple[str, str, str], str]:
 
 
 def t2i_rows(clone: Path, people: Path) -> Rows:
-    """Scores for images of 160 prompts, beside the mean of five people: what GPT-4V said, and the
-    share of yes that three models answered to the questions of DSG.
+    """Scores for images of 160 prompts, beside the mean of five people: what GPT-4V
+    said, and the share of yes that three models answered to the questions of DSG.
     """
     ratings: dict[tuple[str, str], list[float]] = defaultdict(list)
     prompts: dict[str, str] = {}
@@ -276,8 +296,11 @@ def t2i_rows(clone: Path, people: Path) -> Rows:
 
 
 def graph_rows(clone: Path) -> Rows:
-    """Scores of images by prompt, beside the number of errors that people see in each."""
-    truth = [10 - float(row["rank"][0]) for row in table(clone / "data/metadata.csv")]
+    """Scores of images by prompt, beside the number of errors that people see in
+    each."""
+    truth = [
+        10 - float(row["rank"][0]) for row in table(clone / "data/metadata.csv")
+    ]
     scores = table(clone / "output/scores_final_all_3.csv")
     return [
         {
@@ -296,7 +319,8 @@ def graph_rows(clone: Path) -> Rows:
 
 
 PICTURES = {"livec": (0, 100), "agi": (0, 5)}
-"""Files of Q-Bench: photographs in the wild, generated images; the range of their truth."""
+"""Files of Q-Bench: photographs in the wild, generated images; the range of their
+truth."""
 
 
 def quality_rows(clone: Path) -> Rows:
@@ -314,15 +338,20 @@ def quality_rows(clone: Path) -> Rows:
                             "task": task,
                             "judge": folder.name,
                             "verdict": good(folder.name, row),
-                            "truth": min(float(row["gt_score"]) * 10 / high, 10.0),
+                            "truth": min(
+                                float(row["gt_score"]) * 10 / high, 10.0
+                            ),
                         }
                     )
-    return list({(row["judge"], row["task"], row["item"]): row for row in out}.values())
+    return list(
+        {(row["judge"], row["task"], row["item"]): row for row in out}.values()
+    )
 
 
 def good(judge: str, row: Mapping[str, float]) -> float:
-    """Score from 0 to 10 by two logits, at the temperature of the authors; they read InstructBLIP
-    T5 by "high" and "low". Six decimals, so that equal differences of logits are ties.
+    """Score from 0 to 10 by two logits, at the temperature of the authors; they read
+    InstructBLIP T5 by "high" and "low". Six decimals, so that equal differences of
+    logits are ties.
     """
     words = ("high", "low") if judge == "instructblip_t5" else ("good", "poor")
     best, worst = (row[f"logit_{word}"] / 100 for word in words)

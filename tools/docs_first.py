@@ -1,8 +1,10 @@
-"""Write the first image of README and site, ``docs/first.svg``: a question and the card's answer.
+"""Write the first image of README and site, ``docs/first.svg``: a question and the
+card's answer.
 
     python tools/docs_first.py [DEMO] [OUT]
 
-Both come from the study in the demo's folder (``demo-out`` by default), so run ``make demo`` first.
+Both come from the study in the demo's folder (``demo-out`` by default), so run ``make
+demo`` first.
 """
 
 from __future__ import annotations
@@ -45,10 +47,15 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
             for one in dataset.filter(question_type="pairwise")
             if (one.encoding, one.image_id) == (ENCODING, IMAGE)
         )
-        options = [_tile(place / "dataset" / name) for name in question.images[1:]]
+        options = [
+            _tile(place / "dataset" / name) for name in question.images[1:]
+        ]
     scores = zip("AB", question.final_scores, strict=True)
     told = ", ".join(f"{letter} {score:.1f}" for letter, score in scores)
-    asked = "A question: which prediction is better? The judge sees the photograph, A and B."
+    asked = (
+        "A question: which prediction is better? The judge sees the photograph, A "
+        "and B."
+    )
     known = f"What it does not see: the scores against the ground truth, {told} of 10."
     top = 60 + TILE[1]
     parts = [
@@ -59,7 +66,8 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
         f"<text x='4' y='{top + 6}' font-size='13' {TEXT}>{known}</text>",
         f"<text x='4' y='{top + 52}' font-size='15' {TEXT}>"
         "After 100 images: may four detectors be ranked with this judge?</text>",
-        f"<svg x='4' y='{top + 70}' width='{WIDTH - 40}' height='280'>{pairs}</svg></svg>",
+        f"<svg x='4' y='{top + 70}' width='{WIDTH - 40}' "
+        f"height='280'>{pairs}</svg></svg>",
     ]
     write_text(ROOT / out, "\n".join(parts) + "\n")
 
@@ -68,18 +76,24 @@ def _tile(path: Path) -> str:
     """The image at ``path``, cut to a tile, as the address of its bytes."""
     shown = Image.open(path).convert("RGB")
     scale = max(TILE[0] / shown.width, TILE[1] / shown.height)
-    shown = shown.resize((round(shown.width * scale), round(shown.height * scale)))
+    shown = shown.resize(
+        (round(shown.width * scale), round(shown.height * scale))
+    )
     data = io.BytesIO()
     shown.crop((0, 0, *TILE)).save(data, "JPEG", quality=85)
-    return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"
+    return (
+        f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"
+    )
 
 
 def _option(number: int, address: str) -> str:
     left, letter = 4 + number * (TILE[0] + 8), "AB"[number]
     return (
-        f"<image x='{left}' y='34' width='{TILE[0]}' height='{TILE[1]}' href='{address}'/>"
+        f"<image x='{left}' y='34' width='{TILE[0]}' height='{TILE[1]}' "
+        f"href='{address}'/>"
         f"<rect x='{left}' y='34' width='26' height='26' fill='#fff'/>"
-        f"<text x='{left + 7}' y='53' font-size='17' font-weight='bold' {TEXT}>{letter}</text>"
+        f"<text x='{left + 7}' y='53' font-size='17' font-weight='bold' "
+        f"{TEXT}>{letter}</text>"
     )
 
 

@@ -1,11 +1,12 @@
-"""Pages that are made: one for each task, all commands, and two short forms of the pages, for
-agents (AGENTS.md) and language models (docs/llms.txt), and the types of the package for type
-checkers; ``--check`` says which are stale.
+"""Pages that are made: one for each task, all commands, and two short forms of the
+pages, for agents (AGENTS.md) and language models (docs/llms.txt), and the types of the
+package for type checkers; ``--check`` says which are stale.
 
     python tools/docs_pages.py [--check]
 
-What a person writes on the page of a task stands in ``task_notes.toml``; scores, errors and
-encodings come from the tables of the package, commands from the command line itself.
+What a person writes on the page of a task stands in ``task_notes.toml``; scores, errors
+and encodings come from the tables of the package, commands from the command line
+itself.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ METRICS = {
     "semantic": "Mean IoU over the labels of truth or prediction.",
     "referring": "IoU of the region.",
     "keypoint": "Mean F1 over OKS .50, .55, … .95.",
-    "depth": "δ1: share of valid pixels whose depth is wrong by a factor of less than 1.25.",
+    "depth": "δ1: share of valid pixels whose depth is wrong by a factor of less than "
+    "1.25.",
     "restoration": "SSIM to the clean image, or scaled PSNR (`--metric psnr`).",
-    "generation": "No metric: scores come from people or another metric, and are mapped to 0..10.",
+    "generation": "No metric: scores come from people or another metric, and are "
+    "mapped to 0..10.",
 }
 
 COMMANDS_PURPOSE = (
@@ -48,7 +51,8 @@ COMMANDS_PURPOSE = (
     "input or a failed check, 2 for wrong usage."
 )
 TASKS_PURPOSE = (
-    "The tasks whose predictions can be judged. Each page shows how to import predictions, how "
+    "The tasks whose predictions can be judged. Each page shows how to import "
+    "predictions, how "
     "they are scored, which "
     "controlled errors exist, and every encoding."
 )
@@ -59,7 +63,8 @@ RECIPES = {
     "Test a judge with ground truth alone": "perturb.md",
     "Check a judge in CI": "gate.md",
 }
-"""What agents are asked for, and the page whose purpose, commands and exit status they need."""
+"""What agents are asked for, and the page whose purpose, commands and exit status they
+need."""
 AGENTS = """# For agents
 
 <!-- Made by tools/docs_pages.py from the pages of docs. -->
@@ -76,9 +81,12 @@ recipes below are the commands of five pages, which a test runs as written.
 - To work on the repository itself, read CONTRIBUTING.md; `make check` and `make test` must pass.
 """
 SKILL = (
-    "Measure how far a vision-language model can be trusted as a judge of images, edits, detections, "
-    "masks, poses or depth: whether it may rank models, how right, biased and consistent it is. Use it "
-    "when verdicts or scores of such a judge exist or are to be made, or when a judge is to be checked "
+    "Measure how far a vision-language model can be trusted as a judge of images, "
+    "edits, detections, "
+    "masks, poses or depth: whether it may rank models, how right, biased and "
+    "consistent it is. Use it "
+    "when verdicts or scores of such a judge exist or are to be made, or when a judge "
+    "is to be checked "
     "in CI."
 )
 """What a skill is for, by which an agent chooses it."""
@@ -89,7 +97,8 @@ TIMES = ("", "The score is 10 times this value. ")
 def main() -> None:
     """Write the pages, or check them."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--check",
@@ -100,7 +109,8 @@ def main() -> None:
     stale = dict(stale_pages())
     if check and stale:
         sys.exit(
-            f"stale: {', '.join(str(path.relative_to(ROOT)) for path in stale)}: run make docs"
+            f"stale: {', '.join(str(path.relative_to(ROOT)) for path in stale)}: run "
+            "make docs"
         )
     for path, text in stale.items():
         path.parent.mkdir(exist_ok=True)
@@ -143,7 +153,8 @@ def index(notes: Mapping[str, Any]) -> str:
     for task, note in notes.items():
         kinds = len(errors(task))
         lines.append(
-            f"| [{note['title']}]({task}.md) | `{task}` | {len(final(task))} | {kinds or '–'} |"
+            f"| [{note['title']}]({task}.md) | `{task}` | {len(final(task))} | "
+            f"{kinds or '–'} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -153,7 +164,8 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
     kind = TASKS[task].type
     parts = [
         f"# {note['title']}",
-        f"How to import predictions of {note['title'].lower()}, how they are scored, and how a "
+        f"How to import predictions of {note['title'].lower()}, how they are scored, "
+        "and how a "
         "judge is shown them. "
         f"The task's name in files and options is `{task}`.",
         "## Import",
@@ -175,7 +187,9 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
 def errors(task: str) -> dict[str, str]:
     """The errors of a task, each with what it does."""
     rows = type_of(task).errors
-    return {row.name: " ".join(str(row.perturb.__doc__).split()) for row in rows}
+    return {
+        row.name: " ".join(str(row.perturb.__doc__).split()) for row in rows
+    }
 
 
 def errors_text(task: str) -> str:
@@ -183,7 +197,8 @@ def errors_text(task: str) -> str:
     found = errors(task)
     if not found:
         return (
-            "None: there is no ground truth to modify. Import scored outputs; the demo generates "
+            "None: there is no ground truth to modify. Import scored outputs; the demo "
+            "generates "
             "graded ones."
         )
     rows = [f"| `{name}` | {text} |" for name, text in found.items()]
@@ -208,7 +223,9 @@ def final(task: str) -> list[Any]:
 
 def encodings_text(task: str) -> str:
     """Each encoding by its name, with its image where it has one."""
-    shown = next(name for name in TASKS.own if TASKS[name].type == TASKS[task].type)
+    shown = next(
+        name for name in TASKS.own if TASKS[name].type == TASKS[task].type
+    )
     lines = []
     for row in final(task):
         lines += [
@@ -227,9 +244,12 @@ def encodings_text(task: str) -> str:
 
 
 def gallery_image(task: str, shown: str, stem: str) -> str | None:
-    """The file in the gallery: of the task itself, else of the first task of its type."""
+    """The file in the gallery: of the task itself, else of the first task of its
+    type."""
     names = (f"{name}-{stem}.jpg" for name in (task, shown))
-    return next((name for name in names if (DOCS / "gallery" / name).is_file()), None)
+    return next(
+        (name for name in names if (DOCS / "gallery" / name).is_file()), None
+    )
 
 
 # ---------------------------------------------------------------- commands
@@ -242,7 +262,10 @@ def commands_page() -> str:
         COMMANDS_PURPOSE,
     ]
     for path, level in commands():
-        parts += [f"{'#' * level} {' '.join(path)}", f"```text\n{help_of(path)}\n```"]
+        parts += [
+            f"{'#' * level} {' '.join(path)}",
+            f"```text\n{help_of(path)}\n```",
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -251,7 +274,9 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
     for name in COMMANDS:
         yield (name,), 2
         group = command_named(name)
-        for sub in group.list_commands(None) if hasattr(group, "commands") else ():
+        for sub in (
+            group.list_commands(None) if hasattr(group, "commands") else ()
+        ):
             yield (name, sub), 3
 
 
@@ -263,14 +288,18 @@ def help_of(path: tuple[str, ...]) -> str:
         prog_name="visualjudge",
         env={"COLUMNS": "100", "NO_COLOR": "1"},
     )
-    return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
+    return "\n".join(
+        line.rstrip() for line in shown.stdout.strip().splitlines()
+    )
 
 
-# ---------------------------------------------------------------- short forms of the pages
+# ---------------------------------------------------------------- short forms of the
+# pages
 
 
 def agents_page() -> str:
-    """The recipes, each with the purpose, the commands and the exit status of its page."""
+    """The recipes, each with the purpose, the commands and the exit status of its
+    page."""
     parts = [AGENTS.strip()]
     for number, (title, page) in enumerate(RECIPES.items(), start=1):
         text = (DOCS / page).read_text("utf-8")
@@ -288,7 +317,8 @@ def agents_page() -> str:
 
 
 def skill_page() -> str:
-    """AGENTS.md as a skill: a head by which an agent knows when to read it, and the recipes."""
+    """AGENTS.md as a skill: a head by which an agent knows when to read it, and the
+    recipes."""
     head = yaml.safe_dump(
         {"name": "visualjudge", "description": SKILL}, sort_keys=False
     )
@@ -305,7 +335,9 @@ def overview() -> str:
     """All pages with their purpose, in the form of llmstxt.org."""
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     read = list(nav_pages(site["nav"]))
-    others = [name for name in site["not_in_nav"].split() if name.endswith(".md")]
+    others = [
+        name for name in site["not_in_nav"].split() if name.endswith(".md")
+    ]
     parts = [f"# {site['site_name']}", f"> {site['site_description']}"]
     for title, names in (("Pages", read), ("Optional", others)):
         parts += [f"## {title}", "\n".join(map(entry, names))]

@@ -1,4 +1,5 @@
-"""Write ``verdicts.jsonl`` of runs whose verdicts version 1.0 compacted in ``verdicts.parquet``.
+"""Write ``verdicts.jsonl`` of runs whose verdicts version 1.0 compacted in
+``verdicts.parquet``.
 
 python tools/expand_verdicts.py RUN...
 """
@@ -43,14 +44,18 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
         row["value"] if row["number"] is None else orjson.loads(row["value"])
     )
     named["usage"] = (
-        None if counts is None else {one["name"]: one["count"] for one in counts}
+        None
+        if counts is None
+        else {one["name"]: one["count"] for one in counts}
     )
     more = orjson.loads(row["more"]) if row["more"] is not None else {}
     return verdict_line(verdict_of({**named, **more}))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("runs", nargs="+", type=Path)
     for folder in parser.parse_args().runs:
         expand(folder)

@@ -86,7 +86,9 @@ def exhibits() -> Iterator[Exhibit]:
                 row,
                 tuple(names),
                 text or "The predicted image itself." * (row.kind == "pixel"),
-                encode(row.task, row.stem, prediction, image, expression=expression),
+                encode(
+                    row.task, row.stem, prediction, image, expression=expression
+                ),
             )
 
 
@@ -115,11 +117,13 @@ def _page(shown: list[Exhibit]) -> str:
     final = sum(exhibit.row.is_final for exhibit in shown)
     blocks = [
         "# Gallery of encodings",
-        f"All {final} encodings and {len(shown) - final} extended ones, each on a photograph "
+        f"All {final} encodings and {len(shown) - final} extended ones, each on a "
+        "photograph "
         "with its ground truth as "
         "the prediction: what the prompt says of it, and its legend. Images are "
         "shrunk and saved as "
-        "JPEG for this page; a judge gets the PNG. Written by `python tools/gallery.py`.",
+        "JPEG for this page; a judge gets the PNG. Written by `python "
+        "tools/gallery.py`.",
     ]
     task = ""
     for exhibit in shown:
@@ -134,7 +138,10 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
     row, encoded = exhibit.row, exhibit.encoded
     title = encoding_title(row.task, row.stem)
     yield f"### {title}"
-    yield f"`{row.task}` `{row.stem}` ({row.kind}{'' if row.is_final else ', extended'})"
+    yield (
+        f"`{row.task}` `{row.stem}` "
+        f"({row.kind}{'' if row.is_final else ', extended'})"
+    )
     if exhibit.image is not None:
         yield f"![{title}]({exhibit.image})"
     if exhibit.description:
@@ -160,7 +167,9 @@ def faults(out: Path, shown: list[Exhibit]) -> list[str]:
     if not page.is_file() or page.read_text("utf-8") != _page(shown):
         return [f"{PAGE} is missing or is not what the catalogue gives"]
     names = [exhibit.image for exhibit in shown if exhibit.image is not None]
-    return [f"{name} is missing" for name in names if not (out / name).is_file()]
+    return [
+        f"{name} is missing" for name in names if not (out / name).is_file()
+    ]
 
 
 def examples() -> dict[str, Example]:
@@ -168,7 +177,9 @@ def examples() -> dict[str, Example]:
     (``PredictionType.example``).
     """
     brought = {
-        row.name: row.example() for row in TYPES.values() if row.example is not None
+        row.name: row.example()
+        for row in TYPES.values()
+        if row.example is not None
     }
     return {**_of_photographs(), **brought}
 
@@ -177,7 +188,9 @@ def _of_photographs() -> dict[str, Example]:
     named = {photo.name: photo for photo in photographs()}
     photo = named[SUBJECT]
     pixels = photo.pixels
-    boxes = tuple(Detection(item.label, item.mask.xyxy) for item in photo.objects)
+    boxes = tuple(
+        Detection(item.label, item.mask.xyxy) for item in photo.objects
+    )
     expression, region = photo.expressions[0]
     pair, disparity = stereo_disparity()
     return {
@@ -207,7 +220,8 @@ def main() -> None:
         write_gallery(GALLERY, shown)
     elif problems := faults(GALLERY, shown):
         parser.exit(
-            1, f"{GALLERY}: {'; '.join(problems)}: run python tools/gallery.py\n"
+            1,
+            f"{GALLERY}: {'; '.join(problems)}: run python tools/gallery.py\n",
         )
     print(f"{GALLERY}: complete, {len(shown)} encodings")
 

@@ -1,8 +1,8 @@
-"""Scenes with exact truth to train the local judge on: textured objects on a ground, people as
-jointed figures.
+"""Scenes with exact truth to train the local judge on: textured objects on a ground,
+people as jointed figures.
 
-Textures are crops of photographs that scikit-image ships and the demo does not show. No image of
-the demo is used.
+Textures are crops of photographs that scikit-image ships and the demo does not show. No
+image of the demo is used.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def scene(number: int, *, people: int = 0) -> Scene:
     canvas, depth = _ground(rng)
     _litter(canvas, rng, int(rng.choice([0, 25, 80, 160])))
     objects: list[Instance] = []
-    common = rng.choice(LABELS, rng.choice([1, 2, 3], p=[0.4, 0.4, 0.2]), replace=False)
+    common = rng.choice(
+        LABELS, rng.choice([1, 2, 3], p=[0.4, 0.4, 0.2]), replace=False
+    )
     looks = {label: int(rng.integers(1 << 31)) for label in common}
     for nearness in np.sort(rng.uniform(0.15, 0.95, rng.integers(3, 9))):
         label = str(rng.choice(common))
@@ -71,7 +73,9 @@ def scene(number: int, *, people: int = 0) -> Scene:
         if shape.sum() < 30:
             continue
         objects.append(Instance(label, mask_from_array(shape)))
-        look = np.random.default_rng(looks[label]) if rng.random() < 0.6 else rng
+        look = (
+            np.random.default_rng(looks[label]) if rng.random() < 0.6 else rng
+        )
         _paint(canvas, shape, look, parts=1 if rng.random() < 0.6 else 2)
         _litter(canvas, rng, int(rng.choice([0, 0, 6])), within=shape)
         depth[shape] = nearness
@@ -79,7 +83,13 @@ def scene(number: int, *, people: int = 0) -> Scene:
     pixels = _photographed(canvas, rng)
     visible = _visible(objects)
     photo = Photograph(
-        f"scene{number}", pixels, "ground", "a scene", visible, tuple(figures), ()
+        f"scene{number}",
+        pixels,
+        "ground",
+        "a scene",
+        visible,
+        tuple(figures),
+        (),
     )
     return Scene(photo, depth)
 
@@ -99,10 +109,13 @@ def _ground(rng: np.random.Generator) -> tuple[Array, FloatArray]:
 
 
 def _litter(
-    canvas: Array, rng: np.random.Generator, count: int, within: Array | None = None
+    canvas: Array,
+    rng: np.random.Generator,
+    count: int,
+    within: Array | None = None,
 ) -> None:
-    """Fallen leaves of many sizes, one over the other, as edges of things that nobody marked (Lee
-    et al., IJCV 2001).
+    """Fallen leaves of many sizes, one over the other, as edges of things that nobody
+    marked (Lee et al., IJCV 2001).
 
     With ``within`` they stay inside a shape: markings on an object.
     """
@@ -118,11 +131,16 @@ def _litter(
         cv2.fillPoly(leaf, [np.rint(outline).astype(np.int32)], 1)
         here = canvas[rows, columns]
         seen = (
-            leaf[max(0, -top) :, max(0, -left) :][: here.shape[0], : here.shape[1]] > 0
+            leaf[max(0, -top) :, max(0, -left) :][
+                : here.shape[0], : here.shape[1]
+            ]
+            > 0
         )
         if within is not None:
             seen &= within[rows, columns]
-        here[seen] = _crop((size, size), rng)[: here.shape[0], : here.shape[1]][seen]
+        here[seen] = _crop((size, size), rng)[: here.shape[0], : here.shape[1]][
+            seen
+        ]
 
 
 def _crop(size: tuple[int, int], rng: np.random.Generator) -> Array:
@@ -140,7 +158,10 @@ def _crop(size: tuple[int, int], rng: np.random.Generator) -> Array:
     piece = cv2.resize(
         source[top : top + wanted[0], left : left + wanted[1]], size[::-1]
     ).astype(np.float64)
-    contrast, tint = rng.uniform(0.15, 0.9), rng.uniform(30, 225) + rng.normal(0, 20, 3)
+    contrast, tint = (
+        rng.uniform(0.15, 0.9),
+        rng.uniform(30, 225) + rng.normal(0, 20, 3),
+    )
     shade = np.linspace(rng.uniform(0.7, 1), rng.uniform(0.8, 1.2), size[1])[
         None, :, None
     ]
@@ -151,8 +172,12 @@ def _shape(label: str, rng: np.random.Generator) -> Array:
     """A closed outline around the origin, n×2, with a half height of about 1."""
     angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     if label == "box":
-        corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=np.float64)
-        return corners * [rng.uniform(0.5, 1.8), 1] + rng.normal(0, 0.05, (4, 2))
+        corners = np.array(
+            [[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=np.float64
+        )
+        return corners * [rng.uniform(0.5, 1.8), 1] + rng.normal(
+            0, 0.05, (4, 2)
+        )
     radius = {
         "ball": np.ones(60),
         "bottle": 1
@@ -169,19 +194,26 @@ def _shape(label: str, rng: np.random.Generator) -> Array:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1) * radius[:, None]
 
 
-def _standing(outline: Array, nearness: float, rng: np.random.Generator) -> Array:
+def _standing(
+    outline: Array, nearness: float, rng: np.random.Generator
+) -> Array:
     """The outline on the ground at a distance: nearer is lower and larger. H×W bool."""
     height, width = SIZE
     half = height * (0.06 + 0.2 * nearness) * np.exp(rng.uniform(-1.0, 0.7))
-    centre = (rng.uniform(0.05, 0.95) * width, height * (0.25 + 0.55 * nearness))
+    centre = (
+        rng.uniform(0.05, 0.95) * width,
+        height * (0.25 + 0.55 * nearness),
+    )
     canvas = np.zeros(SIZE, dtype=np.uint8)
     cv2.fillPoly(canvas, [np.rint(outline * half + centre).astype(np.int32)], 1)
     return canvas > 0
 
 
-def _paint(canvas: Array, shape: Array, rng: np.random.Generator, parts: int) -> None:
-    """Fill a shape with a texture, its lower half with another where it has two parts, and darken
-    the ground below.
+def _paint(
+    canvas: Array, shape: Array, rng: np.random.Generator, parts: int
+) -> None:
+    """Fill a shape with a texture, its lower half with another where it has two parts,
+    and darken the ground below.
     """
     shadow = np.roll(shape, (3, 6), axis=(0, 1)) & ~shape
     canvas[shadow] *= rng.uniform(0.6, 1)
@@ -205,7 +237,8 @@ def _photographed(canvas: Array, rng: np.random.Generator) -> Pixels:
 
 
 def _visible(objects: list[Instance]) -> tuple[Instance, ...]:
-    """What is seen of each object behind those painted after it; slivers are left out."""
+    """What is seen of each object behind those painted after it; slivers are left
+    out."""
     taken = np.zeros(SIZE, dtype=np.bool_)
     kept: list[Instance] = []
     for item in reversed(objects):
@@ -227,8 +260,8 @@ _BONES = (  # from, to, length in trunks, usual direction in degrees (90 = down)
 def _figure(
     canvas: Array, depth: FloatArray, rng: np.random.Generator, place: int
 ) -> Person:
-    """A person in a random pose, painted, with the 17 keypoints of COCO; some faces away, some
-    parts out of sight.
+    """A person in a random pose, painted, with the 17 keypoints of COCO; some faces
+    away, some parts out of sight.
     """
     height, width = SIZE
     trunk = height * rng.uniform(0.15, 0.28)
@@ -244,7 +277,10 @@ def _figure(
     )
     lean = rng.normal(0, 0.12)
     hip = neck + trunk * np.array([np.sin(lean), np.cos(lean)])
-    for (left, right), centre, wide in (((5, 6), neck, 0.4), ((11, 12), hip, 0.26)):
+    for (left, right), centre, wide in (
+        ((5, 6), neck, 0.4),
+        ((11, 12), hip, 0.26),
+    ):
         aside = np.array([trunk * wide * turned, 0])
         points[left, :2], points[right, :2] = centre + aside, centre - aside
     nose = neck - [-trunk * 0.05 * rng.normal(), trunk * 0.42]
@@ -271,7 +307,9 @@ def _figure(
     points[outside | (rng.random(17) < rng.choice([0, 0.25]))] = 0
     present = points[:, 2] > 0
     low, high = points[present, :2].min(axis=0), points[present, :2].max(axis=0)
-    return Person(points, bbox=(*low, *high), area=float(np.prod(high - low)) * 0.6)
+    return Person(
+        points, bbox=(*low, *high), area=float(np.prod(high - low)) * 0.6
+    )
 
 
 def _draw_figure(
@@ -284,7 +322,9 @@ def _draw_figure(
     body = np.zeros(SIZE, dtype=np.uint8)
     thick = max(2, int(trunk * 0.22))
     at = [tuple(int(v) for v in point) for point in points[:, :2]]
-    cv2.fillPoly(body, [np.array([at[5], at[6], at[12], at[11]], dtype=np.int32)], 1)
+    cv2.fillPoly(
+        body, [np.array([at[5], at[6], at[12], at[11]], dtype=np.int32)], 1
+    )
     for start, end, *_ in _BONES:
         cv2.line(body, at[start], at[end], 1, thick)
     cv2.circle(body, at[0], int(trunk * 0.22), 1, -1)
@@ -296,8 +336,8 @@ def _draw_figure(
 
 
 def degraded(clean: Pixels, task: str, rng: np.random.Generator) -> Pixels:
-    """An input for a restoration task: by the demo's degradation, or in half of the cases by
-    another of its kind.
+    """An input for a restoration task: by the demo's degradation, or in half of the
+    cases by another of its kind.
     """
     return np.asarray(
         (DEGRADATIONS if rng.random() < 0.5 else _OTHERWISE)[task](clean, rng),
@@ -307,15 +347,19 @@ def degraded(clean: Pixels, task: str, rng: np.random.Generator) -> Pixels:
 
 def _defocus(clean: Pixels, rng: np.random.Generator) -> Pixels:
     radius = int(rng.integers(2, 5))
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2).astype(
-        np.float32
+    disc = cv2.getStructuringElement(
+        cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2
+    ).astype(np.float32)
+    return np.asarray(
+        cv2.filter2D(clean, -1, disc / disc.sum()), dtype=np.uint8
     )
-    return np.asarray(cv2.filter2D(clean, -1, disc / disc.sum()), dtype=np.uint8)
 
 
 def _drizzle(clean: Pixels, rng: np.random.Generator) -> Pixels:
     """Sparse noise smeared in one direction, added."""
-    drops = (rng.random(clean.shape[:2]) < rng.uniform(0.001, 0.008)).astype(np.float32)
+    drops = (rng.random(clean.shape[:2]) < rng.uniform(0.001, 0.008)).astype(
+        np.float32
+    )
     length = int(rng.integers(7, 22))
     streak = np.zeros((length, length), dtype=np.float32)
     lean = rng.uniform(-0.4, 0.4) * length / 2
@@ -334,7 +378,9 @@ def _flurry(clean: Pixels, rng: np.random.Generator) -> Pixels:
     flakes = np.zeros(clean.shape[:2], dtype=np.float32)
     for radius, share in ((1.0, 0.005), (2.0, 0.002), (3.5, 0.0006)):
         seeds = (rng.random(clean.shape[:2]) < share).astype(np.float32)
-        flakes += cv2.GaussianBlur(seeds, (0, 0), radius) * 2 * np.pi * radius**2
+        flakes += (
+            cv2.GaussianBlur(seeds, (0, 0), radius) * 2 * np.pi * radius**2
+        )
     share = np.clip(flakes + rng.uniform(0, 0.25), 0, 0.95)[:, :, None]
     return np.rint(clean * (1 - share) + 240 * share).astype(np.uint8)
 
@@ -342,7 +388,9 @@ def _flurry(clean: Pixels, rng: np.random.Generator) -> Pixels:
 def _decimated(clean: Pixels, rng: np.random.Generator) -> Pixels:
     height, width = clean.shape[:2]
     return np.asarray(
-        cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_CUBIC),
+        cv2.resize(
+            clean, (width // 4, height // 4), interpolation=cv2.INTER_CUBIC
+        ),
         dtype=np.uint8,
     )
 

@@ -1,4 +1,5 @@
-"""Train a model of the local judge on pairs of scored predictions, as in a data folder."""
+"""Train a model of the local judge on pairs of scored predictions, as in a data
+folder."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One prediction with its features and score. Pairs are formed within a ``group``, folds by
-    ``image``.
+    """One prediction with its features and score. Pairs are formed within a ``group``,
+    folds by ``image``.
     """
 
     image: str
@@ -48,7 +49,8 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ImageHits:
-    """Number of pairs of one image and how many were ordered correctly; a tie counts half."""
+    """Number of pairs of one image and how many were ordered correctly; a tie counts
+    half."""
 
     image: str
     hits: float
@@ -64,8 +66,8 @@ class Fitted:
     """Results on the held-out pairs of each image."""
     pairs: int
     log_odds: FloatArray
-    """For each pair, the log-odds that the better one is better, with weights fitted without its
-    image's fold.
+    """For each pair, the log-odds that the better one is better, with weights fitted
+    without its image's fold.
     """
 
 
@@ -84,8 +86,9 @@ def pairs_of(samples: Iterable[Sample]) -> list[Pair]:
 
 
 def fit(pairs: Sequence[Pair], *, coherent: bool = False) -> Fitted:
-    """Fit one task. In a ``coherent`` fit, each weight has the sign that its feature has by itself,
-    or is 0, because features that only correct others do not generalise to other kinds of images.
+    """Fit one task. In a ``coherent`` fit, each weight has the sign that its feature
+    has by itself, or is 0, because features that only correct others do not generalise
+    to other kinds of images.
 
     Raises
     ------
@@ -94,7 +97,8 @@ def fit(pairs: Sequence[Pair], *, coherent: bool = False) -> Fitted:
     """
     table = table_of(pairs)
     signs = (
-        np.sign((table.share[:, None] * np.sign(table.units)).sum(axis=0)) * coherent
+        np.sign((table.share[:, None] * np.sign(table.units)).sum(axis=0))
+        * coherent
     )
     best, log_odds = held_out(table, signs)
     weights = _rounded(ridge(table, best, signs, slice(None)))
@@ -107,19 +111,22 @@ def fit(pairs: Sequence[Pair], *, coherent: bool = False) -> Fitted:
 
 
 def _rounded(values: FloatArray) -> list[float]:
-    """Round to 4 significant digits, so that files do not depend on a machine's last bits."""
+    """Round to 4 significant digits, so that files do not depend on a machine's last
+    bits."""
     return [float(f"{value:.4g}") for value in values]
 
 
 def _temperature(log_odds: FloatArray, share: FloatArray) -> float:
-    """Return the temperature by which to divide the held-out log-odds for the best probabilities
-    (Guo et al., ICML 2017).
+    """Return the temperature by which to divide the held-out log-odds for the best
+    probabilities (Guo et al., ICML 2017).
     """
     candidates = np.exp(np.linspace(-1, 3, 81))
     return float(min(candidates, key=lambda t: loss_of(log_odds / t, share)))
 
 
-def _by_image(images: Sequence[str], log_odds: FloatArray) -> tuple[ImageHits, ...]:
+def _by_image(
+    images: Sequence[str], log_odds: FloatArray
+) -> tuple[ImageHits, ...]:
     found: defaultdict[str, list[float]] = defaultdict(list)
     for image, value in zip(images, log_odds, strict=True):
         found[image].append(0.5 + 0.5 * float(np.sign(value)))
@@ -141,8 +148,9 @@ class Trained:
 def train(pairs: Mapping[str, Sequence[Pair]], trained_on: str) -> Trained:
     """Fit every task that has pairs of at least two images.
 
-    The fits of boxes, masks, poses and depth are coherent. Those of whole images are not, because
-    sharpness and noise rise together and their weights must correct each other.
+    The fits of boxes, masks, poses and depth are coherent. Those of whole images are
+    not, because sharpness and noise rise together and their weights must correct each
+    other.
     """
     fits: dict[str, Fitted] = {}
     declined: dict[str, str] = {}
@@ -160,13 +168,19 @@ def train(pairs: Mapping[str, Sequence[Pair]], trained_on: str) -> Trained:
         "held_out": {task: _card_row(done) for task, done in fits.items()},
     }
     return Trained(
-        Model({task: done.weights for task, done in fits.items()}, card), fits, declined
+        Model({task: done.weights for task, done in fits.items()}, card),
+        fits,
+        declined,
     )
 
 
 def _card_row(done: Fitted) -> dict[str, float]:
     right = sum(row.hits for row in done.right) / done.pairs
-    return {"pairs": done.pairs, "images": len(done.right), "right": round(right, 4)}
+    return {
+        "pairs": done.pairs,
+        "images": len(done.right),
+        "right": round(right, 4),
+    }
 
 
 def train_on_folder(root: str | Path, progress: Progress = _silent) -> Trained:
@@ -190,8 +204,11 @@ def train_on_folder(root: str | Path, progress: Progress = _silent) -> Trained:
     return done
 
 
-def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sample]]:
-    """Return features and scores of every valid prediction of a data folder, by task."""
+def folder_samples(
+    root: str | Path, progress: Progress
+) -> dict[str, list[Sample]]:
+    """Return features and scores of every valid prediction of a data folder, by
+    task."""
     found: dict[str, list[Sample]] = {}
     for note, features in looked_at(root, progress):
         group = f"{note.class_of_interest} {note.error_type} {note.prompt}"
@@ -204,7 +221,8 @@ def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sampl
 def looked_at(
     root: str | Path, progress: Progress = _silent
 ) -> Iterator[tuple[Annotation, Features]]:
-    """Yield every valid prediction of a data folder with its features, by task and image."""
+    """Yield every valid prediction of a data folder with its features, by task and
+    image."""
     folder = DataFolder(root)
     for task in folder.tasks:
         yield from _looked_at(folder, task, progress)
@@ -214,7 +232,9 @@ def _looked_at(
     folder: DataFolder, task: str, progress: Progress
 ) -> Iterator[tuple[Annotation, Features]]:
     images = folder.images(task)
-    entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
+    entries = sorted(
+        folder.entries(task), key=lambda entry: entry.annotation.image_id
+    )
     for _, same in groupby(
         enumerate(entries, 1), key=lambda item: item[1].annotation.image_id
     ):
@@ -244,7 +264,8 @@ def note_features(
     root: Path,
     look: Callable[[str, Any, Given], Features] = features_of,
 ) -> Features:
-    """Compute the features of a prediction of the data folder ``root`` with the given images."""
+    """Compute the features of a prediction of the data folder ``root`` with the given
+    images."""
     size = None
     if given.image is not None and not type_of(note.task).is_image:
         size = given.image.shape[0], given.image.shape[1]
@@ -256,8 +277,11 @@ def note_features(
 
 def save(model: Model, path: Path) -> None:
     """Write a model as JSON."""
-    tasks = {name: asdict(weights) for name, weights in sorted(model.tasks.items())}
+    tasks = {
+        name: asdict(weights) for name, weights in sorted(model.tasks.items())
+    }
     card = dict(model.card)
     write_json(
-        path, {"format": FORMAT, "version": VERSION, "card": card, "tasks": tasks}
+        path,
+        {"format": FORMAT, "version": VERSION, "card": card, "tasks": tasks},
     )

@@ -1,12 +1,13 @@
-"""Change one line of src at a time, at random, and see whether the nearest tests notice.
+"""Change one line of src at a time, at random, and see whether the nearest tests
+notice.
 
     python tools/mutate.py --changes 30 --seed 7 [--room analysis] [--files 6]
 
-A change is one of: a comparison, an arithmetic or boolean operator, a number or a truth value, the
-bound of a slice, a returned value. Each is made in a copy of the tracked files, where the tests
-that reach the module by the fewest imports run first. A test that also fails without the change is
-left out. Survivors are printed with their line: read each, since some change nothing that a user
-can see.
+A change is one of: a comparison, an arithmetic or boolean operator, a number or a truth
+value, the bound of a slice, a returned value. Each is made in a copy of the tracked
+files, where the tests that reach the module by the fewest imports run first. A test
+that also fails without the change is left out. Survivors are printed with their line:
+read each, since some change nothing that a user can see.
 """
 
 from __future__ import annotations
@@ -84,14 +85,18 @@ class Places:
         return self._lines[node.lineno - 1] + node.col_offset
 
     def end(self, node: ast.expr) -> int:
-        return self._lines[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        return self._lines[(node.end_lineno or 0) - 1] + (
+            node.end_col_offset or 0
+        )
 
     def text(self, node: ast.expr) -> str:
         return self.source[self.start(node) : self.end(node)].decode()
 
     def whole(self, node: ast.expr, new: str) -> Change:
         """Return the change of a node to ``new``."""
-        return Change(self.path, node.lineno, self.start(node), self.end(node), new)
+        return Change(
+            self.path, node.lineno, self.start(node), self.end(node), new
+        )
 
     def between(
         self, left: ast.expr, right: ast.expr, words: tuple[str, str]
@@ -99,10 +104,14 @@ class Places:
         """Yield the change of the operator between two nodes."""
         old, new = words
         low = self.end(left)
-        found = re.search(re.escape(old).encode(), self.source[low : self.start(right)])
+        found = re.search(
+            re.escape(old).encode(), self.source[low : self.start(right)]
+        )
         if found:
             start = low + found.start()
-            yield Change(self.path, left.end_lineno or 0, start, low + found.end(), new)
+            yield Change(
+                self.path, left.end_lineno or 0, start, low + found.end(), new
+            )
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -118,7 +127,9 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 
 def is_text(node: ast.expr) -> bool:
     """Whether a node is a text, whose sum has no difference."""
-    text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    text = isinstance(node, ast.Constant) and isinstance(
+        node.value, str | bytes
+    )
     return text or isinstance(node, ast.JoinedStr | ast.List | ast.Tuple)
 
 
@@ -137,14 +148,17 @@ def operators(node: ast.AST, places: Places) -> Iterator[Change]:
 
 
 def values(node: ast.AST, places: Places) -> Iterator[Change]:
-    """Yield the changes of a number, a truth value, a slice's bound or a returned value."""
+    """Yield the changes of a number, a truth value, a slice's bound or a returned
+    value."""
     match node:
         case ast.Constant(value=bool(value)):
             yield places.whole(node, str(not value))
         case ast.Constant(value=int(value) | float(value)):
             yield places.whole(node, repr(value + 1))
         case ast.Slice(lower=lower, upper=upper):
-            bounds = [one for one in (lower, upper) if isinstance(one, ast.expr)]
+            bounds = [
+                one for one in (lower, upper) if isinstance(one, ast.expr)
+            ]
             for bound in bounds:
                 if not isinstance(bound, ast.Constant):
                     yield places.whole(bound, f"({places.text(bound)}) + 1")
@@ -190,8 +204,9 @@ def imports(files: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def nearest_tests(target: str, files: Mapping[str, str]) -> list[str]:
-    """Return the test files by their distance in imports from a file of src, where its room and its
-    name each count as one import; among equals, those that import the least.
+    """Return the test files by their distance in imports from a file of src, where its
+    room and its name each count as one import; among equals, those that import the
+    least.
     """
     named = imports(files)
     users: dict[str, list[str]] = {}
@@ -210,7 +225,9 @@ def nearest_tests(target: str, files: Mapping[str, str]) -> list[str]:
     stem = Path(target).stem.strip("_")
 
     def far(path: str) -> int:
-        return distance[path] - (f"/{room}/" in path) - (stem in Path(path).stem)
+        return (
+            distance[path] - (f"/{room}/" in path) - (stem in Path(path).stem)
+        )
 
     tests = [path for path in distance if Path(path).name.startswith("test_")]
     return sorted(tests, key=lambda path: (far(path), len(named[path])))
@@ -223,9 +240,20 @@ class Copy:
         self.root = root
         self.limit = limit
         self.broken: set[str] = set()
-        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True)
-        self.names = [name for name in names.stdout.decode().split("\0") if name]
+        listed = [
+            "git",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]
+        names = subprocess.run(
+            listed, cwd=ROOT, capture_output=True, check=True
+        )
+        self.names = [
+            name for name in names.stdout.decode().split("\0") if name
+        ]
         for name in self.names:
             if (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -238,12 +266,24 @@ class Copy:
             for name in sorted(self.broken)
         ]
         tests = [name for name in tests if name not in self.broken]
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not vllm", *skip]
+        options = [
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not vllm",
+            *skip,
+        ]
         command = [sys.executable, "-m", "pytest", *options, *tests]
         environment = {"PYTHONPATH": str(self.root / "src")}
         try:
             done = subprocess.run(
-                ["env", *(f"{k}={v}" for k, v in environment.items()), *command],
+                [
+                    "env",
+                    *(f"{k}={v}" for k, v in environment.items()),
+                    *command,
+                ],
                 cwd=self.root,
                 capture_output=True,
                 text=True,
@@ -279,9 +319,13 @@ def drawn(copy: Copy, room: str, seed: int, number: int) -> list[Change]:
         for name in copy.names
         if name.startswith(below) and name.endswith(".py")
     }
-    every = [one for name, text in sources.items() for one in changes_of(name, text)]
+    every = [
+        one for name, text in sources.items() for one in changes_of(name, text)
+    ]
     order = rng_for(seed, "mutate", room).permutation(len(every))
-    fit = (every[k] for k in order if compiles(every[k], sources[every[k].path]))
+    fit = (
+        every[k] for k in order if compiles(every[k], sources[every[k].path])
+    )
     return [change for change, _ in zip(fit, range(number), strict=False)]
 
 
@@ -289,11 +333,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--changes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--room", default="", help="a folder of src/visualjudge")
+    parser.add_argument(
+        "--room", default="", help="a folder of src/visualjudge"
+    )
     parser.add_argument(
         "--files", type=int, default=6, help="nearest test files to run"
     )
-    parser.add_argument("--seconds", type=float, default=300, help="limit of a change")
+    parser.add_argument(
+        "--seconds", type=float, default=300, help="limit of a change"
+    )
     asked = parser.parse_args()
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -313,7 +361,9 @@ def main() -> None:
             where = f"{change.path.removeprefix(PACKAGE + '/')}:{change.line}"
             changed = change.applied((copy.root / change.path).read_bytes())
             line = changed.splitlines()[change.line - 1].decode().strip()
-            print(f"{state} {where} ({took:.0f} s) {by}\n    {line}", flush=True)
+            print(
+                f"{state} {where} ({took:.0f} s) {by}\n    {line}", flush=True
+            )
     print(", ".join(f"{number} {state}" for state, number in counts.items()))
 
 

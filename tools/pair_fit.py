@@ -1,7 +1,8 @@
-"""Logistic regression on the feature differences of pairs, with cross-validation by image.
+"""Logistic regression on the feature differences of pairs, with cross-validation by
+image.
 
-There is no intercept, so exchanging the options turns the log-odds round. Cross-validation over
-images chooses the strength of the ridge regularisation.
+There is no intercept, so exchanging the options turns the log-odds round.
+Cross-validation over images chooses the strength of the ridge regularisation.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Pair:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PairTable:
-    """Feature differences of n pairs: ``units`` n×features in units of ``scale``, clipped;
-    ``share`` the weight of each pair, ``fold`` that of its image.
+    """Feature differences of n pairs: ``units`` n×features in units of ``scale``,
+    clipped; ``share`` the weight of each pair, ``fold`` that of its image.
     """
 
     names: tuple[str, ...]
@@ -66,23 +67,29 @@ def table_of(pairs: Sequence[Pair]) -> PairTable:
     share = np.array([counts[pair.image, pair.group] ** -0.5 for pair in pairs])
     scale = np.sqrt((apart**2).mean(axis=0)) + 1e-9
     fold = np.array([images.index(pair.image) % FOLDS for pair in pairs])
-    return PairTable(names, scale, np.clip(apart / scale, -CLIP, CLIP), share, fold)
+    return PairTable(
+        names, scale, np.clip(apart / scale, -CLIP, CLIP), share, fold
+    )
 
 
 def held_out(
     table: PairTable, signs: FloatArray | None = None
 ) -> tuple[float, FloatArray]:
-    """Return the best strength of the regularisation, and with it the log-odds that the better one
-    of each pair is better, with weights fitted without its image's fold.
+    """Return the best strength of the regularisation, and with it the log-odds that the
+    better one of each pair is better, with weights fitted without its image's fold.
     """
     by_strength = {}
     for strength in RIDGES:
         log_odds = np.zeros(len(table.units))
         for k in np.unique(table.fold):
             rest = table.fold != k
-            log_odds[~rest] = table.units[~rest] @ ridge(table, strength, signs, rest)
+            log_odds[~rest] = table.units[~rest] @ ridge(
+                table, strength, signs, rest
+            )
         by_strength[strength] = log_odds
-    best = min(RIDGES, key=lambda strength: loss_of(by_strength[strength], table.share))
+    best = min(
+        RIDGES, key=lambda strength: loss_of(by_strength[strength], table.share)
+    )
     return best, by_strength[best]
 
 
@@ -92,22 +99,33 @@ def ridge(
     signs: FloatArray | None,
     rows: np.ndarray | slice,
 ) -> FloatArray:
-    """Return the weights fitted to some rows; where ``signs`` is 1 or -1, of that sign or 0."""
+    """Return the weights fitted to some rows; where ``signs`` is 1 or -1, of that sign
+    or 0."""
     units, share = table.units[rows], table.share[rows]
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         log_odds = units @ weights
-        slope = -(units.T @ (share / (1 + np.exp(np.clip(log_odds, -500, 500)))))
+        slope = -(
+            units.T @ (share / (1 + np.exp(np.clip(log_odds, -500, 500))))
+        )
         penalty = strength / 2 * float(weights @ weights)
         return loss_of(log_odds, share) + penalty, slope + strength * weights
 
     start = np.zeros(units.shape[1])
     wanted = start if signs is None else signs
-    bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in wanted]
+    bounds = [
+        (0.0 if sign > 0 else None, 0.0 if sign < 0 else None)
+        for sign in wanted
+    ]
     exact = {"ftol": 1e-13, "gtol": 1e-9, "maxiter": 2000}
     return np.asarray(
         minimize(
-            loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options=exact,
         ).x
     )
 

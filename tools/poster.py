@@ -1,5 +1,5 @@
-"""The README's image: six photographs, each with its truth in one of the encodings. ``make docs``
-runs it.
+"""The README's image: six photographs, each with its truth in one of the encodings.
+``make docs`` runs it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,21 @@ import numpy as np
 from PIL import Image
 
 from visualjudge.apps.demo.data import boxes_of
-from visualjudge.apps.demo.photographs import Photograph, photographs, stereo_disparity
+from visualjudge.apps.demo.photographs import (
+    Photograph,
+    photographs,
+    stereo_disparity,
+)
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.records import Pixels
 from visualjudge.vision.encode import encode
-from visualjudge.vision.predictions import DepthMap, Instance, Masks, People, Prediction
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Instance,
+    Masks,
+    People,
+    Prediction,
+)
 
 TILE = (300, 400)
 """(height, width) of one image; a photograph is cut, not squeezed, to its shape."""
@@ -47,7 +57,12 @@ def _scenes() -> Iterator[tuple[Photograph, str, str, Prediction]]:
         "pixel_ss1_m0_o0_l1_c0_b1",
         Masks(coffee.size, coffee.objects),
     )
-    yield cat, "semantic_segmentation", "pixel_ss0_m0", Masks(cat.size, cat.segments)
+    yield (
+        cat,
+        "semantic_segmentation",
+        "pixel_ss0_m0",
+        Masks(cat.size, cat.segments),
+    )
     yield (
         photos["astronaut"],
         "keypoint",
@@ -62,10 +77,17 @@ def _scenes() -> Iterator[tuple[Photograph, str, str, Prediction]]:
         Masks(hopper.size, (Instance(text, mask),)),
     )
     name, disparity = stereo_disparity()
-    yield photos[name], "depth_estimation", "turbo", DepthMap(disparity, inverse=True)
+    yield (
+        photos[name],
+        "depth_estimation",
+        "turbo",
+        DepthMap(disparity, inverse=True),
+    )
 
 
-def _drawn(photo: Photograph, task: str, stem: str, truth: Prediction) -> Pixels:
+def _drawn(
+    photo: Photograph, task: str, stem: str, truth: Prediction
+) -> Pixels:
     shown = encode(task, stem, truth, photo.pixels).image
     assert shown is not None
     return shown
@@ -77,7 +99,9 @@ def _cut(pixels: Pixels) -> Pixels:
     size = (round(width * scale), round(height * scale))
     sized = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
     left, top = (size[0] - TILE[1]) // 2, (size[1] - TILE[0]) // 3
-    return np.asarray(sized[top : top + TILE[0], left : left + TILE[1]], dtype=np.uint8)
+    return np.asarray(
+        sized[top : top + TILE[0], left : left + TILE[1]], dtype=np.uint8
+    )
 
 
 def _framed(tile: Pixels) -> Pixels:

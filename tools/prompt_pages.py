@@ -1,5 +1,5 @@
-"""Pages that show one question of each task, encoding and type as the judge reads it, with its
-images.
+"""Pages that show one question of each task, encoding and type as the judge reads it,
+with its images.
 
     python tools/prompt_pages.py DATASET docs/prompts
 """
@@ -25,15 +25,16 @@ from visualjudge.vision.tasks import TASKS
 LONGEST_SIDE = 240
 JPEG_QUALITY = 72
 LONGEST_LINES, LONGEST_LINE = 12, 400
-"""Limits on the lines shown of an option's text, which may have thousands of numbers, and on their
-length. The page states what is omitted.
+"""Limits on the lines shown of an option's text, which may have thousands of numbers,
+and on their length. The page states what is omitted.
 """
 
 
 def main() -> None:
     """Write the pages of a dataset."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("dataset")
     parser.add_argument("out", help="folder of the pages")
@@ -42,7 +43,8 @@ def main() -> None:
 
 
 def write_pages(dataset: Dataset, out: str | Path) -> list[Path]:
-    """Write ``out/README.md``, one page per task, and thumbnails. Return the paths of the pages.
+    """Write ``out/README.md``, one page per task, and thumbnails. Return the paths of
+    the pages.
 
     Parameters
     ----------
@@ -76,7 +78,9 @@ def heading(question: Question) -> str:
 
 
 def _page(task: str, questions: Sequence[Question]) -> str:
-    note = "Made by tools/prompt_pages.py; do not edit. Long texts are cut here."
+    note = (
+        "Made by tools/prompt_pages.py; do not edit. Long texts are cut here."
+    )
     sections = (_section(question) for question in questions)
     return "\n".join([f"# {TASKS[task].prose}\n\n{note}\n", *sections])
 
@@ -94,8 +98,8 @@ def _section(question: Question) -> str:
 
 
 def _cut(prompt: str) -> str:
-    """Return ``prompt`` with numbered marks, and of the lines of an option's data the first ones,
-    shortened.
+    """Return ``prompt`` with numbered marks, and of the lines of an option's data the
+    first ones, shortened.
     """
     number = itertools.count(1)
     text = re.sub(IMAGE_MARK, lambda _: f"<image>({next(number)})", prompt)
@@ -125,7 +129,8 @@ def _index(questions: Sequence[Question]) -> str:
         for task in by_task
     ]
     return (
-        "# Prompts, as the judge reads them\n\nOne question of each task, encoding and type, with "
+        "# Prompts, as the judge reads them\n\nOne question of each task, encoding and "
+        "type, with "
         "its images in the order of its `<image>` marks. Made by "
         "tools/prompt_pages.py.\n\n" + "\n".join(rows) + "\n"
     )
@@ -138,7 +143,9 @@ def _thumb(path: str) -> str:
 def _thumbnail(source: Place, target: Path) -> None:
     pixels = read_rgb(source)
     scale = min(1.0, LONGEST_SIDE / max(pixels.shape[:2]))
-    small = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    small = cv2.resize(
+        pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA
+    )
     _, encoded = cv2.imencode(
         ".jpg", small[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY]
     )

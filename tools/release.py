@@ -1,12 +1,14 @@
-"""Make a release: version, changelog, package and list of parts, then a commit and its tag.
+"""Make a release: version, changelog, package and list of parts, then a commit and its
+tag.
 
     python tools/release.py 1.2.0 [--date 2026-12-01]
 
-The working tree must be clean, and the changelog must begin with "1.2.0 (unreleased)". The commit
-has the time 00:00 UTC of the date, which ``make package`` hands to the build as SOURCE_DATE_EPOCH,
-so that whoever checks the tag out builds the same bytes. If a step fails, the commit is taken back
-and nothing is tagged. The tag holds the section of the changelog and the checksums of the files; it
-is not pushed: pushing it starts the workflow ``publish``.
+The working tree must be clean, and the changelog must begin with "1.2.0 (unreleased)".
+The commit has the time 00:00 UTC of the date, which ``make package`` hands to the build
+as SOURCE_DATE_EPOCH, so that whoever checks the tag out builds the same bytes. If a
+step fails, the commit is taken back and nothing is tagged. The tag holds the section of
+the changelog and the checksums of the files; it is not pushed: pushing it starts the
+workflow ``publish``.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ WHERE = {
 """Files that state the version, and the line that does."""
 CHANGELOG = "CHANGELOG.md"
 STEPS = ((".ci/run",), ("make", "package"))
-"""What must pass before the tag; the second leaves wheel, sdist and list of parts in dist/."""
+"""What must pass before the tag; the second leaves wheel, sdist and list of parts in
+dist/."""
 SUMS = "SHA256SUMS"
 
 
@@ -56,7 +59,8 @@ def run(
 
 
 def replaced(root: Path, name: str, pattern: str, new: str) -> None:
-    """Replace what stands between the two groups of ``pattern``, which must match once."""
+    """Replace what stands between the two groups of ``pattern``, which must match
+    once."""
     path = root / name
     text, times = re.subn(pattern, rf"\g<1>{new}\g<2>", path.read_text("utf-8"))
     if times != 1:
@@ -88,9 +92,15 @@ def check(root: Path, version: str) -> None:
 
 def checksums(root: Path, version: str) -> str:
     """Write the checksums of the package's files, and return them."""
-    files = sorted(path for path in (root / "dist").iterdir() if path.name != SUMS)
+    files = sorted(
+        path for path in (root / "dist").iterdir() if path.name != SUMS
+    )
     names = [path.name for path in files]
-    for wanted in (f"-{version}-.*\\.whl", f"-{version}\\.tar\\.gz", r"sbom\.json"):
+    for wanted in (
+        f"-{version}-.*\\.whl",
+        f"-{version}\\.tar\\.gz",
+        r"sbom\.json",
+    ):
         if not any(re.search(wanted, name) for name in names):
             raise ReleaseError(f"dist must have a file {wanted}, got {names}")
     lines = [
@@ -119,7 +129,9 @@ def release(root: Path, version: str, day: date) -> str:
             run(root, *step)
         if run(root, "git", "status", "--porcelain").stdout:
             raise ReleaseError("the steps must leave the working tree clean")
-        message = f"{version}\n\n{newest(root)[1]}\n\n{checksums(root, version)}"
+        message = (
+            f"{version}\n\n{newest(root)[1]}\n\n{checksums(root, version)}"
+        )
         tag = f"v{version}"
         stripped = ("--cleanup=whitespace", "-m", message)
         run(root, "git", "tag", "-a", tag, *stripped, env=times)

@@ -1,10 +1,11 @@
-"""Check the spelling of the pages against an English dictionary and the project's vocabulary,
-tools/vocabulary.txt.
+"""Check the spelling of the pages against an English dictionary and the project's
+vocabulary, tools/vocabulary.txt.
 
     python tools/spelling.py [PAGE ...]
 
-Code blocks, code spans, links and names with digits, underscores or inner capitals are skipped.
-Exit status 1 if a word is in neither list, or if the vocabulary holds a word that no page uses.
+Code blocks, code spans, links and names with digits, underscores or inner capitals are
+skipped. Exit status 1 if a word is in neither list, or if the vocabulary holds a word
+that no page uses.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ SKIPPED = re.compile(
     r"```.*?```|^---.*?^---|<!--.*?-->|`+[^`]+`+|\]\([^)]*\)|https?://\S+|<[^>]+>|\$[^$\n]+\$",
     re.DOTALL | re.MULTILINE,
 )
-WORD = re.compile(r"(?<![\w.\-/@'’])[A-Za-z][a-z]+(?:['’][a-z]+)?(?![\w/@]|\.\w)")
+WORD = re.compile(
+    r"(?<![\w.\-/@'’])[A-Za-z][a-z]+(?:['’][a-z]+)?(?![\w/@]|\.\w)"
+)
 
 
 def pages() -> list[Path]:
@@ -47,7 +50,9 @@ def pages() -> list[Path]:
 def words(page: Path) -> set[str]:
     """The words of a page's prose, in lower case, without a possessive ending."""
     prose = SKIPPED.sub(" ", page.read_text("utf-8"))
-    return {re.sub(r"['’]s?$", "", found.lower()) for found in WORD.findall(prose)}
+    return {
+        re.sub(r"['’]s?$", "", found.lower()) for found in WORD.findall(prose)
+    }
 
 
 def main() -> None:

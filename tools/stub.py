@@ -1,7 +1,9 @@
-"""The types of ``import visualjudge`` for type checkers and editors: ``__init__.pyi`` of it.
+"""The types of ``import visualjudge`` for type checkers and editors: ``__init__.pyi``
+of it.
 
-The names are imported when first used, and the keywords of `judge`, `build` and others are the
-fields of a record: neither is seen without being run. ``tools/docs_pages.py`` writes the file.
+The names are imported when first used, and the keywords of `judge`, `build` and others
+are the fields of a record: neither is seen without being run. ``tools/docs_pages.py``
+writes the file.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from typing import Any
 import visualjudge
 
 HEAD = (
-    '"""Made by tools/docs_pages.py from the functions and their records of options."""'
+    '"""Made by tools/docs_pages.py from the functions and their records of '
+    'options."""'
 )
 LONGEST = 100
 Home = tuple[str, str]
@@ -41,7 +44,9 @@ def stub() -> str:
         shown = f"{name} as {name}" if name in visualjudge._HOMES else name
         modules.setdefault(module, []).append(shown)
     ours = [
-        _import(*one) for one in modules.items() if one[0].startswith("visualjudge.")
+        _import(*one)
+        for one in modules.items()
+        if one[0].startswith("visualjudge.")
     ]
     others = [
         _import(*one)
@@ -49,7 +54,15 @@ def stub() -> str:
         if not one[0].startswith("visualjudge.")
     ]
     public = "".join(f'    "{name}",\n' for name in visualjudge.__all__)
-    parts = (*others, "", *ours, "", f"__all__ = [\n{public}]", "__version__: str", "")
+    parts = (
+        *others,
+        "",
+        *ours,
+        "",
+        f"__all__ = [\n{public}]",
+        "__version__: str",
+        "",
+    )
     return "\n".join((HEAD, "", *parts, "\n".join(functions), ""))
 
 
@@ -72,19 +85,25 @@ def _function(name: str, function: Any, imports: set[Home]) -> str:
             f"{stars}{one.name}: {_typed(one.annotation, function, imports)}{default}"
         )
     word = "async def" if inspect.iscoroutinefunction(function) else "def"
-    result = _typed(inspect.signature(function).return_annotation, function, imports)
+    result = _typed(
+        inspect.signature(function).return_annotation, function, imports
+    )
     inside = "".join(f"    {part},\n" for part in parts)
     return f"{word} {name}(\n{inside}) -> {result}: ..."
 
 
 def _typed(annotation: str, function: Any, imports: set[Home]) -> str:
-    """The annotation; the names in it are added to ``imports``. Records take any sequence."""
-    annotation = annotation.replace("tuple[str, ...]", "Sequence[str] | None").replace(
-        "'", '"'
-    )
+    """The annotation; the names in it are added to ``imports``. Records take any
+    sequence."""
+    annotation = annotation.replace(
+        "tuple[str, ...]", "Sequence[str] | None"
+    ).replace("'", '"')
     for node in ast.walk(ast.parse(annotation)):
         if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
-            homes = {**_names("visualjudge.options"), **_names(function.__module__)}
+            homes = {
+                **_names("visualjudge.options"),
+                **_names(function.__module__),
+            }
             imports.add(homes[node.id])
     return annotation
 
@@ -97,7 +116,11 @@ def _names(module: str) -> dict[str, Home]:
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {
-                one.asname or one.name: (node.module, one.name) for one in node.names
+                one.asname or one.name: (node.module, one.name)
+                for one in node.names
             }
     own = vars(importlib.import_module(module))
-    return {**{name: (module, name) for name in own if name not in found}, **found}
+    return {
+        **{name: (module, name) for name in own if name not in found},
+        **found,
+    }

@@ -1,11 +1,12 @@
 """Train the local judge.
 
-``make train-local`` makes the weights that the package ships, and ``python tools/train_local.py
---data DATA --out model.vj`` those of a data folder with scored predictions.
+``make train-local`` makes the weights that the package ships, and ``python
+tools/train_local.py --data DATA --out model.vj`` those of a data folder with scored
+predictions.
 
-Scenes with exact truth (``local_scenes.py``), controlled errors of every type as ladders and
-matched, mixtures of two types, and classical filters as restorations. The same number of scenes
-gives the same bytes. No image of the demo is used.
+Scenes with exact truth (``local_scenes.py``), controlled errors of every type as
+ladders and matched, mixtures of two types, and classical filters as restorations. The
+same number of scenes gives the same bytes. No image of the demo is used.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
-from local_training import Sample, Trained, pairs_of, save, train, train_on_folder
+from local_training import (
+    Sample,
+    Trained,
+    pairs_of,
+    save,
+    train,
+    train_on_folder,
+)
 
 from visualjudge.apps.demo.data import boxes_of
 from visualjudge.core.records import Pixels
@@ -35,7 +43,12 @@ from visualjudge.vision.error_types import (
 )
 from visualjudge.vision.errors import levels
 from visualjudge.vision.errors.groups import graded
-from visualjudge.vision.predictions import DepthMap, Masks, Prediction, WholeImage
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Masks,
+    Prediction,
+    WholeImage,
+)
 from visualjudge.vision.score import score
 from visualjudge.vision.tasks import TASKS
 from visualjudge.vision.view import Given
@@ -48,11 +61,13 @@ Taught = tuple[str, Sample]
 """The task and the sample."""
 LESSONS_OF_OTHERS = ("ladder", "matched", "mixed")
 LESSONS = dict.fromkeys(
-    ("detection", "instance", "semantic", "referring", "depth"), ("ladder", "matched")
+    ("detection", "instance", "semantic", "referring", "depth"),
+    ("ladder", "matched"),
 )
 """By type, which predictions teach it."""
 RESTORED_EVERY = 5
-"""Restorations are made of every fifth scene: they take longest, and need the fewest."""
+"""Restorations are made of every fifth scene: they take longest, and need the
+fewest."""
 RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
 
 
@@ -107,7 +122,11 @@ def scene_samples(made: Scene) -> Iterator[Taught]:
     """Every training sample of one scene but restorations, with its task."""
     photo, given = made.photo, Given(made.photo.pixels)
     around = levels.ErrorScene(
-        photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects)
+        photo.size,
+        LABELS,
+        LEVELS,
+        None,
+        tuple(item.mask for item in photo.objects),
     )
     truths: list[tuple[str, str, Prediction]] = [
         ("object_detection", "", boxes_of(photo)),
@@ -172,13 +191,16 @@ def _mixed(
     rng: np.random.Generator,
     key: str,
 ) -> Prediction:
-    """A truth with errors of two types, one on top of the other, each of a random severity."""
+    """A truth with errors of two types, one on top of the other, each of a random
+    severity."""
     found = truth
     for error_type in rng.choice(error_types(task), 2):
         applies = error_type_named(task, str(error_type)).applies
         if applies is None or applies(found, around):
             steps = list(
-                perturbed(task, str(error_type), found, around, seed=SEED, key=key)
+                perturbed(
+                    task, str(error_type), found, around, seed=SEED, key=key
+                )
             )
             found = steps[int(rng.integers(len(steps)))][1]
     return found
@@ -199,14 +221,19 @@ def _restorations(made: Scene) -> Iterator[Taught]:
             given,
         )
         for output in _filtered(
-            cv2.resize(spoilt, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC)
+            cv2.resize(
+                spoilt, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC
+            )
         ):
             restored = WholeImage(output)
             value = score(task, restored, truth)
             yield (
                 task,
                 Sample(
-                    name, f"{name} filters", features_of(task, restored, given), value
+                    name,
+                    f"{name} filters",
+                    features_of(task, restored, given),
+                    value,
                 ),
             )
 
@@ -219,7 +246,9 @@ def _filtered(pixels: Pixels) -> Iterator[Pixels]:
     for sigma in (1.2, 2.5):
         soft = cv2.GaussianBlur(pixels, (0, 0), sigma)
         yield np.asarray(soft, dtype=np.uint8)
-        yield np.asarray(cv2.addWeighted(pixels, 1.8, soft, -0.8, 0), dtype=np.uint8)
+        yield np.asarray(
+            cv2.addWeighted(pixels, 1.8, soft, -0.8, 0), dtype=np.uint8
+        )
     yield np.asarray(cv2.bilateralFilter(pixels, 7, 40, 5), dtype=np.uint8)
     yield np.asarray(
         cv2.morphologyEx(pixels, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)),

@@ -3,8 +3,8 @@
     pip install -r examples/poses/requirements.txt
     python examples/poses/poses.py person_keypoints.json IMAGES mediapipe.json
 
-Each annotated person is cut out with a margin, and its 33 landmarks become COCO's 17 keypoints.
-A person whom the model does not find has no result.
+Each annotated person is cut out with a margin, and its 33 landmarks become COCO's 17
+keypoints. A person whom the model does not find has no result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ MARGIN = 0.25
 """Of the longer side of the box, on each side."""
 
 
-def cut_out(image: Image.Image, box: list[float]) -> tuple[Image.Image, int, int]:
+def cut_out(
+    image: Image.Image, box: list[float]
+) -> tuple[Image.Image, int, int]:
     """The person's part of the image, and its left and upper edge in pixels."""
     x, y, width, height = box
     margin = MARGIN * max(width, height)
@@ -37,10 +39,13 @@ def cut_out(image: Image.Image, box: list[float]) -> tuple[Image.Image, int, int
 
 
 def results(annotations: Path, images: Path) -> Iterator[dict[str, Any]]:
-    """One COCO keypoint result a person: x, y in pixels and the visibility as confidence."""
+    """One COCO keypoint result a person: x, y in pixels and the visibility as
+    confidence."""
     truth = json.loads(annotations.read_text("utf-8"))
     names = {image["id"]: image["file_name"] for image in truth["images"]}
-    model = mediapipe.solutions.pose.Pose(static_image_mode=True, model_complexity=1)
+    model = mediapipe.solutions.pose.Pose(
+        static_image_mode=True, model_complexity=1
+    )
     for person in truth["annotations"]:
         image = Image.open(images / names[person["image_id"]]).convert("RGB")
         part, left, top = cut_out(image, person["bbox"])

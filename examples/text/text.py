@@ -1,10 +1,12 @@
-"""Lines of text that RapidOCR finds, whose models are in its wheel: two sources on pages with truth.
+"""Lines of text that RapidOCR finds, whose models are in its wheel: two sources on
+pages with truth.
 
     pip install -r examples/text/requirements.txt
     python examples/text/text.py OUT
 
-OUT gets ``images``, ``truth.json`` (COCO, one box a line) and two results files: ``full.json``, and
-``third.json``, for which the model sees pages of a third of the size.
+OUT gets ``images``, ``truth.json`` (COCO, one box a line) and two results files:
+``full.json``, and ``third.json``, for which the model sees pages of a third of the
+size.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ Box = list[float]
 
 
 def page(seed: int) -> tuple[Image.Image, list[Box]]:
-    """A page of lines in several sizes, and the box of each line: x, y, width, height."""
+    """A page of lines in several sizes, and the box of each line: x, y, width,
+    height."""
     draw_lots = random.Random(seed)  # noqa: S311
     image = Image.new("RGB", SIZE, "white")
     draw = ImageDraw.Draw(image)
@@ -47,8 +50,11 @@ def page(seed: int) -> tuple[Image.Image, list[Box]]:
 def lines(
     model: RapidOCR, image: Image.Image, factor: float
 ) -> list[tuple[Box, float]]:
-    """The lines that the model finds in the page shrunk by ``factor``, in pixels of the page."""
-    small = image.resize((round(image.width * factor), round(image.height * factor)))
+    """The lines that the model finds in the page shrunk by ``factor``, in pixels of the
+    page."""
+    small = image.resize(
+        (round(image.width * factor), round(image.height * factor))
+    )
     found = model(np.asarray(small)[:, :, ::-1])
     out: list[tuple[Box, float]] = []
     if found.boxes is None:
@@ -56,7 +62,12 @@ def lines(
     for corners, score in zip(found.boxes, found.scores, strict=True):
         left, top = np.min(corners, axis=0) / factor
         right, bottom = np.max(corners, axis=0) / factor
-        box = [float(left), float(top), float(right - left), float(bottom - top)]
+        box = [
+            float(left),
+            float(top),
+            float(right - left),
+            float(bottom - top),
+        ]
         out.append((box, float(score)))
     return out
 
@@ -100,7 +111,9 @@ def main() -> None:
     (out / "truth.json").write_text(json.dumps(truth), "utf-8")
     for source, rows in sources.items():
         (out / f"{source}.json").write_text(json.dumps(rows), "utf-8")
-        print(f"{out / source}.json: {len(rows)} lines of {len(truth['annotations'])}")
+        print(
+            f"{out / source}.json: {len(rows)} lines of {len(truth['annotations'])}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""How far can a vision-language model be trusted as a judge of what vision models produce?
+"""How far can a vision-language model be trusted as a judge of what vision models
+produce?
 
 Data flows from top to bottom, one package a step::
 
@@ -30,8 +31,8 @@ In scripts and notebooks::
     run = vj.judge(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini", swap=True)
     vj.analyse([run]).report("report.html")
 
-The names below are imported when first used, so that ``import visualjudge`` stays quick; their
-types are in ``__init__.pyi``, which ``tools/docs_pages.py`` makes.
+The names below are imported when first used, so that ``import visualjudge`` stays
+quick; their types are in ``__init__.pyi``, which ``tools/docs_pages.py`` makes.
 """
 
 from __future__ import annotations
@@ -51,7 +52,12 @@ _NAMES = {
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
     "visualjudge.apps.adopt.adopt": ("Adopted", "adopt"),
-    "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
+    "visualjudge.apps.frontdoor.data": (
+        "Data",
+        "build",
+        "import_samples",
+        "open_data",
+    ),
     "visualjudge.apps.frontdoor.decisions": ("card", "correct", "label"),
     "visualjudge.apps.frontdoor.judge": ("client", "judge", "judge_async"),
     "visualjudge.apps.frontdoor.opened_run": ("Run", "open_run"),
@@ -99,7 +105,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'visualjudge' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     if callable(value) and not isinstance(value, type):
-        value = importlib.import_module("visualjudge.arguments").checked(value, name)
+        value = importlib.import_module("visualjudge.arguments").checked(
+            value, name
+        )
     globals()[name] = value
     return value
 

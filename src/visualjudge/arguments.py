@@ -1,5 +1,5 @@
-"""The arguments of the public functions are checked against their annotations, so that a wrong type
-is one line and not a wrong answer.
+"""The arguments of the public functions are checked against their annotations, so that
+a wrong type is one line and not a wrong answer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -28,8 +35,8 @@ class ArgumentError(UsageError, TypeError):
 
 
 class _Names(dict[str, Any]):
-    """The names of a module; those that only a type checker imports, and that are not public,
-    stand for anything.
+    """The names of a module; those that only a type checker imports, and that are not
+    public, stand for anything.
     """
 
     def __missing__(self, name: str) -> Any:
@@ -37,13 +44,16 @@ class _Names(dict[str, Any]):
         return getattr(visualjudge if public else builtins, name, Any)
 
 
-def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]:
+def checked(
+    function: Callable[..., Result], name: str
+) -> Callable[..., Result]:
     """Return the public function ``name``, which refuses arguments of other types.
 
     Raises
     ------
     ArgumentError
-        When it is called, if it has no such argument, one is missing, or one has another type.
+        When it is called, if it has no such argument, one is missing, or one has
+        another type.
     """
     signature = inspect.signature(function)
     options = sys.modules.get("visualjudge.options")
@@ -51,24 +61,32 @@ def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]
         {**vars(options or builtins), **vars(sys.modules[function.__module__])}
     )
     hints = {
-        key: eval(one.annotation, names) if isinstance(one.annotation, str) else Any
-        for key, one in signature.parameters.items()
+        key: eval(item.annotation, names)
+        if isinstance(item.annotation, str)
+        else Any
+        for key, item in signature.parameters.items()
     }
 
     def check(*positional: Any, **named: Any) -> None:
         try:
             bound = signature.bind(*positional, **named)
         except TypeError as error:
-            raise ArgumentError(f"{name}: {_reason(str(error), signature)}") from None
+            raise ArgumentError(
+                f"{name}: {_reason(str(error), signature)}"
+            ) from None
         for key, parameter, value in _each(bound):
-            several = parameter.annotation == _TEXTS and isinstance(value, str | None)
+            several = parameter.annotation == _TEXTS and isinstance(
+                value, str | None
+            )
             if not (
                 value is parameter.default
                 or several
                 or _is(value, hints[parameter.name])
             ):
-                told = _told(parameter.annotation, hints[parameter.name])
-                raise ArgumentError(f"{name}: {key} must be {told}, got {value!r:.60}")
+                message = _message(parameter.annotation, hints[parameter.name])
+                raise ArgumentError(
+                    f"{name}: {key} must be {message}, got {value!r:.60}"
+                )
 
     @functools.wraps(function)
     def called(*positional: Any, **named: Any) -> Any:
@@ -101,8 +119,9 @@ def _each(
             yield key, parameter, value
 
 
-def _told(annotation: str, hint: Any) -> str:
-    """Return the type as it is written, but for a name that stands for several types."""
+def _message(annotation: str, hint: Any) -> str:
+    """Return the type as it is written, but for a name that stands for several
+    types."""
     if isinstance(hint, type) or not annotation.isidentifier():
         return annotation
     return re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
@@ -116,13 +135,16 @@ def _reason(message: str, signature: inspect.Signature) -> str:
 
 
 def _is(value: Any, hint: Any) -> bool:
-    """Return whether a value is of an annotated type, or the annotation is none that we check."""
+    """Return whether a value is of an annotated type, or the annotation is none that we
+    check."""
     kind = get_origin(hint) or hint
     inner = get_args(hint)
     if kind in (Union, UnionType):
-        return any(_is(value, one) for one in inner)
+        return any(_is(value, item) for item in inner)
     if kind is Literal:
-        return any(type(value) is type(one) and value == one for one in inner)
+        return any(
+            type(value) is type(item) and value == item for item in inner
+        )
     if hasattr(value, "dtype") and not getattr(value, "shape", (0,)):
         value = value.item()  # a number of NumPy
     if kind in (int, float):
@@ -133,7 +155,9 @@ def _is(value: Any, hint: Any) -> bool:
     if kind is tuple and Ellipsis not in inner:
         return _is_row(value, inner)
     if kind in (tuple, list, Iterable, Collection, Sequence, Mapping):
-        return _is_several(value, Mapping if kind is Mapping else Iterable, inner)
+        return _is_several(
+            value, Mapping if kind is Mapping else Iterable, inner
+        )
     if kind is Path:
         return isinstance(value, str | os.PathLike)
     return not isinstance(kind, type) or isinstance(value, kind)

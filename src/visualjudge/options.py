@@ -1,6 +1,6 @@
-"""What judging, building and measuring can be told: a frozen record for each, whose fields are
-options of the command (:mod:`visualjudge.cli.options`) and keywords of the Python function. A
-default, a help and a bound stand here only.
+"""What judging, building and measuring can be told: a frozen record for each, whose
+fields are options of the command (:mod:`visualjudge.cli.options`) and keywords of the
+Python function. A default, a help and a bound stand here only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ Mode = Literal["text", "auto", "json", "logprobs"]
 Tiers = Literal["all", "marked"]
 
 
-def option(default: Any, help: str, metavar: str | None = None, **more: Any) -> Any:
+def option(
+    default: Any, help: str, metavar: str | None = None, **more: Any
+) -> Any:
     """Declare a field that has an option of its own on the command line.
 
     Parameters
@@ -32,50 +34,74 @@ def option(default: Any, help: str, metavar: str | None = None, **more: Any) -> 
     help, metavar
         As the help shows them.
     more
-        ``name`` of the option, if not the field's; ``least``, the smallest value; ``kind``, the
-        type of what is typed, if not the field's; ``typed``, the default of the option, if not the
-        field's; ``quiet`` leaves the default out of the help.
+        ``name`` of the option, if not the field's; ``least``, the smallest value;
+        ``kind``, the type of what is typed, if not the field's; ``typed``, the default
+        of the option, if not the field's; ``quiet`` leaves the default out of the help.
     """
-    return field(default=default, metadata={"help": help, "metavar": metavar, **more})
+    return field(
+        default=default, metadata={"help": help, "metavar": metavar, **more}
+    )
 
 
 def setting(default: Any, least: float | None = None) -> Any:
-    """Declare a field that few need: on the command line it is given as ``--set NAME=VALUE``."""
+    """Declare a field that few need: on the command line it is given as ``--set
+    NAME=VALUE``."""
     return field(default=default, metadata={"setting": True, "least": least})
 
 
 class Options:
-    """Base of the records: no number is below its bound; a list, a text or None is a tuple."""
+    """Base of the records: no number is below its bound; a list, a text or None is a
+    tuple."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, one.name)
-            least = one.metadata.get("least")
-            if one.default == ():
-                several = (value,) if isinstance(value, str) else tuple(value or ())
-                object.__setattr__(self, one.name, several)
+        for option_field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, option_field.name)
+            least = option_field.metadata.get("least")
+            if option_field.default == ():
+                several = (
+                    (value,) if isinstance(value, str) else tuple(value or ())
+                )
+                object.__setattr__(self, option_field.name, several)
             if value is not None and least is not None and not value >= least:
-                word = "--" if "help" in one.metadata else "--set "
-                told = f"{word}{(one.metadata.get('name') or one.name)}"
+                word = "--" if "help" in option_field.metadata else "--set "
+                message = f"{word}{(option_field.metadata.get('name') or option_field.name)}"
                 raise UsageError(
-                    f"{told.replace('_', '-')} must be at least {least}, got {value}"
+                    f"{message.replace('_', '-')} must be at least {least}, got {value}"
                 )
 
 
 def nested(record: type[Any]) -> Iterator[Field[Any]]:
     """Yield the fields of a record that hold a record, whose fields are options too."""
-    return (one for one in fields(record) if is_dataclass(one.default))
+    return (
+        option_field
+        for option_field in fields(record)
+        if is_dataclass(option_field.default)
+    )
 
 
 def keywords(
     record: type[Any],
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Give a function, in place of its parameter ``options`` (which still takes a record), the
-    fields of ``record``, and of the records in it, as keywords.
+    """Give a function, in place of its parameter ``options`` (which still takes a
+    record), the fields of ``record``, and of the records in it, as keywords.
     """
-    inner: dict[str, Any] = {one.name: one.default for one in nested(record)}
-    owners = {part.name: name for name, one in inner.items() for part in fields(one)}
-    every = [*fields(record), *(part for one in inner.values() for part in fields(one))]
+    inner: dict[str, Any] = {
+        option_field.name: option_field.default
+        for option_field in nested(record)
+    }
+    owners = {
+        part.name: name
+        for name, option_field in inner.items()
+        for part in fields(option_field)
+    }
+    every = [
+        *fields(record),
+        *(
+            part
+            for option_field in inner.values()
+            for part in fields(option_field)
+        ),
+    ]
     kind = inspect.Parameter.KEYWORD_ONLY
     taken = [
         inspect.Parameter(x.name, kind, default=x.default, annotation=x.type)
@@ -83,31 +109,45 @@ def keywords(
     ]
 
     def decorated(function: Callable[..., Result]) -> Callable[..., Result]:
-        def with_record(given: dict[str, Any]) -> dict[str, Any]:
-            if "options" in given:
-                return given
-            own = {one.name: given.pop(one.name) for one in every if one.name in given}
+        def with_record(values: dict[str, Any]) -> dict[str, Any]:
+            if "options" in values:
+                return values
+            own = {
+                item.name: values.pop(item.name)
+                for item in every
+                if item.name in values
+            }
             parts = {name: own.pop(name) for name in owners if name in own}
             for name, value in parts.items():
                 whole = own.get(owners[name], inner[owners[name]])
                 own[owners[name]] = type(whole)(**{**vars(whole), name: value})
-            return {**given, "options": record(**own)}
+            return {**values, "options": record(**own)}
 
         @functools.wraps(function)
-        def called(*positional: Any, **given: Any) -> Any:
-            return function(*positional, **with_record(given))
+        def called(*positional: Any, **stated: Any) -> Any:
+            return function(*positional, **with_record(stated))
 
         @functools.wraps(function)
-        async def awaited(*positional: Any, **given: Any) -> Any:
-            return await cast(Any, function(*positional, **with_record(given)))
+        async def awaited(*positional: Any, **stated: Any) -> Any:
+            return await cast(Any, function(*positional, **with_record(stated)))
 
-        shown: Any = awaited if inspect.iscoroutinefunction(function) else called
+        displayed: Any = (
+            awaited if inspect.iscoroutinefunction(function) else called
+        )
         stated = inspect.signature(function)
-        others = [one for one in stated.parameters.values() if one.name != "options"]
-        parameters = sorted([*others, *taken], key=lambda parameter: parameter.kind)
-        shown.__signature__ = stated.replace(parameters=parameters)
-        del shown.__wrapped__  # tools that make pages would show its signature instead
-        return shown  # type: ignore[no-any-return]
+        others = [
+            item
+            for item in stated.parameters.values()
+            if item.name != "options"
+        ]
+        parameters = sorted(
+            [*others, *taken], key=lambda parameter: parameter.kind
+        )
+        displayed.__signature__ = stated.replace(parameters=parameters)
+        del (
+            displayed.__wrapped__
+        )  # tools that make pages would show its signature instead
+        return displayed  # type: ignore[no-any-return]
 
     return decorated
 
@@ -126,7 +166,8 @@ class Tasks(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Selection(Tasks):
-    """A selection of questions by what they are; an empty tuple does not restrict it."""
+    """A selection of questions by what they are; an empty tuple does not restrict
+    it."""
 
     encodings: tuple[str, ...] = option(
         (), "Only this encoding; repeatable.", "STEM", name="encoding"
@@ -139,8 +180,15 @@ class Selection(Tasks):
     @property
     def stated(self) -> tuple[str, ...]:
         """The selection in words, one condition each: ``task=keypoint``."""
-        named = {"task": self.tasks, "encoding": self.encodings, "type": self.types}
-        return (*(f"{k}={' or '.join(v)}" for k, v in named.items() if v), *self.where)
+        named = {
+            "task": self.tasks,
+            "encoding": self.encodings,
+            "type": self.types,
+        }
+        return (
+            *(f"{k}={' or '.join(v)}" for k, v in named.items() if v),
+            *self.where,
+        )
 
     @property
     def text(self) -> str:
@@ -157,14 +205,16 @@ class Selection(Tasks):
 class Choice(Selection):
     """A selection of questions to ask.
 
-    ``sample`` draws this number, balanced over tasks, then encodings, then question types.
-    ``limit`` then keeps the first ones, in the order of the dataset.
+    ``sample`` draws this number, balanced over tasks, then encodings, then question
+    types. ``limit`` then keeps the first ones, in the order of the dataset.
     """
 
     subsets: tuple[str, ...] = option(
         (), "Only this subset; repeatable.", "NAME", name="subset"
     )
-    sample: int | None = option(None, "Ask a balanced sample of N.", "N", least=1)
+    sample: int | None = option(
+        None, "Ask a balanced sample of N.", "N", least=1
+    )
     questions: Path | None = option(None, "Only the ids in this file.", "FILE")
     limit: int | None = None
     seed: int = 42
@@ -182,7 +232,9 @@ class Caps(Options):
     encoding_groups: int = setting(10, least=0)
     encoding_pairs: int = setting(10, least=0)
     judge_groups: int = option(20, "Images of these pairs.", "N", least=0)
-    judge_pairs: int = option(50, "Pairs of a task in judge_analysis.", "N", least=0)
+    judge_pairs: int = option(
+        50, "Pairs of a task in judge_analysis.", "N", least=0
+    )
     scoring_groups: int = setting(20, least=0)
     ranking_groups: int = setting(20, least=0)
     per_group: int = setting(5, least=0)
@@ -198,7 +250,9 @@ class Caps(Options):
 
     def differ(self, first: float, second: float) -> bool:
         """Whether two scores differ enough for a pair."""
-        return first != second and round(abs(first - second), 9) >= self.min_margin
+        return (
+            first != second and round(abs(first - second), 9) >= self.min_margin
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +271,9 @@ class WorkOptions(Tasks):
     )
     """None: one per core, started when this process has worked for 20 s."""
     engine: Literal["local", "ray"] = option("local", "Who runs them.")
-    prompts: Any = option(None, "v1 (default), v2 or a folder.", "NAME", kind=str)
+    prompts: Any = option(
+        None, "v1 (default), v2 or a folder.", "NAME", kind=str
+    )
     """A version, a folder, or a :class:`~visualjudge.prompts.prompt_set.PromptSet`."""
     prompt_version: str | None = None
     max_side: int | None = setting(None, least=1)
@@ -235,10 +291,14 @@ class WorkOptions(Tasks):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(WorkOptions, Selection):
-    """The options of `visualjudge build` and :func:`visualjudge.build`, which describes them."""
+    """The options of `visualjudge build` and :func:`visualjudge.build`, which describes
+    them."""
 
     subsets: tuple[str, ...] = option(
-        (), "encoding_analysis or judge_analysis; repeatable.", "NAME", name="subset"
+        (),
+        "encoding_analysis or judge_analysis; repeatable.",
+        "NAME",
+        name="subset",
     )
     caps: Caps = Caps()
     score_range: tuple[float, float] | None = option(
@@ -291,11 +351,15 @@ class RunSettings(CallOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeOptions(RunSettings):
-    """The options of `visualjudge judge` and :func:`visualjudge.judge`, which describes them."""
+    """The options of `visualjudge judge` and :func:`visualjudge.judge`, which describes
+    them."""
 
     ties: bool = option(False, "Allow a tie as an answer.")
     rubric: Any = option(
-        None, "Criteria to ask as well: reason, quality or a file.", "NAME", kind=str
+        None,
+        "Criteria to ask as well: reason, quality or a file.",
+        "NAME",
+        kind=str,
     )
     """A name, a file, or a :class:`~visualjudge.prompts.rubric.Rubric`."""
     tools: Sequence[str] | str | None = option(

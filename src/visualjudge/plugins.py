@@ -1,12 +1,12 @@
 """Registration functions for plug-ins and scripts, one for each table of the project.
 
-Each raises :class:`~visualjudge.core.errors.UsageError` if a row of that name already exists. A
-plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a script or notebook may
-call them at any time before the row is needed, and worker processes started later have it too, if
-it can be pickled.
+Each raises :class:`~visualjudge.core.errors.UsageError` if a row of that name already
+exists. A plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a
+script or notebook may call them at any time before the row is needed, and worker
+processes started later have it too, if it can be pickled.
 
-Every function of a row is guarded (:mod:`visualjudge.core.registry`): its errors name the
-plug-in and the row, and an error caused by one record affects only that record.
+Every function of a row is guarded (:mod:`visualjudge.core.registry`): its errors name
+the plug-in and the row, and an error caused by one record affects only that record.
 
 >>> import visualjudge as vj
 >>> vj.register_task(vj.Task("lane_detection", "lane detection", "instance", classed=True))
@@ -33,22 +33,24 @@ if TYPE_CHECKING:
 
 
 def register_task(task: Task) -> None:
-    """Add a task; its prediction type must be registered, here or by the project, before the task
-    is used.
+    """Add a task; its prediction type must be registered, here or by the project,
+    before the task is used.
     """
     table("task").register(task.name, task)
 
 
 def register_type(row: PredictionType) -> None:
-    """Add a prediction type, with its tasks, encodings, metrics, errors, context and tools."""
+    """Add a prediction type, with its tasks, encodings, metrics, errors, context and
+    tools."""
     what = f"type {row.name}"
     guarded_rows: dict[str, Any] = {
         "misreadings": tuple(
-            guarded_row(one, f"{what}, misreading {one.told!r}")
-            for one in row.misreadings
+            guarded_row(misreading, f"{what}, misreading {misreading.told!r}")
+            for misreading in row.misreadings
         ),
         "errors": tuple(
-            guarded_row(one, f"error type {one.name}") for one in row.errors
+            guarded_row(misreading, f"error type {misreading.name}")
+            for misreading in row.errors
         ),
     }
     table("prediction type").register(
@@ -71,7 +73,8 @@ def register_type(row: PredictionType) -> None:
 def register_encoding(row: Encoding) -> None:
     """Add an encoding of a prediction type, under a stem that is new for the type.
 
-    Its description in the prompt is the part ``<stem>`` of the asset ``questions/format/<type>``.
+    Its description in the prompt is the part ``<stem>`` of the asset
+    ``questions/format/<type>``.
     """
     table("encoding").register(
         (row.type, row.stem), guarded_row(row, f"encoding {row.stem}")
@@ -86,7 +89,8 @@ def register_metric(
     options: Iterable[str] = (),
     by_class: Callable[..., Sequence[float]] | None = None,
 ) -> None:
-    """Add a metric of the prediction type ``kind``; the first registered one is the type's default.
+    """Add a metric of the prediction type ``kind``; the first registered one is the
+    type's default.
 
     Parameters
     ----------
@@ -97,12 +101,13 @@ def register_metric(
     measure
         (prediction, truth, **options) → 0..1, higher is better.
     options
-        Names of the options of ``measure``, except ``class_of_interest``, which is passed if there
-        is a parameter of that name. Otherwise ``measure`` is called with only the items of the
-        class (:meth:`Prediction.only <visualjudge.vision.base.Prediction.only>`).
+        Names of the options of ``measure``, except ``class_of_interest``, which is
+        passed if there is a parameter of that name. Otherwise ``measure`` is called
+        with only the items of the class (:meth:`Prediction.only
+        <visualjudge.vision.base.Prediction.only>`).
     by_class
-        (prediction, truth, labels, **options) → the results of ``measure`` with each label as the
-        class of interest; useful if faster than one call per label.
+        (prediction, truth, labels, **options) → the results of ``measure`` with each
+        label as the class of interest; useful if faster than one call per label.
 
     Raises
     ------
@@ -112,7 +117,7 @@ def register_metric(
     from visualjudge.vision.rows import Metric
 
     taken = inspect.signature(measure).parameters
-    every = any(one.kind is one.VAR_KEYWORD for one in taken.values())
+    every = any(item.kind is item.VAR_KEYWORD for item in taken.values())
     chosen = frozenset(options) | ({"class_of_interest"} & set(taken))
     if lacking := sorted(chosen - set(taken)) if not every else []:
         raise UsageError(
@@ -127,8 +132,8 @@ def register_metric(
 def register_prompts(folder: str | Path) -> None:
     """Add a folder of prompt assets, laid out as ``questions/format/<type>/v1.yaml``.
 
-    It may contain new assets, and new parts for existing assets (``questions/context/v1.yaml``); it
-    cannot replace texts of the project.
+    It may contain new assets, and new parts for existing assets
+    (``questions/context/v1.yaml``); it cannot replace texts of the project.
 
     Raises
     ------
@@ -145,12 +150,14 @@ def register_prompts(folder: str | Path) -> None:
 
 def register_importer(row: Importer) -> None:
     """Add an importer: it becomes a command of ``visualjudge import``."""
-    table("importer").register(row.name, guarded_row(row, f"importer {row.name}"))
+    table("importer").register(
+        row.name, guarded_row(row, f"importer {row.name}")
+    )
 
 
 def register_backend(name: str, client: Callable[..., Any] | str) -> None:
-    """Add a backend: a client class, or ``"module:Class"``, which is imported when it is first
-    used.
+    """Add a backend: a client class, or ``"module:Class"``, which is imported when it
+    is first used.
     """
     table("backend").register(name, client)
 
@@ -161,19 +168,21 @@ def register_judge(name: str, judge: Callable[..., Any] | str) -> None:
 
 
 def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
-    """Add a judge of a dataset's questions that calls no backend: (model, dataset folder, *, seed)
-    → Judge.
+    """Add a judge of a dataset's questions that calls no backend: (model, dataset
+    folder, *, seed) → Judge.
     """
     table("question judge").register(name, make)
 
 
 def register_export(name: str, form: Format) -> None:
     """Add a format of ``visualjudge export``."""
-    table("export format").register(name, guarded_row(form, f"export format {name}"))
+    table("export format").register(
+        name, guarded_row(form, f"export format {name}")
+    )
 
 
 def register_probe(name: str, probe: ProbeKind) -> None:
-    """Add a probe: how to make its questions from sampled ones, and how to compare their
-    answers.
+    """Add a probe: how to make its questions from sampled ones, and how to compare
+    their answers.
     """
     table("probe").register(name, guarded_row(probe, f"probe {name}"))

@@ -1,4 +1,5 @@
-"""Verifiable rewards for training judges: ``reward(reply, question)``, and TRL's function."""
+"""Verifiable rewards for training judges: ``reward(reply, question)``, and TRL's
+function."""
 
 from visualjudge.apps.training import reward, trl_reward
 

@@ -12,7 +12,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from visualjudge.prompts.question_text import QuestionScene, Shown, question_prompt
+from visualjudge.prompts.question_text import (
+    QuestionScene,
+    Shown,
+    question_prompt,
+)
 from visualjudge.vision.encode import encode
 from visualjudge.vision.encodings import encodings
 from visualjudge.vision.error_types import error_types, perturbed
@@ -29,8 +33,8 @@ LEVELS = 5
 def check_type(name: str) -> None:
     """Try a registered prediction type on its example.
 
-    Its record is written, read again and resized; its metrics give the truth 1; its errors lower
-    the score; its encodings are drawn identically twice and have a prompt.
+    Its record is written, read again and resized; its metrics give the truth 1; its
+    errors lower the score; its encodings are drawn identically twice and have a prompt.
 
     Raises
     ------
@@ -55,16 +59,23 @@ def _check_record(kind: PredictionType, task: str) -> None:
     truth.check(size)
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        payload = payload_of(task, truth, root=root, stem="example", digits=None)
+        payload = payload_of(
+            task, truth, root=root, stem="example", digits=None
+        )
         again = read_prediction(
             task, payload, size=size, root=root, expression=expression
         )
-        assert type(again) is type(truth), f"read: must return a {type(truth).__name__}"
+        assert type(again) is type(truth), (
+            f"read: must return a {type(truth).__name__}"
+        )
         assert again.labels == truth.labels and again.count == truth.count, (
-            f"write: must keep labels {truth.labels} and count {truth.count}, got {again.labels} "
+            f"write: must keep labels {truth.labels} and count {truth.count}, got "
+            f"{again.labels} "
             f"and {again.count}"
         )
-        written = payload_of(task, again, root=root, stem="example", digits=None)
+        written = payload_of(
+            task, again, root=root, stem="example", digits=None
+        )
         assert written == payload, (
             "write: must give the same payload when it is read and written"
         )
@@ -81,13 +92,19 @@ def _check_scores(kind: PredictionType, task: str) -> None:
         assert value == 10, (
             f"metric {metric}: must be 1 for the truth, got {value / 10}"
         )
-    scene = ErrorScene((image.shape[0], image.shape[1]), tuple(truth.labels), LEVELS)
+    scene = ErrorScene(
+        (image.shape[0], image.shape[1]), tuple(truth.labels), LEVELS
+    )
     for error in error_types(task):
         worse = perturbed(task, error, truth, scene, seed=0, key="example")
-        scores = [10.0, *(score(task, prediction, truth) for _, prediction in worse)]
+        scores = [
+            10.0,
+            *(score(task, prediction, truth) for _, prediction in worse),
+        ]
         falling = all(later <= earlier for earlier, later in pairwise(scores))
         assert falling and scores[-1] < 10, (
-            f"error type {error}: must lower the score as its severity rises, got {scores[1:]}"
+            f"error type {error}: must lower the score as its severity rises, got "
+            f"{scores[1:]}"
         )
 
 
@@ -97,7 +114,8 @@ def _check_encoding(kind: PredictionType, task: str, row: Encoding) -> None:
     before = image.copy()
     what = f"encoding {row.stem}"
     first, second = (
-        encode(task, row.stem, truth, image, expression=expression) for _ in range(2)
+        encode(task, row.stem, truth, image, expression=expression)
+        for _ in range(2)
     )
     assert np.array_equal(before, image), f"{what}: must not write to the image"
     assert (first.image is None) == (row.kind == "text"), (

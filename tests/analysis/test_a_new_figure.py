@@ -1,4 +1,5 @@
-"""A new figure is one file: metrics.json, the tables, the report and the terminal have it."""
+"""A new figure is one file: metrics.json, the tables, the report and the terminal have
+it."""
 
 from __future__ import annotations
 
@@ -69,10 +70,13 @@ TIES = JudgeFigure(
 def _run(root: Path, answer: str) -> Path:
     stems = ("text_xyxy", "pixel_s0_m0")
     pairs = [
-        pair(k, (8.0, 4.0), encoding=stems[k % 2], answer=answer) for k in range(40)
+        pair(k, (8.0, 4.0), encoding=stems[k % 2], answer=answer)
+        for k in range(40)
     ]
     dataset = write_dataset(root / "ds", pairs)
-    verdicts = [said(q, "tie" if k % 8 == 0 else "A") for k, q in enumerate(pairs)]
+    verdicts = [
+        said(q, "tie" if k % 8 == 0 else "A") for k, q in enumerate(pairs)
+    ]
     return write_run(root / "run", dataset, verdicts)
 
 
@@ -100,7 +104,9 @@ def test_a_figure_is_added_by_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_folder")
-def test_a_figure_that_needs_the_truth_is_empty_without_it(tmp_path: Path) -> None:
+def test_a_figure_that_needs_the_truth_is_empty_without_it(
+    tmp_path: Path,
+) -> None:
     found = analyse([_run(tmp_path, "unknown")])
     assert found.metrics["judges"][0]["ties_by_encoding"] == []
     assert "Where does it answer tie?" not in page(found)

@@ -20,7 +20,10 @@ from judged_records import (
     write_run,
 )
 from visualjudge.analysis import analyse, analyse_study, study_of
-from visualjudge.analysis.accuracy_cells import guessed_among_allowed, pairwise_asked
+from visualjudge.analysis.accuracy_cells import (
+    guessed_among_allowed,
+    pairwise_asked,
+)
 from visualjudge.analysis.figures.leaks import leak_audit
 from visualjudge.analysis.figures.sensitivity import SENSITIVITY
 from visualjudge.analysis.fits import rising_p
@@ -41,9 +44,13 @@ def pairs(n: int, **changes: Any) -> list[Question]:
     ]
 
 
-def judged(questions: list[Question], verdicts: list[Verdict]) -> dict[str, Any]:
+def judged(
+    questions: list[Question], verdicts: list[Verdict]
+) -> dict[str, Any]:
     entry: dict[str, Any] = dict(
-        analyse_study(study_of(questions, {"judge": verdicts})).metrics["judges"][0]
+        analyse_study(study_of(questions, {"judge": verdicts})).metrics[
+            "judges"
+        ][0]
     )
     return entry
 
@@ -60,7 +67,9 @@ def test_failed_is_wrong_counted_and_bounded() -> None:
     assert p["accuracy_parsed"] == 1.0
 
 
-def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> None:
+def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> (
+    None
+):
     truth, replies = "AAAABBBBtt", "AAABBBBAtA"
     names = {"A": "A", "B": "B", "t": "tie"}
     scores = {"A": (9.0, 1.0), "B": (1.0, 9.0), "t": (5.0, 5.0)}
@@ -69,7 +78,8 @@ def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> Non
         for i, letter in enumerate(truth)
     ]
     verdicts = [
-        said(q, names[letter]) for q, letter in zip(questions, replies, strict=True)
+        said(q, names[letter])
+        for q, letter in zip(questions, replies, strict=True)
     ]
     found = judged(questions, verdicts)["pairwise"]["kappa"]
     chance = (5 * 4 + 4 * 4 + 1 * 2) / 100
@@ -81,9 +91,9 @@ def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> Non
     found = judged(questions, verdicts)["pairwise"]["kappa"]
     assert found["value"] == pytest.approx((0.6 - chance) / (1 - chance))
     always_a = [said(q, "A") for q in questions]
-    assert judged(questions, always_a)["pairwise"]["kappa"]["value"] == pytest.approx(
-        0.0
-    )
+    assert judged(questions, always_a)["pairwise"]["kappa"][
+        "value"
+    ] == pytest.approx(0.0)
     nothing = [said(q, "?", status="unparseable") for q in questions]
     found = judged(questions, nothing)["pairwise"]["kappa"]
     assert (found["value"], found["why"]) == (None, "no answer to any")
@@ -91,7 +101,9 @@ def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> Non
 
 def test_answered_a_is_the_place_shown_not_the_stored_letter() -> None:
     questions = pairs(30)
-    verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))]
+    verdicts = [
+        v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))
+    ]
     p = judged(questions, verdicts)["pairwise"]
     assert p["answered_a"] == 1.0
     assert p["accuracy"] == 0.5
@@ -102,7 +114,9 @@ def test_answered_a_is_the_place_shown_not_the_stored_letter() -> None:
 
 
 def test_accurate_judge_of_a_lopsided_dataset_is_not_called_biased() -> None:
-    questions = [pair(i, (9.0, 1.0) if i % 5 else (1.0, 9.0)) for i in range(200)]
+    questions = [
+        pair(i, (9.0, 1.0) if i % 5 else (1.0, 9.0)) for i in range(200)
+    ]
     rng = rng_for(0, "lopsided")
     verdicts = [
         said(q, q.answer if rng.random() < 0.9 else FLIP[str(q.answer)])
@@ -116,14 +130,21 @@ def test_accurate_judge_of_a_lopsided_dataset_is_not_called_biased() -> None:
 
 def test_preference_for_the_longer_text_is_flagged() -> None:
     questions = [
-        pair(i, (9.0, 1.0), features=features(10, 90) if i % 2 else features(90, 10))
+        pair(
+            i,
+            (9.0, 1.0),
+            features=features(10, 90) if i % 2 else features(90, 10),
+        )
         for i in range(120)
     ]
     verdicts = [
-        said(q, "B" if i % 2 and i % 3 else "A") for i, q in enumerate(questions)
+        said(q, "B" if i % 2 and i % 3 else "A")
+        for i, q in enumerate(questions)
     ]
     flagged = {
-        row["feature"] for row in judged(questions, verdicts)["bias"] if row["flagged"]
+        row["feature"]
+        for row in judged(questions, verdicts)["bias"]
+        if row["flagged"]
     }
     assert flagged == {"text_chars"}
 
@@ -143,7 +164,9 @@ def test_leak_audit_sees_a_dataset_that_length_gives_away() -> None:
     assert found["text_chars"]["flagged"]
 
 
-def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None:
+def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> (
+    None
+):
     """A is right in nine of ten; lengths are drawn at random, and some are the same."""
     rng = np.random.default_rng(3)
     lengths = rng.integers(1, 5, (200, 2)) * 10
@@ -168,24 +191,35 @@ def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None
 def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(
     sizes: list[int], flagged: bool
 ) -> None:
-    """The rule errs once; few images of unequal size hold 50 % in the interval although the test
-    finds a difference.
+    """The rule errs once; few images of unequal size hold 50 % in the interval although
+    the test finds a difference.
     """
     images = [image for image, size in enumerate(sizes) for _ in range(size)]
     questions = []
     for i, image in enumerate(images):
-        scores, lengths = ((9.0, 1.0), (90, 10)) if i % 2 else ((1.0, 9.0), (10, 90))
+        scores, lengths = (
+            ((9.0, 1.0), (90, 10)) if i % 2 else ((1.0, 9.0), (10, 90))
+        )
         shown = features(*(lengths[::-1] if i == 0 else lengths))
-        questions.append(pair(i, scores, image_id=f"image{image}", features=shown))
+        questions.append(
+            pair(i, scores, image_id=f"image{image}", features=shown)
+        )
     row = next(
-        row for row in leak_audit(question_table(questions)) if row.rule == "text_chars"
+        row
+        for row in leak_audit(question_table(questions))
+        if row.rule == "text_chars"
     )
     assert row.p_holm is not None and row.p_holm < 0.05
-    assert row.share.interval is not None and (row.share.interval[0] > 0.5) is flagged  # type: ignore[operator]
+    assert (
+        row.share.interval is not None
+        and (row.share.interval[0] > 0.5) is flagged
+    )  # type: ignore[operator]
     assert row.flagged is flagged
 
 
-def test_ranking_counts_failed_as_not_exact_and_leaves_them_out_of_tau() -> None:
+def test_ranking_counts_failed_as_not_exact_and_leaves_them_out_of_tau() -> (
+    None
+):
     questions = [ranking(i, [3.0, 2.0, 1.0]) for i in range(4)]
     verdicts = [
         said(questions[0], "ABC"),
@@ -209,9 +243,9 @@ def test_scoring_constants_are_null_not_nan() -> None:
 
 def test_scoring_with_every_reply_failed_is_null() -> None:
     questions = [scoring(i, float(i)) for i in range(4)]
-    block = judged(questions, [said(q, None, status="truncated") for q in questions])[
-        "scoring"
-    ]
+    block = judged(
+        questions, [said(q, None, status="truncated") for q in questions]
+    )["scoring"]
     assert (block["n"], block["failed"], block["mae"]) == (4, 4, None)
 
 
@@ -224,7 +258,9 @@ def test_value_that_does_not_fit_its_question_is_failed(value: Any) -> None:
 
 def test_ranking_reply_with_a_letter_too_many_is_failed() -> None:
     question = ranking(0, [3.0, 2.0, 1.0])
-    assert judged([question], [said(question, "ABCD")])["ranking"]["failed"] == 1
+    assert (
+        judged([question], [said(question, "ABCD")])["ranking"]["failed"] == 1
+    )
     assert judged([question], [said(question, "AAB")])["ranking"]["failed"] == 1
 
 
@@ -264,7 +300,8 @@ def test_just_noticeable_difference_is_recovered() -> None:
 
 
 def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
-    """The test of all questions has half of the level, however many parts are tested beside it."""
+    """The test of all questions has half of the level, however many parts are tested
+    beside it."""
     rng = rng_for(4, "parts")
     margins = rng.uniform(0.05, 9.9, 400)
     right = rng.random(400) < 0.72 + 0.014 * margins
@@ -278,12 +315,15 @@ def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
         for i, margin in enumerate(margins)
     ]
     verdicts = [
-        said(q, "A" if hit else "B") for q, hit in zip(questions, right, strict=True)
+        said(q, "A" if hit else "B")
+        for q, hit in zip(questions, right, strict=True)
     ]
     rows = judged(questions, verdicts)["sensitivity"]
     assert [row["scope"] for row in rows].count("error_type") == 10
     (whole,) = (
-        row for row in rows if row["scope"] == "all" and row["against"] == "margin"
+        row
+        for row in rows
+        if row["scope"] == "all" and row["against"] == "margin"
     )
     raw = rising_p(margins, right.astype(float), np.arange(400) % 39)
     assert raw is not None and 0.05 / 11 < raw < 0.05 / 2
@@ -291,18 +331,26 @@ def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
     assert whole["jnd"] is not None
 
 
-def test_failed_replies_and_more_answers_lower_the_beginning_of_the_curve() -> None:
-    """A guess is right as often as it is read and hits one of the answers that are allowed."""
+def test_failed_replies_and_more_answers_lower_the_beginning_of_the_curve() -> (
+    None
+):
+    """A guess is right as often as it is read and hits one of the answers that are
+    allowed."""
     failed, four = (
         _sensitive(2.0, failed=0.1),
         _sensitive(2.0, ties=("tie", "both_bad")),
     )
-    assert failed["floor"] == pytest.approx(0.45, abs=0.02) and four["floor"] == 0.25
+    assert (
+        failed["floor"] == pytest.approx(0.45, abs=0.02)
+        and four["floor"] == 0.25
+    )
     assert failed["jnd"] == pytest.approx(2 * math.log(0.45 / 0.15), rel=0.2)
     assert four["jnd"] == pytest.approx(2 * math.log(3), rel=0.2)
 
 
-def test_a_judge_that_fails_at_one_reply_in_four_never_reaches_75_percent() -> None:
+def test_a_judge_that_fails_at_one_reply_in_four_never_reaches_75_percent() -> (
+    None
+):
     rows = [_sensitive(1.0, failed=0.27, seed=seed) for seed in range(3)]
     assert [row["jnd"] for row in rows] == [None] * 3
 
@@ -344,7 +392,9 @@ def test_comparison_is_on_common_questions() -> None:
         said(q, FLIP[str(q.answer)] if i % 2 else q.answer)
         for i, q in enumerate(questions[:50])
     ]
-    metrics = analyse_study(study_of(questions, {"good": good, "bad": bad})).metrics
+    metrics = analyse_study(
+        study_of(questions, {"good": good, "bad": bad})
+    ).metrics
     (row,) = metrics["comparisons"]
     assert (row["n"], row["accuracy_a"], row["accuracy_b"]) == (50, 1.0, 0.5)
     assert row["mcnemar_p"] == row["p"] < 0.01
@@ -356,7 +406,10 @@ def test_leaderboard_counts_contradictory_orders_as_ties() -> None:
     verdicts = [
         v
         for q in questions
-        for v in (said(q, "A", "AB"), said(q, "A" if int(q.id[1:]) % 2 else "B", "BA"))
+        for v in (
+            said(q, "A", "AB"),
+            said(q, "A" if int(q.id[1:]) % 2 else "B", "BA"),
+        )
     ]
     board = judged(questions, verdicts)["leaderboard"]
     strengths = {row["source"]: row["strength"] for row in board["rows"]}
@@ -377,7 +430,9 @@ def run(tmp_path: Path) -> Path:
         *(scoring(i, i / 2) for i in range(12)),
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
-    return write_run(tmp_path / "run", dataset, [said(q, q.answer) for q in questions])
+    return write_run(
+        tmp_path / "run", dataset, [said(q, q.answer) for q in questions]
+    )
 
 
 def test_metrics_are_strict_json_and_tables_say_the_same(run: Path) -> None:
@@ -394,7 +449,9 @@ def test_same_seed_gives_the_same_metrics(run: Path) -> None:
     assert analyse([run], seed=3).metrics == analyse([run], seed=3).metrics
 
 
-def test_torn_last_line_is_a_warning_and_a_bad_line_a_problem(run: Path) -> None:
+def test_torn_last_line_is_a_warning_and_a_bad_line_a_problem(
+    run: Path,
+) -> None:
     journal = run / "verdicts.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(["nonsense\n", *lines[1:]]) + lines[0][:20])
@@ -432,5 +489,6 @@ def test_changed_dataset_is_a_problem(run: Path) -> None:
     (run / "run.json").write_text(json.dumps(info))
     dataset = info["dataset"]["path"]
     assert (
-        "changed" in analyse([run], dataset=dataset).metrics["judges"][0]["problems"][0]
+        "changed"
+        in analyse([run], dataset=dataset).metrics["judges"][0]["problems"][0]
     )

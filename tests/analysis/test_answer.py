@@ -1,4 +1,5 @@
-"""May I rank my models with this judge: pairs of models, resolution, and the sentence."""
+"""May I rank my models with this judge: pairs of models, resolution, and the
+sentence."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ def compared(
     seed: int,
     lifted: float = 0.0,
 ) -> PairsOfModels:
-    """Models of these mean scores, each pair judged once an image; model 0 is preferred more often
-    than it should by ``lifted``.
+    """Models of these mean scores, each pair judged once an image; model 0 is preferred
+    more often than it should by ``lifted``.
     """
     rng = np.random.default_rng(seed)
     first, second = np.triu_indices(len(means), 1)
@@ -62,10 +63,14 @@ def compared(
 
 
 def state(found: PairsOfModels, a: str = "m0", b: str = "m1") -> str:
-    return next(pair.state for pair in found.pairs if {pair.a, pair.b} == {a, b})
+    return next(
+        pair.state for pair in found.pairs if {pair.a, pair.b} == {a, b}
+    )
 
 
-def test_a_judge_that_is_always_right_separates_what_the_truth_separates() -> None:
+def test_a_judge_that_is_always_right_separates_what_the_truth_separates() -> (
+    None
+):
     found = compared((2.0, 4.0, 6.0), 40, 1.0, 0)
     assert {pair.state for pair in found.pairs} == {"right"}
     for pair in found.pairs:
@@ -88,29 +93,38 @@ def test_a_judge_that_reverses_a_pair_is_wrong_about_it() -> None:
 
 
 def test_models_equal_by_truth_are_rarely_separated() -> None:
-    states = [state(compared((5.0, 5.0, 7.0), 60, 0.9, seed)) for seed in range(60)]
+    states = [
+        state(compared((5.0, 5.0, 7.0), 60, 0.9, seed)) for seed in range(60)
+    ]
     assert sum(found in ("right", "wrong") for found in states) <= 3
 
 
 def test_at_the_resolution_the_power_is_as_stated() -> None:
     found = [compared((5.0, 5.5), 80, 0.8, seed) for seed in range(20)]
     points = [each.resolution_points for each in found]
-    resolution = float(np.mean([point for point in points if point is not None]))
+    resolution = float(
+        np.mean([point for point in points if point is not None])
+    )
     states = [
-        state(compared((5.0, 5.0 + resolution), 80, 0.8, seed)) for seed in range(150)
+        state(compared((5.0, 5.0 + resolution), 80, 0.8, seed))
+        for seed in range(150)
     ]
     assert 0.68 <= states.count("right") / len(states) <= 0.92
 
 
 def test_twice_the_images_resolve_smaller_differences() -> None:
-    few, many = (compared((5.0, 5.6, 7.0), images, 0.85, 1) for images in (60, 120))
+    few, many = (
+        compared((5.0, 5.6, 7.0), images, 0.85, 1) for images in (60, 120)
+    )
     assert few.resolution is not None and few.resolution_twice is not None
     assert few.resolution_twice < few.resolution
     assert many.resolution == pytest.approx(few.resolution_twice, rel=0.35)
 
 
 def card(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:
-    return card_of(analyse_study(study_of(questions, {"judge": verdicts}))).judges[0]
+    return card_of(
+        analyse_study(study_of(questions, {"judge": verdicts}))
+    ).judges[0]
 
 
 def questions_of(
@@ -120,7 +134,10 @@ def questions_of(
 
 
 def failed(verdicts: list[Verdict]) -> list[Verdict]:
-    return [replace(verdict, value="Failed", status="refusal") for verdict in verdicts]
+    return [
+        replace(verdict, value="Failed", status="refusal")
+        for verdict in verdicts
+    ]
 
 
 def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
@@ -131,7 +148,9 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
     close = questions_of(20, 3, gap=0.05)
     scores = World.of(40, 3, gap=1.0).scoring_questions()
     alike = World.of(20, 3, gap=0.05).scoring_questions()
-    turned = [replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good]
+    turned = [
+        replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good
+    ]
     cases = {
         "yes": ("Yes, from ", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
@@ -154,25 +173,40 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         ),
         "nameless": (
             "Yes: it is right in 9",
-            card([replace(question, sources=(None, None)) for question in asked], good),
+            card(
+                [replace(question, sources=(None, None)) for question in asked],
+                good,
+            ),
         ),
-        "scores": ("In part: 2 of 3 pairs", card(scores, scores_of(scores, 0.8))),
+        "scores": (
+            "In part: 2 of 3 pairs",
+            card(scores, scores_of(scores, 0.8)),
+        ),
         "scores alike": (
             "Not with these images: none of 3 pairs",
             card(alike, scores_of(alike, 0.8)),
         ),
-        "half failed": ("Yes, ", card(asked, [*failed(good[::2]), *good[1::2]])),
+        "half failed": (
+            "Yes, ",
+            card(asked, [*failed(good[::2]), *good[1::2]]),
+        ),
     }
     for name, (start, found) in cases.items():
-        assert found.models.sentence.startswith(start), (name, found.models.sentence)
+        assert found.models.sentence.startswith(start), (
+            name,
+            found.models.sentence,
+        )
         assert found.answer == f"judge: {found.models.sentence}"
-        assert not re.search(r"\. [a-z]", found.models.sentence), found.models.sentence
+        assert not re.search(r"\. [a-z]", found.models.sentence), (
+            found.models.sentence
+        )
         assert 1 <= len(found.models.verdict.split()) <= 12
         signs = {reason.sign for reason in found.models.reasons}
         assert signs and ("✓" in signs) >= (found.models.state == "yes")
         assert ("✗" in signs) >= (found.models.state == "no")
     assert (
-        cases["yes"][1].models.state == "yes" and cases["wrong"][1].models.state == "no"
+        cases["yes"][1].models.state == "yes"
+        and cases["wrong"][1].models.state == "no"
     )
 
 
@@ -183,7 +217,9 @@ def test_what_else_fails_qualifies_the_answer_and_does_not_change_it() -> None:
         for k, verdict in enumerate(choices_of(asked, 0.97, swap=True))
     ]
     lost = [
-        replace(verdict, value="Failed", status="refusal") if k % 5 == 0 else verdict
+        replace(verdict, value="Failed", status="refusal")
+        if k % 5 == 0
+        else verdict
         for k, verdict in enumerate(always_first)
     ]
     found = card(asked, lost)
@@ -222,13 +258,17 @@ def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
     )
     shown = " ".join(terminal(analysis, [found.answer]).split())
     assert first in shown
-    assert '<li class="fail"><span>It fails the probe “length”.' in page(analysis)
+    assert '<li class="fail"><span>It fails the probe “length”.' in page(
+        analysis
+    )
 
 
 def test_each_task_has_its_own_answer_in_the_same_form() -> None:
     one, two = questions_of(40), of_task(questions_of(40), "keypoint")
     other = [replace(question, id=f"k{question.id}") for question in two]
-    found = card([*one, *other], [*choices_of(one, 1.0), *choices_of(other, 0.5, 3)])
+    found = card(
+        [*one, *other], [*choices_of(one, 1.0), *choices_of(other, 0.5, 3)]
+    )
     assert [task.models.state for task in found.tasks] == ["too_few", "yes"]
     shown = ANSWER.json(found.models)
     assert set(shown) == {
@@ -242,9 +282,15 @@ def test_each_task_has_its_own_answer_in_the_same_form() -> None:
         "pairs",
     }
     first = shown["pairs"][0]
-    assert {"a", "b", "judge", "judge_ci95", "truth", "truth_ci95", "state"} <= set(
-        first
-    )
+    assert {
+        "a",
+        "b",
+        "judge",
+        "judge_ci95",
+        "truth",
+        "truth_ci95",
+        "state",
+    } <= set(first)
 
 
 def test_scores_are_compared_on_the_image_that_both_models_have() -> None:
@@ -259,9 +305,12 @@ def test_the_answer_is_the_same_for_every_seed() -> None:
     asked = questions_of(30, 5, gap=0.4)
     verdicts = choices_of(asked, 0.85, swap=True)
     studies = (
-        replace(study_of(asked, {"judge": verdicts}), seed=seed) for seed in range(4)
+        replace(study_of(asked, {"judge": verdicts}), seed=seed)
+        for seed in range(4)
     )
-    answers = {card_of(analyse_study(study)).judges[0].answer for study in studies}
+    answers = {
+        card_of(analyse_study(study)).judges[0].answer for study in studies
+    }
     assert len(answers) == 1
 
 
@@ -276,9 +325,13 @@ def test_pairs_on_too_few_images_are_not_called_close() -> None:
     sure = PairOfModels(
         "a", "b", 0.9, ends, 0.9, ends, "right", None, 40, "t", 1.0, "questions"
     )
-    few = replace(sure, b="c", truth=1.0, truth_ci95=None, state="close", images=3)
+    few = replace(
+        sure, b="c", truth=1.0, truth_ci95=None, state="close", images=3
+    )
     close = replace(sure, b="d", truth=0.5, state="close")
-    found = model_answer(PairsOfModels((sure, few, close), 0.7, 0.6, 40, 1), 40, "")
+    found = model_answer(
+        PairsOfModels((sure, few, close), 0.7, 0.6, 40, 1), 40, ""
+    )
     assert (
         "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images"
         in (found.sentence)
@@ -286,7 +339,9 @@ def test_pairs_on_too_few_images_are_not_called_close() -> None:
 
 
 def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
-    def row(b: str, state: PairState, needs: tuple[int, int] | None) -> PairOfModels:
+    def row(
+        b: str, state: PairState, needs: tuple[int, int] | None
+    ) -> PairOfModels:
         ends = (0.4, 0.7)
         return PairOfModels(
             "alder",
@@ -310,6 +365,7 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
     assert found.needs_images is None
     assert (
-        "it can’t separate alder from birch yet (60 to 200 more images), nor alder from cedar yet, "
+        "it can’t separate alder from birch yet (60 to 200 more images), nor alder "
+        "from cedar yet, "
         "and no number of images can be promised" in found.sentence
     )

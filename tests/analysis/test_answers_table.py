@@ -1,4 +1,5 @@
-"""Ties, refusals, cut, declined and repeated answers, decided once and told alike everywhere."""
+"""Ties, refusals, cut, declined and repeated answers, decided once and told alike
+everywhere."""
 
 from __future__ import annotations
 
@@ -51,7 +52,10 @@ def test_a_tie_on_an_ordinary_question_is_read_and_not_right() -> None:
     [
         ({"status": "refusal", "cause": "declined"}, "refusal: declined"),
         ({"status": "truncated"}, "truncated"),
-        ({"status": "api_error", "cause": "connection"}, "api_error: connection"),
+        (
+            {"status": "api_error", "cause": "connection"},
+            "api_error: connection",
+        ),
     ],
 )
 def test_what_is_no_answer_has_failed_for_its_cause(
@@ -62,10 +66,13 @@ def test_what_is_no_answer_has_failed_for_its_cause(
         said(q, "Failed", **verdict) if i % 4 == 0 else said(q, str(q.answer))
         for i, q in enumerate(questions)
     ]
-    pairwise = analyse_study(study_of(questions, {"judge": verdicts})).judges[0][
-        PAIRWISE
-    ]
-    assert (pairwise.accuracy.failed, pairwise.accuracy.causes) == (15, {cause: 15})
+    pairwise = analyse_study(study_of(questions, {"judge": verdicts})).judges[
+        0
+    ][PAIRWISE]
+    assert (pairwise.accuracy.failed, pairwise.accuracy.causes) == (
+        15,
+        {cause: 15},
+    )
     assert (pairwise.accuracy.share.value, pairwise.accuracy.parsed.value) == (
         0.75,
         1.0,
@@ -86,10 +93,23 @@ def test_what_answers_a_question_and_what_is_right_by_type() -> None:
         ranking(0, (9.0, 5.0, 1.0)),
         scoring(0, 7.0),
     ]
-    words = ("A", "B", "C", "tie", "both_bad", "Failed", "ABC", "CBA", "AB", "AAB")
+    words = (
+        "A",
+        "B",
+        "C",
+        "tie",
+        "both_bad",
+        "Failed",
+        "ABC",
+        "CBA",
+        "AB",
+        "AAB",
+    )
     for question in ordinary:
         kind = question.question_type
-        numbers = (-0.5, 0.0, 6.0, 7.0, 8.1, 10.0, 10.5) if kind == "scoring" else ()
+        numbers = (
+            (-0.5, 0.0, 6.0, 7.0, 8.1, 10.0, 10.5) if kind == "scoring" else ()
+        )
         for value in (*words, *numbers):
             for status in ("ok", "ok_extracted", "refusal"):
                 verdict = Verdict(question.id, "AB", value, status, "")
@@ -100,4 +120,6 @@ def test_what_answers_a_question_and_what_is_right_by_type() -> None:
                 usable = status == "ok" and value in USABLE[kind]
                 right = usable and value in RIGHT[kind]
                 assert (row["usable"], row["accepted"]) == (usable, right), case
-                assert row["right"] is (right if kind == "pairwise" else None), case
+                assert row["right"] is (
+                    right if kind == "pairwise" else None
+                ), case

@@ -1,4 +1,5 @@
-"""Known questions and repeats of a people's run check the raters, and are no further answers."""
+"""Known questions and repeats of a people's run check the raters, and are no further
+answers."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ def _line(
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
-    """Anna is right and sees A first, Ben is wrong and sees B first; both are right on the known
-    item.
+    """Anna is right and sees A first, Ben is wrong and sees B first; both are right on
+    the known item.
     """
     rows = [_line(q, "A", "anna") for q in QUESTIONS[:12]]
     rows += [_line(q, "B", "ben", "BA") for q in QUESTIONS[:12]]
@@ -63,9 +64,16 @@ def people(tmp_path: Path) -> Path:
     rows += [_line(QUESTIONS[12], 7.0, "anna", "AB", "repeat", 2)]
     root = write_dataset(tmp_path / "ds", [*QUESTIONS, KNOWN])
     run = write_run(
-        tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows)
+        tmp_path / "people",
+        root,
+        [],
+        backend="people",
+        judge="people",
+        asked=len(rows),
     )
-    (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run / "verdicts.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
     return run
 
 
@@ -76,16 +84,25 @@ def found(people: Path) -> Analysis:
 
 def test_accuracy_counts_ordinary_answers_only(found: Analysis) -> None:
     judge = found.judges[0]
-    assert (judge[PAIRWISE].accuracy.share.n, judge[PAIRWISE].accuracy.share.value) == (
+    assert (
+        judge[PAIRWISE].accuracy.share.n,
+        judge[PAIRWISE].accuracy.share.value,
+    ) == (
         24,
         0.5,
     )
     assert (judge[SCORES].n, judge.verdicts, judge.run.missing) == (2, 26, 0)
 
 
-def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> None:
-    """Anna is right and Ben wrong: a judge that is always right is 50 points above people."""
-    verdicts = [*(said(q, "A") for q in QUESTIONS[:12]), said(QUESTIONS[12], 7.0)]
+def test_every_rater_is_compared_with_a_judge(
+    people: Path, tmp_path: Path
+) -> None:
+    """Anna is right and Ben wrong: a judge that is always right is 50 points above
+    people."""
+    verdicts = [
+        *(said(q, "A") for q in QUESTIONS[:12]),
+        said(QUESTIONS[12], 7.0),
+    ]
     judge = write_run(tmp_path / "vlm", tmp_path / "ds", verdicts)
     results = analyse([judge, people])
     row, *of_scores = results[COMPARISONS]
@@ -103,7 +120,10 @@ def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> N
 
 def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
     pairwise = found.judges[0][PAIRWISE]
-    assert (pairwise.swap.consistency.n, pairwise.swap.consistency.value) == (0, None)
+    assert (pairwise.swap.consistency.n, pairwise.swap.consistency.value) == (
+        0,
+        None,
+    )
     assert (
         pairwise.accuracy.answered_a == 1.0
     )  # both chose the option that they saw first
@@ -112,10 +132,18 @@ def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
 def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:
     questions = [scoring(i, float(i), image_id="i") for i in range(4)]
     rows = [_line(q, float(str(q.answer)) + 6, "kind") for q in questions]
-    rows += [_line(q, float(str(q.answer)), "strict", repeat=1) for q in questions[1:]]
+    rows += [
+        _line(q, float(str(q.answer)), "strict", repeat=1)
+        for q in questions[1:]
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     run = write_run(
-        tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows)
+        tmp_path / "people",
+        root,
+        [],
+        backend="people",
+        judge="people",
+        asked=len(rows),
     )
     (run / "verdicts.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in reversed(rows))

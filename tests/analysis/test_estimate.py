@@ -1,4 +1,5 @@
-"""Intervals by image: known values, guards, and coverage in the designs that break naive ones."""
+"""Intervals by image: known values, guards, and coverage in the designs that break
+naive ones."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from visualjudge.core.seeding import rng_for
 
 
 def interval(right: ArrayLike, asked: ArrayLike) -> tuple[float, float]:
-    found = shares(np.asarray(right, float), np.asarray(asked, float))[0].interval
+    found = shares(np.asarray(right, float), np.asarray(asked, float))[
+        0
+    ].interval
     assert found is not None
     return found
 
@@ -37,7 +40,9 @@ def test_all_right_is_bounded_by_images_not_by_verdicts() -> None:
     low, high = interval(np.full(20, 7.0), np.full(20, 7.0))
     assert (low, high) == (pytest.approx(0.025 ** (1 / 20)), 1.0)
     heavy = interval([30.0, *[1.0] * 19], [30.0, *[1.0] * 19])
-    assert heavy[0] < 0.3, "an image that holds nearly all cases is nearly the only one"
+    assert heavy[0] < 0.3, (
+        "an image that holds nearly all cases is nearly the only one"
+    )
 
 
 def test_few_images_have_no_interval_and_say_why() -> None:
@@ -72,7 +77,10 @@ def test_shares_of_clustered_verdicts_are_covered(
     right = rng.binomial(cases, own) * (rng.random(own.shape) >= fail)
     column = np.repeat(np.arange(300), cases.size)
     found = shares(
-        right.ravel().astype(float), np.tile(cases, 300).astype(float), column, 300
+        right.ravel().astype(float),
+        np.tile(cases, 300).astype(float),
+        column,
+        300,
     )
     true = share * (1 - fail)
     assert ((found.low <= true) & (true <= found.high)).mean() >= 0.93
@@ -98,5 +106,7 @@ def test_judges_that_never_differ_are_not_shown_to_be_equal() -> None:
 
 
 def test_holm_steps_down_keeps_gaps_and_divides_by_weight() -> None:
-    assert holm([0.01, None, 0.03, 0.02]) == pytest.approx([0.03, None, 0.04, 0.04])
+    assert holm([0.01, None, 0.03, 0.02]) == pytest.approx(
+        [0.03, None, 0.04, 0.04]
+    )
     assert holm([0.02, 0.01], [1, 2]) == pytest.approx([0.02, 0.015])

@@ -1,4 +1,5 @@
-"""Every cell behind every figure of a report is a figure of metrics.json, card or verdicts."""
+"""Every cell behind every figure of a report is a figure of metrics.json, card or
+verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def _pairs() -> list[Question]:
             annotation_ids=(f"a{k}", f"b{k}"),
             sources=(SOURCES[k % 3], SOURCES[(k + 1) % 3]),
             features=(
-                OptionFeatures(severity=k % 5 / 5, text_chars=90 + k, png_bytes=900),
+                OptionFeatures(
+                    severity=k % 5 / 5, text_chars=90 + k, png_bytes=900
+                ),
                 OptionFeatures(severity=1.0, text_chars=100, png_bytes=900 + k),
             ),
         )
@@ -50,7 +53,8 @@ def _pairs() -> list[Question]:
 
 
 def _probes() -> list[Question]:
-    """Controls, the same over grey, the same recompressed, and a tool beside either option."""
+    """Controls, the same over grey, the same recompressed, and a tool beside either
+    option."""
     versions = (
         ("control", "control", None, None),
         ("grey", "photograph", None, None),
@@ -88,26 +92,35 @@ def _study(root: Path) -> Analysis:
                 if (i // 2 + (order == "BA")) % often
                 else "AB"[q.answer == "A"],
                 order,
-                usage={"prompt_tokens": 100 + number, "completion_tokens": 10 * number},
+                usage={
+                    "prompt_tokens": 100 + number,
+                    "completion_tokens": 10 * number,
+                },
                 probability_a=0.8 - 0.1 * (i % 5) if number == 0 else None,
             )
             for order in ("AB", "BA")
             for i, q in enumerate(pairs)
         ]
         verdicts += [
-            said(q, "B" if k % often == 0 else "A") for k, q in enumerate(probes)
+            said(q, "B" if k % often == 0 else "A")
+            for k, q in enumerate(probes)
         ]
-        verdicts += [said(q, min(10.0, 0.7 * float(q.answer) + number)) for q in scores]
+        verdicts += [
+            said(q, min(10.0, 0.7 * float(q.answer) + number)) for q in scores
+        ]
         told = {"backend": "local"} if name == "local baseline" else {}
         runs.append(
-            write_run(root / f"run{number}", dataset, verdicts, judge=name, **told)
+            write_run(
+                root / f"run{number}", dataset, verdicts, judge=name, **told
+            )
         )
     return analyse(runs)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    """Two judges and the local baseline on questions that give every figure its data."""
+    """Two judges and the local baseline on questions that give every figure its
+    data."""
     return _study(tmp_path_factory.mktemp("whole"))
 
 
@@ -121,7 +134,9 @@ def of_judges(
     metrics: Mapping[str, Any], rows: Callable[[Mapping[str, Any]], list[Row]]
 ) -> list[Row]:
     return [
-        [judge["judge"], *row] for judge in metrics["judges"] for row in rows(judge)
+        [judge["judge"], *row]
+        for judge in metrics["judges"]
+        for row in rows(judge)
     ]
 
 
@@ -167,10 +182,17 @@ def _least(row: Mapping[str, Any]) -> list[Any]:
     return ends(row, *low)
 
 
-SIGNS = {"right": "right", "wrong": "wrong", "undecided": "open", "close": "close"}
+SIGNS = {
+    "right": "right",
+    "wrong": "wrong",
+    "undecided": "open",
+    "close": "close",
+}
 
 
-def places(pairs: Sequence[Mapping[str, Any]], side: str) -> dict[str, list[int]]:
+def places(
+    pairs: Sequence[Mapping[str, Any]], side: str
+) -> dict[str, list[int]]:
     """Rank, best and worst rank of each model: who is separated above and below it."""
     names = {name for pair in pairs for name in (pair["a"], pair["b"])}
     ahead = [
@@ -263,7 +285,8 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "reliability": lambda a: of_judges(
         a.metrics,
         lambda j: [
-            list(row.values()) for row in (j["probabilities"] or {"bins": []})["bins"]
+            list(row.values())
+            for row in (j["probabilities"] or {"bins": []})["bins"]
         ],
     ),
     "photograph": lambda a: of_judges(a.metrics, gains),
@@ -279,7 +302,9 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
 
 def cells(rows: Sequence[Row]) -> list[list[str]]:
     """As CSV has them, in one order: a figure may sort its rows by value."""
-    return sorted(["" if cell is None else _cell(cell) for cell in row] for row in rows)
+    return sorted(
+        ["" if cell is None else _cell(cell) for cell in row] for row in rows
+    )
 
 
 def _cell(cell: object) -> str:
@@ -304,7 +329,10 @@ def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(
     assert header == list(found.columns)
     expected = cells(EXPECTED[name](whole))
     assert expected and cells(found.rows) == expected
-    exact = [["" if cell is None else str(cell) for cell in row] for row in found.rows]
+    exact = [
+        ["" if cell is None else str(cell) for cell in row]
+        for row in found.rows
+    ]
     assert lines == exact, "the CSV has the numbers in full"
 
 
@@ -320,15 +348,25 @@ def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(
         assert len(part) == 2, found.name
         assert found.finding and found.caption.endswith(".")
         below = part[1].split("</figure>")[0].split("<figcaption>")[1]
-        assert (f"{escape(found.reading)}</details>" in below) == bool(found.reading)
-        assert b64encode(found.csv.encode()).decode() in part[1].split("</figure>")[0]
+        assert (f"{escape(found.reading)}</details>" in below) == bool(
+            found.reading
+        )
+        assert (
+            b64encode(found.csv.encode()).decode()
+            in part[1].split("</figure>")[0]
+        )
 
 
-def test_a_figure_without_data_is_left_out_with_its_reason(tmp_path: Path) -> None:
-    """Two judges of nothing but one scoring question: no figure but what scores give."""
+def test_a_figure_without_data_is_left_out_with_its_reason(
+    tmp_path: Path,
+) -> None:
+    """Two judges of nothing but one scoring question: no figure but what scores
+    give."""
     dataset = write_dataset(tmp_path / "ds", [scoring(0, 5.0)])
     runs = [
-        write_run(tmp_path / name, dataset, [said(scoring(0, 5.0), 6.0)], judge=name)
+        write_run(
+            tmp_path / name, dataset, [said(scoring(0, 5.0), 6.0)], judge=name
+        )
         for name in ("a", "b")
     ]
     analysis = analyse(runs)
@@ -346,13 +384,15 @@ def test_a_figure_without_data_is_left_out_with_its_reason(tmp_path: Path) -> No
 
 
 def test_a_table_names_the_judge_of_each_row(whole: Analysis) -> None:
-    """Also where a figure of a judge has a field of that name, as pairs of models have."""
+    """Also where a figure of a judge has a field of that name, as pairs of models
+    have."""
     names = {judge["judge"] for judge in whole.metrics["judges"]}
     tables = whole.tables
     assert {
         name: set(table["judge"].to_list()) - names
         for name, table in tables.items()
-        if "judge" in table.columns and not set(table["judge"].to_list()) <= names
+        if "judge" in table.columns
+        and not set(table["judge"].to_list()) <= names
     } == {}
     stored = [
         (judge["judge"], pair["judge"], pair["truth"])

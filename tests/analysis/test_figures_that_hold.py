@@ -1,5 +1,5 @@
-"""Figures promise no more than they hold: intervals with few images, flags, recommendations,
-strengths, agreement.
+"""Figures promise no more than they hold: intervals with few images, flags,
+recommendations, strengths, agreement.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ from visualjudge.analysis.figures_of_pairs import macro
 from visualjudge.analysis.pairwise_figures import Preference
 from visualjudge.analysis.report.headline import headline
 from visualjudge.analysis.results import JudgeResult
-from visualjudge.analysis.study_table import Run, Study, question_table, verdict_table
+from visualjudge.analysis.study_table import (
+    Run,
+    Study,
+    question_table,
+    verdict_table,
+)
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 
@@ -43,7 +48,9 @@ def drawn(
     question: Question, chance: float, rng: np.random.Generator, **more: Any
 ) -> Verdict:
     right = str(question.answer)
-    return said(question, right if rng.random() < chance else FLIP[right], **more)
+    return said(
+        question, right if rng.random() < chance else FLIP[right], **more
+    )
 
 
 def test_two_images_that_agree_have_no_interval_and_say_why() -> None:
@@ -55,16 +62,22 @@ def test_two_images_that_agree_have_no_interval_and_say_why() -> None:
 def test_a_mean_over_tasks_counts_every_verdict() -> None:
     for few in range(20, 60, 3):
         tasks = (
-            ["object_detection"] * 37 + ["keypoint"] * few + ["depth_estimation"] * 25
+            ["object_detection"] * 37
+            + ["keypoint"] * few
+            + ["depth_estimation"] * 25
         )
         rows = {"task": tasks, "cluster": range(len(tasks)), "right": True}
         assert macro(pl.DataFrame(rows)).n == len(tasks)
 
 
 def test_an_image_with_many_scores_is_compared_too() -> None:
-    asked = [scoring(i, i % 70 / 7, image_id=f"image{i // 70}") for i in range(6 * 70)]
+    asked = [
+        scoring(i, i % 70 / 7, image_id=f"image{i // 70}")
+        for i in range(6 * 70)
+    ]
     found = result(
-        asked, [said(question, 10 - question.final_scores[0]) for question in asked]
+        asked,
+        [said(question, 10 - question.final_scores[0]) for question in asked],
     )
     within = found[SCORES].within
     assert (within.value, within.n) == (-1.0, 6)
@@ -74,13 +87,18 @@ def test_an_image_with_many_scores_is_compared_too() -> None:
 def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(
     right: float,
 ) -> None:
-    low, high = shares(np.full(8, right), np.full(8, 4.0))[0].interval or (0.0, 0.0)
+    low, high = shares(np.full(8, right), np.full(8, 4.0))[0].interval or (
+        0.0,
+        0.0,
+    )
     assert high - low > 0.1
     assert low <= right / 4 <= high
 
 
 def test_one_large_image_counts_as_little_more_than_one() -> None:
-    even = shares(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0))[0].interval
+    even = shares(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0))[
+        0
+    ].interval
     heavy = shares(
         np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])
     )[0].interval
@@ -90,15 +108,19 @@ def test_one_large_image_counts_as_little_more_than_one() -> None:
 
 
 def test_comparison_counts_images_and_not_verdicts() -> None:
-    """All of the difference is in one image of eight: McNemar's exact test of verdicts would be
-    sure of it.
+    """All of the difference is in one image of eight: McNemar's exact test of verdicts
+    would be sure of it.
     """
-    questions = [pair(i, (8.0, 1.0), image_id=f"image{i % 8}") for i in range(160)]
-    first = [said(q, "A") for q in questions]
-    second = [said(q, "B" if q.image_id == "image3" else "A") for q in questions]
-    (row,) = analyse_study(study_of(questions, {"first": first, "second": second}))[
-        COMPARISONS
+    questions = [
+        pair(i, (8.0, 1.0), image_id=f"image{i % 8}") for i in range(160)
     ]
+    first = [said(q, "A") for q in questions]
+    second = [
+        said(q, "B" if q.image_id == "image3" else "A") for q in questions
+    ]
+    (row,) = analyse_study(
+        study_of(questions, {"first": first, "second": second})
+    )[COMPARISONS]
     assert (row.only_a_right, row.only_b_right) == (20, 0)
     assert row.p is not None
     assert row.p > 0.2
@@ -116,9 +138,12 @@ def _numbers(value: Any, place: str = "") -> dict[str, Any]:
 
 
 def test_figures_of_a_judge_are_the_same_beside_other_judges() -> None:
-    """Judges are analysed by the same steps; one has no usable number, one only pairs."""
+    """Judges are analysed by the same steps; one has no usable number, one only
+    pairs."""
     rng = rng_for(0, "beside others")
-    spots = [{"task": ("keypoint", "object_detection")[i % 2]} for i in range(160)]
+    spots = [
+        {"task": ("keypoint", "object_detection")[i % 2]} for i in range(160)
+    ]
     pairs = [
         pair(
             i,
@@ -129,11 +154,17 @@ def test_figures_of_a_judge_are_the_same_beside_other_judges() -> None:
         for i, s in enumerate(spots)
     ]
     orders = [
-        ranking(i, rng.permutation(8.0 + np.arange(3)), **spots[i]) for i in range(30)
+        ranking(i, rng.permutation(8.0 + np.arange(3)), **spots[i])
+        for i in range(30)
     ]
     scores = [scoring(i, float(i % 7), **spots[i]) for i in range(48)]
     judged: dict[str, list[Verdict]] = {}
-    for name, chance in (("good", 0.9), ("poor", 0.6), ("silent", 0.8), ("pairs", 0.7)):
+    for name, chance in (
+        ("good", 0.9),
+        ("poor", 0.6),
+        ("silent", 0.8),
+        ("pairs", 0.7),
+    ):
         judged[name] = [
             drawn(q, chance, rng, order=o) for q in pairs for o in ("AB", "BA")
         ]
@@ -167,7 +198,8 @@ def test_no_more_judges_than_are_compared_leave_nothing_out() -> None:
 
 
 def _by_margin(seed: int) -> Preference:
-    """A fair judge that is better at wide margins, where more boxes happen to be right."""
+    """A fair judge that is better at wide margins, where more boxes happen to be
+    right."""
     rng = rng_for(seed, "by margin")
     questions, verdicts = [], []
     for i in range(400):
@@ -200,7 +232,9 @@ def test_a_preference_from_few_pairs_is_within_its_interval_and_within_what_is_p
                 (float(rng.integers(1, 10)), 0.0),
                 image_id=f"image{rng.integers(6)}",
                 task=str(
-                    rng.choice(["keypoint", "object_detection", "depth_estimation"])
+                    rng.choice(
+                        ["keypoint", "object_detection", "depth_estimation"]
+                    )
                 ),
                 features=(
                     OptionFeatures(count=int(size)),
@@ -231,18 +265,32 @@ def test_fair_judge_that_is_better_at_wide_margins_is_not_flagged() -> None:
 def test_of_six_encodings_alike_none_is_recommended() -> None:
     rng = rng_for(1, "alike")
     questions = [
-        pair(i, (9.0, 1.0), id=f"{e}-{i}", encoding=f"e{e}", image_id=f"image{i % 20}")
+        pair(
+            i,
+            (9.0, 1.0),
+            id=f"{e}-{i}",
+            encoding=f"e{e}",
+            image_id=f"image{i % 20}",
+        )
         for e in range(6)
         for i in range(120)
     ]
-    (choice,) = result(questions, [drawn(q, 0.8, rng) for q in questions])[ENCODINGS]
+    (choice,) = result(questions, [drawn(q, 0.8, rng) for q in questions])[
+        ENCODINGS
+    ]
     assert (choice.recommended, choice.reason) == (None, "no difference shown")
 
 
 def test_an_encoding_that_beats_another_is_recommended() -> None:
     rng = rng_for(2, "better")
     questions = [
-        pair(i, (9.0, 1.0), id=f"{e}-{i}", encoding=f"e{e}", image_id=f"image{i % 20}")
+        pair(
+            i,
+            (9.0, 1.0),
+            id=f"{e}-{i}",
+            encoding=f"e{e}",
+            image_id=f"image{i % 20}",
+        )
         for e in range(2)
         for i in range(200)
     ]
@@ -259,7 +307,9 @@ def test_guessing_judge_has_no_75_percent_point() -> None:
         pair(i, (float(rng.uniform(0.1, 9)), 0.0), image_id=f"image{i % 20}")
         for i in range(600)
     ]
-    rows = result(questions, [drawn(q, 0.5, rng) for q in questions])[SENSITIVITY]
+    rows = result(questions, [drawn(q, 0.5, rng) for q in questions])[
+        SENSITIVITY
+    ]
     assert all(row.jnd.value is None for row in rows)
 
 
@@ -270,7 +320,8 @@ def test_judge_that_says_one_number_has_no_order_inside_an_image() -> None:
         for k in range(4)
     ]
     verdicts = [
-        said(q, float(q.answer) if q.image_id == "image0" else 7.0) for q in questions
+        said(q, float(q.answer) if q.image_id == "image0" else 7.0)
+        for q in questions
     ]
     within = result(questions, verdicts)[SCORES].within
     assert within.value == pytest.approx(1 / 20)
@@ -294,7 +345,9 @@ def test_order_inside_an_image_does_not_depend_on_the_number_of_repeats(
     assert result(questions, verdicts)[SCORES].within.value == pytest.approx(1)
 
 
-def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> None:
+def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> (
+    None
+):
     rng = rng_for(4, "sources")
     questions, verdicts = [], []
     for i in range(240):
@@ -305,12 +358,16 @@ def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> 
         chance = 1.0 if first else 0.0 if "best" in names else wins[names[0]]
         questions.append(q)
         verdicts.append(said(q, "A" if rng.random() < chance else "B"))
-    rows = {row.source: row for row in result(questions, verdicts)[SOURCES].rows}
+    rows = {
+        row.source: row for row in result(questions, verdicts)[SOURCES].rows
+    }
     best = rows["best"]
     assert best.strength.interval is None and best.bound is not None
     assert best.bound[0] is not None and best.bound[1] is None
     assert best.strength.images == 16
-    assert all(None not in (rows[name].strength.interval or (None,)) for name in "xy")
+    assert all(
+        None not in (rows[name].strength.interval or (None,)) for name in "xy"
+    )
 
 
 @pytest.mark.parametrize("per_image", [1, 5])
@@ -339,20 +396,29 @@ def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
             name,
             None,
             info,
-            join(table, verdict_table([drawn(q, chance, rng) for q in questions])),
+            join(
+                table, verdict_table([drawn(q, chance, rng) for q in questions])
+            ),
         )
 
     real = [run("one", 0.6), run("two", 0.8), run("three", 0.7)]
-    simulated = [run("oracle", 1.0, simulated=True), run("guess", 0.5, simulated=True)]
+    simulated = [
+        run("oracle", 1.0, simulated=True),
+        run("guess", 0.5, simulated=True),
+    ]
     alone = comparisons(Study(table, tuple(real)))
     rows = comparisons(Study(table, (*real, *simulated)))
     among = {(row.a, row.b): row.p_holm for row in rows}
-    assert {(row.a, row.b): row.p_holm for row in alone}.items() <= among.items()
-    others = [(row.p or 0) for row in rows if {row.a, row.b} & {"oracle", "guess"}]
+    assert {
+        (row.a, row.b): row.p_holm for row in alone
+    }.items() <= among.items()
+    others = [
+        (row.p or 0) for row in rows if {row.a, row.b} & {"oracle", "guess"}
+    ]
     assert among["one", "oracle"] is not None
-    assert max(v for k, v in among.items() if "guess" in k or "oracle" in k) >= max(
-        others
-    )
+    assert max(
+        v for k, v in among.items() if "guess" in k or "oracle" in k
+    ) >= max(others)
 
 
 def test_causes_of_what_could_not_be_read_are_counted() -> None:
@@ -373,7 +439,9 @@ def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(10)]
     ours = [said(q, "A") for q in questions[:6]]
     theirs = [
-        replace(said(q, "A" if i else "B"), status="ok_extracted", cause="hedge")
+        replace(
+            said(q, "A" if i else "B"), status="ok_extracted", cause="hedge"
+        )
         for i, q in enumerate(questions[6:])
     ]
     judge = result(questions, ours + theirs)
@@ -392,7 +460,8 @@ def test_metrics_and_tables_have_the_same_figures() -> None:
             questions,
             {
                 "judge": [
-                    said(q, "A" if i % 4 else "B") for i, q in enumerate(questions)
+                    said(q, "A" if i % 4 else "B")
+                    for i, q in enumerate(questions)
                 ]
             },
         )
@@ -400,5 +469,7 @@ def test_metrics_and_tables_have_the_same_figures() -> None:
     accuracy = analysis.judges[0][PAIRWISE].accuracy
     stated = analysis.metrics["judges"][0]["pairwise"]
     assert stated["accuracy"] == accuracy.share.value == 0.75
-    assert dict(headline(analysis.judges).rows)["Accuracy (95 %)"][:6] == "75.0 %"
+    assert (
+        dict(headline(analysis.judges).rows)["Accuracy (95 %)"][:6] == "75.0 %"
+    )
     assert analysis.tables["headline"]["pairwise.accuracy"].to_list() == [0.75]

@@ -1,4 +1,5 @@
-"""The one fit: coefficients of statsmodels, finite where answers are separated, wider on few images."""
+"""The one fit: coefficients of statsmodels, finite where answers are separated, wider
+on few images."""
 
 from __future__ import annotations
 
@@ -17,13 +18,19 @@ APART = np.array(
 )
 
 
-def games(images: int, each: int = 10) -> tuple[FloatArray, FloatArray, IntArray]:
+def games(
+    images: int, each: int = 10
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """Games of four sources, with ties and a covariate."""
     rng, n = rng_for(0, "games", images), images * each
     a = rng.integers(0, 4, n)
     b = (a + rng.integers(1, 4, n)) % 4
     x = np.zeros((n, 5))
-    x[np.arange(n), a], x[np.arange(n), b], x[:, 4] = 1.0, -1.0, rng.normal(size=n)
+    x[np.arange(n), a], x[np.arange(n), b], x[:, 4] = (
+        1.0,
+        -1.0,
+        rng.normal(size=n),
+    )
     odds = x @ [0.8, 0.2, -0.3, -0.7, 0.3]
     outcome = (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(float)
     outcome[rng.random(n) < 0.1] = 0.5
@@ -40,7 +47,9 @@ def test_strengths_equal_statsmodels_and_errors_are_a_little_wider(
 
     x, y, image = games(images, each)
     found = fit(x, y, image, link=link)  # type: ignore[arg-type]
-    family = sm.families.Binomial() if link == "logit" else sm.families.Gaussian()
+    family = (
+        sm.families.Binomial() if link == "logit" else sm.families.Gaussian()
+    )
     told = sm.GLM(y, x[:, 1:], family=family)
     told = told.fit(cov_type="cluster", cov_kwds={"groups": image})
     assert APART @ found.coefficients == pytest.approx(told.params, abs=1e-8)
@@ -56,16 +65,21 @@ def test_errors_are_those_of_leaving_each_image_out(half: bool) -> None:
     images = np.unique(image)
     found = fit(x, y, image, link="identity")
     without = [
-        np.linalg.lstsq(x[image != k], y[image != k], rcond=None)[0] for k in images
+        np.linalg.lstsq(x[image != k], y[image != k], rcond=None)[0]
+        for k in images
     ]
     moved = (found.coefficients - np.array(without)) @ APART.T
     shrunk = (images.size - 1) / images.size
-    assert found.variance(APART) == pytest.approx((moved**2).sum(0) * shrunk, rel=1e-6)
+    assert found.variance(APART) == pytest.approx(
+        (moved**2).sum(0) * shrunk, rel=1e-6
+    )
     assert (found.kish < 4) is half
 
 
 @pytest.mark.parametrize("each", [2, 3, 10])
-def test_errors_of_log_odds_are_those_of_leaving_each_image_out(each: int) -> None:
+def test_errors_of_log_odds_are_those_of_leaving_each_image_out(
+    each: int,
+) -> None:
     x, y, image = games(120, each)
     found = fit(x, y, image)
     without = [
@@ -74,10 +88,14 @@ def test_errors_of_log_odds_are_those_of_leaving_each_image_out(each: int) -> No
     ]
     moved = (found.coefficients - np.array(without)) @ APART.T
     exact = (moved**2).sum(0) * 119 / 120
-    assert found.variance(APART) == pytest.approx(exact, rel=0.02), "one step of Newton"
+    assert found.variance(APART) == pytest.approx(exact, rel=0.02), (
+        "one step of Newton"
+    )
 
 
-def test_a_source_that_never_lost_has_a_finite_strength_and_an_honest_error() -> None:
+def test_a_source_that_never_lost_has_a_finite_strength_and_an_honest_error() -> (
+    None
+):
     x, y, image = games(30)
     y = np.where(x[:, 0] > 0, 1.0, np.where(x[:, 0] < 0, 0.0, y))
     found = fit(x, y, image, penalised=True)
@@ -95,12 +113,17 @@ def test_a_column_that_the_others_give_is_not_determined() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_penalised_fit_of_few_games_of_many_sources_is_the_maximum(seed: int) -> None:
+def test_a_penalised_fit_of_few_games_of_many_sources_is_the_maximum(
+    seed: int,
+) -> None:
     """Whole steps overshoot for ever where most sources play once or twice."""
     rng, n = rng_for(seed, "few games"), 16
     x = np.zeros((n, 30))
     first = rng.integers(0, 12, n)
-    x[np.arange(n), first], x[np.arange(n), (first + rng.integers(1, 12, n)) % 12] = (
+    (
+        x[np.arange(n), first],
+        x[np.arange(n), (first + rng.integers(1, 12, n)) % 12],
+    ) = (
         1.0,
         -1.0,
     )
@@ -123,11 +146,15 @@ def test_a_large_slope_is_whole() -> None:
     ).coefficients == pytest.approx([7.0])
 
 
-def test_a_source_preferred_for_its_length_is_no_stronger_at_equal_length() -> None:
+def test_a_source_preferred_for_its_length_is_no_stronger_at_equal_length() -> (
+    None
+):
     rng, n = rng_for(0, "length"), 400
     longer = rng.normal(1.0, 1.0, n)
     chose = rng.random(n) < 1 / (1 + np.exp(-longer))
-    questions = pl.DataFrame({"question": np.arange(n), "lead_text_chars": longer})
+    questions = pl.DataFrame(
+        {"question": np.arange(n), "lead_text_chars": longer}
+    )
     table = questions.with_columns(
         pl.lit(0).alias("repeat"),
         order=pl.Series(rng.choice(["AB", "BA"], n)),

@@ -23,14 +23,18 @@ from visualjudge.options import RunSettings
 from visualjudge.runs.judge_dataset import run_judge
 
 
-def test_each_model_that_answered_has_its_number_and_accuracy(tmp_path: Path) -> None:
+def test_each_model_that_answered_has_its_number_and_accuracy(
+    tmp_path: Path,
+) -> None:
     dataset = load_dataset(
         make_dataset(tmp_path / "ds", pairwise=60, ranking=0, scoring=0)
     )
     replies = [Reply("A", served=Served("m-1", "fp1"))] * 40
     replies += [Reply("B", served=Served("m-2"))]
     judge = QuestionJudge(ScriptedClient(replies, model_name="m"), dataset.root)
-    asyncio.run(run_judge(dataset, judge, tmp_path / "run", RunSettings(concurrency=1)))
+    asyncio.run(
+        run_judge(dataset, judge, tmp_path / "run", RunSettings(concurrency=1))
+    )
     (found,) = vj.analyse(tmp_path / "run").metrics["judges"]
     assert found["identity"] == [
         {"model": "m-1", "fingerprint": "fp1", "n": 40, "accuracy": 0.5},
@@ -91,7 +95,10 @@ def test_card_and_comparison_say_what_moved_if_it_is_one_thing(
 
 
 def test_runs_that_differ_in_effort_have_a_table(tmp_path: Path) -> None:
-    runs = [_judged(tmp_path / "a", None, effort="low"), _judged(tmp_path / "b", None)]
+    runs = [
+        _judged(tmp_path / "a", None, effort="low"),
+        _judged(tmp_path / "b", None),
+    ]
     judges = analyse(runs).judges
     assert [row[1:5] for row in efforts(judges).rows] == [
         ("low", "50.0 %", "60", "12"),

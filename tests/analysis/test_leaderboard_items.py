@@ -1,4 +1,5 @@
-"""Encodings are compared on the same pair of predictions, whichever of the two was shown as A."""
+"""Encodings are compared on the same pair of predictions, whichever of the two was
+shown as A."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ def test_item_is_the_pair_and_not_its_order() -> None:
 
 
 def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
-    """One encoding is asked the easy half alone: its raw accuracy leads, the other is better on
-    common pairs.
+    """One encoding is asked the easy half alone: its raw accuracy leads, the other is
+    better on common pairs.
     """
     from visualjudge.analysis.figures.encodings import recommend
 
@@ -78,21 +79,29 @@ def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
         },
         schema_overrides={"tokens_in": pl.Int64, "tokens_out": pl.Int64},
     )
-    by_name = {row.name: row for row in recommend(table, "object_detection").encodings}
-    assert (by_name["half"].share.value or 0) > (by_name["full"].share.value or 0)
+    by_name = {
+        row.name: row for row in recommend(table, "object_detection").encodings
+    }
+    assert (by_name["half"].share.value or 0) > (
+        by_name["full"].share.value or 0
+    )
     assert by_name["full"].standing == "best"
 
 
 def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
     names = ("one", "two", "three")
     twos = [(a, b) for a in names for b in names if a < b] * 8
-    questions = [pair(i, (7.0, 5.0), sources=names_) for i, names_ in enumerate(twos)]
+    questions = [
+        pair(i, (7.0, 5.0), sources=names_) for i, names_ in enumerate(twos)
+    ]
     verdicts = [
         said(q, "A", order) if order == "AB" else said(q, "B", order)
         for q in questions
         for order in ("AB", "BA")
     ]
-    board = analyse_study(study_of(questions, {"judge": verdicts})).judges[0][SOURCES]
+    board = analyse_study(study_of(questions, {"judge": verdicts})).judges[0][
+        SOURCES
+    ]
     assert [row.rank for row in board.rows] == [1, 1, 1]
     assert all(
         (row.strength.interval, row.strength.why) == (None, all_alike())
@@ -101,12 +110,16 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
 
 
 def _board(questions: list[Question], verdicts: list[Verdict]) -> Leaderboard:
-    return analyse_study(study_of(questions, {"judge": verdicts})).judges[0][SOURCES]
+    return analyse_study(study_of(questions, {"judge": verdicts})).judges[0][
+        SOURCES
+    ]
 
 
 def test_what_is_compared_elsewhere_changes_no_strength() -> None:
     twos = [("one", "two"), ("two", "three"), ("one", "three")] * 16
-    questions = [pair(i, (7.0, 5.0), sources=names) for i, names in enumerate(twos)]
+    questions = [
+        pair(i, (7.0, 5.0), sources=names) for i, names in enumerate(twos)
+    ]
     verdicts = [said(q, "AB"[i % 7 == 0]) for i, q in enumerate(questions)]
     alone = _board(questions, verdicts)
     unbeaten = [
@@ -117,6 +130,6 @@ def test_what_is_compared_elsewhere_changes_no_strength() -> None:
         [*questions, *unbeaten], [*verdicts, *(said(q, "A") for q in unbeaten)]
     )
     assert both.regularised and not alone.regularised
-    assert [row for row in both.rows if row.group == "object_detection"] == list(
-        alone.rows
-    )
+    assert [
+        row for row in both.rows if row.group == "object_detection"
+    ] == list(alone.rows)

@@ -1,5 +1,5 @@
-"""What is said of one study in several places is one thing: random studies, and tables whose
-columns are exchanged.
+"""What is said of one study in several places is one thing: random studies, and tables
+whose columns are exchanged.
 """
 
 from __future__ import annotations
@@ -47,17 +47,24 @@ Judged = dict[str, list[Verdict]]
 
 
 def drawn(seed: int) -> tuple[list[Question], Judged]:
-    """A random study: models, images of unequal numbers of questions, copies made by a probe, one
-    or two judges that err, fail, tie and favour a model.
+    """A random study: models, images of unequal numbers of questions, copies made by a
+    probe, one or two judges that err, fail, tie and favour a model.
     """
     rng = rng_for(seed, "one voice")
     models, images = int(rng.integers(2, 9)), int(rng.integers(8, 151))
-    world = World.of(images, models, seed, gap=float(rng.choice([0.0, 0.1, 0.5])))
-    kept = rng.random(images * models * (models - 1) // 2) < rng.choice([0.4, 1.0])
-    asked = [q for q, on in zip(world.pair_questions(), kept, strict=True) if on]
+    world = World.of(
+        images, models, seed, gap=float(rng.choice([0.0, 0.1, 0.5]))
+    )
+    kept = rng.random(images * models * (models - 1) // 2) < rng.choice(
+        [0.4, 1.0]
+    )
+    asked = [
+        q for q, on in zip(world.pair_questions(), kept, strict=True) if on
+    ]
     if rng.random() < 0.3:
         asked = [
-            replace(q, image_id="image0000") if rng.random() < 0.4 else q for q in asked
+            replace(q, image_id="image0000") if rng.random() < 0.4 else q
+            for q in asked
         ]
     if rng.random() < 0.3:
         asked += [_copy(question) for question in asked[:40]]
@@ -108,7 +115,11 @@ def contradictions(analysis: Analysis) -> list[str]:
         (failed,) = (line for line in judge.checks if line.name == "failed")
         if failed.interval and "up to" in failed.why:
             end = f"{100 * failed.interval[1]:.1f} %"
-            found += [] if end in failed.why else ["failed replies: note and interval"]
+            found += (
+                []
+                if end in failed.why
+                else ["failed replies: note and interval"]
+            )
     return found
 
 
@@ -134,15 +145,25 @@ def _of_pairs(judge: JudgeCard) -> list[str]:
             found.append("separated with an interval that holds ½")
         clear = bool(ends) and not ends[0] <= 0.5 <= ends[1]
         if clear and not pair.judge_order and "*" not in state_words(pair):
-            found.append("an interval clear of ½, not separated, and nobody says why")
+            found.append(
+                "an interval clear of ½, not separated, and nobody says why"
+            )
         if pair.needs_images and (
             pair.state != "undecided" or pair.needs_images[1] < 2
         ):
             found.append("images needed by a pair that is decided, or one")
         if pair.needs_images and pair.truth_order and pair.judge <= 0.5:
-            found.append("more images for a preference that points the wrong way")
-        if pair.conflict and judge.models.state != "no" and "mean" not in judge.answer:
-            found.append("the mean scores have another order, and the answer is silent")
+            found.append(
+                "more images for a preference that points the wrong way"
+            )
+        if (
+            pair.conflict
+            and judge.models.state != "no"
+            and "mean" not in judge.answer
+        ):
+            found.append(
+                "the mean scores have another order, and the answer is silent"
+            )
     states = [pair.state for pair in models.pairs]
     guesses = "no better than" in judge.answer
     if not guesses and ("wrong" in states) is not ("wrongly" in judge.answer):
@@ -160,7 +181,9 @@ def _of_sentence(judge: JudgeCard) -> list[str]:
     models = judge.models
     found, sentence = [], models.sentence
     states = Counter(pair.state for pair in models.pairs)
-    separated = re.search(r"(\d+) of (\d+) pairs? (?:is|are) separated", sentence)
+    separated = re.search(
+        r"(\d+) of (\d+) pairs? (?:is|are) separated", sentence
+    )
     counts = states["right"], len(models.pairs)
     if separated and tuple(map(int, separated.groups())) != counts:
         found.append("the number of separated pairs and the sentence")
@@ -174,7 +197,10 @@ def _of_sentence(judge: JudgeCard) -> list[str]:
     right = judge.result[PAIRWISE].accuracy.parsed.value or 0
     if guesses and states["right"] and right > 0.8:
         found.append("no better than chance, and right in four of five")
-    if models.resolution and f"from {percent(models.resolution, 0)}" not in sentence:
+    if (
+        models.resolution
+        and f"from {percent(models.resolution, 0)}" not in sentence
+    ):
         found += ["yes without the resolution"] if models.state == "yes" else []
     ends = models.resolution, models.resolution_twice
     if None not in ends and ends[1] > ends[0] + 1e-6:
@@ -182,26 +208,41 @@ def _of_sentence(judge: JudgeCard) -> list[str]:
     return found
 
 
-NEXT = {"right": "right", "wrong": "wrong", "undecided": "open", "close": "close"}
+NEXT = {
+    "right": "right",
+    "wrong": "wrong",
+    "undecided": "open",
+    "close": "close",
+}
 
 
 def _of_plot(judges: Sequence[JudgeCard]) -> list[str]:
     """The ranks and signs of the first plot, and the pairs of each judge."""
     plot = opening_plot(judges)
     if isinstance(plot, LeftOut):
-        return ["pairs, and no plot"] if any(j.models.pairs for j in judges) else []
+        return (
+            ["pairs, and no plot"]
+            if any(j.models.pairs for j in judges)
+            else []
+        )
     found = []
     rows = [dict(zip(plot.columns, row, strict=True)) for row in plot.rows]
     for judge in judges:
         states = {frozenset((p.a, p.b)): p.state for p in judge.models.pairs}
-        sets = {name: ends for (_, name), ends in judge.models.rank_sets().items()}
+        sets = {
+            name: ends for (_, name), ends in judge.models.rank_sets().items()
+        }
         own = [row for row in rows if row["judge"] == judge.judge]
         for row in own:
             if (row["best"], row["worst"]) != sets[row["model"]]:
                 found.append("ranks in the plot")
         for row, below in pairwise(own):
             state = states.get(frozenset((row["model"], below["model"])))
-            if row["next"] and state and row["next"] != NEXT.get(state, row["next"]):
+            if (
+                row["next"]
+                and state
+                and row["next"] != NEXT.get(state, row["next"])
+            ):
                 found.append("a sign in the plot and the state of a pair")
     return found
 
@@ -216,8 +257,14 @@ def _of_gate(analysis: Analysis) -> list[str]:
     if abs(own["value"] - share.value) > 1e-4 or own["images"] != share.images:
         found.append("the gate's accuracy and the report's")
     if own["ci95"] and share.interval:
-        apart = [abs(a - b) for a, b in zip(own["ci95"], share.interval, strict=True)]
-        found += ["the gate's interval and the report's"] if max(apart) > 1e-4 else []
+        apart = [
+            abs(a - b) for a, b in zip(own["ci95"], share.interval, strict=True)
+        ]
+        found += (
+            ["the gate's interval and the report's"]
+            if max(apart) > 1e-4
+            else []
+        )
     asks = int(table["asks"].max())
     unchanged = compared(table.with_columns(before="right"), asks, 0.1)
     if (unchanged.state == "holds") is not (own["images"] >= 10):
@@ -239,7 +286,9 @@ def _of_ranks(judge: JudgeCard) -> list[str]:
         above = below = 0
         for pair in main.models.pairs:
             if name in (pair.a, pair.b):
-                order = pair.judge_order if name == pair.a else -pair.judge_order
+                order = (
+                    pair.judge_order if name == pair.a else -pair.judge_order
+                )
                 above, below = above + (order < 0), below + (order > 0)
         if best < 1 + above or worst > len(sets) - below:
             found.append("separated, and ranks that say it is not")
@@ -254,7 +303,9 @@ def _of_favour(judge: JudgeCard) -> list[str]:
     (line,) = (line for line in judge.checks if line.name == "favour")
     if main is None or line.state != "fail":
         return []
-    named = [row for row in main.sources if str(line.why).startswith(row.source)]
+    named = [
+        row for row in main.sources if str(line.why).startswith(row.source)
+    ]
     found = [] if named else ["favour of nobody"]
     for row in named:
         side = 1 if row.bias.value > 0 else -1
@@ -276,7 +327,9 @@ def test_no_two_places_contradict_each_other(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(0, STUDIES, 8))
-def test_the_studio_counts_what_the_report_counts(tmp_path: Path, seed: int) -> None:
+def test_the_studio_counts_what_the_report_counts(
+    tmp_path: Path, seed: int
+) -> None:
     asked, judged = drawn(seed)
     dataset = write_dataset(tmp_path / "ds", asked)
     runs = [
@@ -299,7 +352,9 @@ def test_the_studio_counts_what_the_report_counts(tmp_path: Path, seed: int) -> 
 
 def plain(page: str) -> str:
     """The text of a page."""
-    return " ".join(re.sub(r"<[^>]+>", " ", page).replace("&nbsp;", " ").split())
+    return " ".join(
+        re.sub(r"<[^>]+>", " ", page).replace("&nbsp;", " ").split()
+    )
 
 
 # ---------------------------------------------------------------- letters
@@ -331,7 +386,9 @@ def _adopted(seed: int) -> tuple[list[Question], list[Verdict]]:
     return questions, verdicts
 
 
-def _answered(questions: list[Question], verdicts: list[Verdict]) -> tuple[object, ...]:
+def _answered(
+    questions: list[Question], verdicts: list[Verdict]
+) -> tuple[object, ...]:
     study = study_of(questions, {"judge": verdicts})
     runs = tuple(
         replace(

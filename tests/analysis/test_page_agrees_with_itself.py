@@ -1,5 +1,5 @@
-"""What a reader sees twice on the page of a report is the same in both places, and no figure is
-more than it can mean.
+"""What a reader sees twice on the page of a report is the same in both places, and no
+figure is more than it can mean.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ TASKS = ("object_detection", "instance_segmentation")
 
 
 def judged(root: Path, wrong: dict[str, int], name: str) -> Path:
-    """A run in both orders, with an answer wrong in one of so many pairs of each task; wrong in
-    both orders.
+    """A run in both orders, with an answer wrong in one of so many pairs of each task;
+    wrong in both orders.
     """
     pairs = [
         pair(
@@ -54,7 +54,10 @@ def opposite_judges(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
         dict(zip(TASKS, (2, 20), strict=True)),
     )
     return analyse(
-        [judged(root, each, name) for each, name in zip(wrong, ("a", "b"), strict=True)]
+        [
+            judged(root, each, name)
+            for each, name in zip(wrong, ("a", "b"), strict=True)
+        ]
     )
 
 
@@ -74,12 +77,17 @@ def test_a_difference_that_tasks_hide_from_each_other_is_found(
         assert told["p"] <= told["p_holm"] < 0.05
 
 
-def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> None:
-    """A judge with one answer in both orders: figure, metrics and check say the same."""
+def test_the_lean_to_the_place_has_one_interval(
+    opposite_judges: Analysis,
+) -> None:
+    """A judge with one answer in both orders: figure, metrics and check say the
+    same."""
     figure = opposite_judges.plots["leanings"](opposite_judges.shown)
     assert isinstance(figure, Plot)
     for judge, card in zip(
-        opposite_judges.metrics["judges"], card_of(opposite_judges).judges, strict=True
+        opposite_judges.metrics["judges"],
+        card_of(opposite_judges).judges,
+        strict=True,
     ):
         (row,) = (row for row in judge["bias"] if row["feature"] == "position")
         (check,) = (line for line in card.checks if line.name == "lean")
@@ -87,7 +95,9 @@ def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> No
         assert row["preference"] == check.value == 0
         assert tuple(row["ci95"]) == check.interval
         own = (1 - 0.025 ** (1 / 40)) / 2
-        assert abs(row["ci95"][1] - own) < 1e-9, "half of what none of 40 images allows"
+        assert abs(row["ci95"][1] - own) < 1e-9, (
+            "half of what none of 40 images allows"
+        )
         (drawn,) = (
             r for r in figure.rows if r[:2] == (judge["judge"], row["leans_to"])
         )
@@ -96,7 +106,9 @@ def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> No
 
 def variance(ends: tuple[float, float]) -> Variance:
     parts = {"item": 0.12, "order": 0.08}
-    return Variance("task", 100, 0.2, parts, {"item": ends, "order": (0.05, 0.1)})
+    return Variance(
+        "task", 100, 0.2, parts, {"item": ends, "order": (0.05, 0.1)}
+    )
 
 
 def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
@@ -114,12 +126,20 @@ def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
 def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(
     rule: str, said: str
 ) -> None:
-    wrong = Leak("all", rule, Estimate(0.25, (0.125, 0.5), 40, 10), 0.01, flagged=True)
+    wrong = Leak(
+        "all", rule, Estimate(0.25, (0.125, 0.5), 40, 10), 0.01, flagged=True
+    )
     turned = as_right(wrong)
-    assert (turned.rule, turned.share) == (said, Estimate(0.75, (0.5, 0.875), 40, 10))
+    assert (turned.rule, turned.share) == (
+        said,
+        Estimate(0.75, (0.5, 0.875), 40, 10),
+    )
     assert as_right(replace(wrong, share=turned.share)).share == turned.share
 
 
 def test_a_number_stays_with_its_unit_and_its_interval() -> None:
     told = unbroken("83 % (77 to 88), must be ≥ 65 %, 2 to four")
-    assert told == "83\u00a0% (77\u00a0to\u00a088), must be ≥\u00a065\u00a0%, 2 to four"
+    assert (
+        told
+        == "83\u00a0% (77\u00a0to\u00a088), must be ≥\u00a065\u00a0%, 2 to four"
+    )

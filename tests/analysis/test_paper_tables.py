@@ -1,4 +1,5 @@
-"""The tables of a paper: judges by tasks, by subset and question type, on screen and in files."""
+"""The tables of a paper: judges by tasks, by subset and question type, on screen and in
+files."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from commanding import command
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.report.paper import paper_tables
@@ -34,7 +42,9 @@ def runs(tmp_path: Path) -> list[Path]:
     ]
 
 
-def test_each_subset_and_question_type_has_a_row_a_judge(runs: list[Path]) -> None:
+def test_each_subset_and_question_type_has_a_row_a_judge(
+    runs: list[Path],
+) -> None:
     found = {table.title: table for table in paper_tables(analyse(runs))}
     assert list(found) == [
         "encoding_analysis: pairs, right answers",
@@ -44,13 +54,18 @@ def test_each_subset_and_question_type_has_a_row_a_judge(runs: list[Path]) -> No
     ]
     table = found["judge_analysis: pairs, right answers"]
     assert table.columns == ("Judge", "object detection", "keypoint", "all")
-    shown = [[getattr(cell, "first", cell) for cell in row] for row in table.rows]
+    shown = [
+        [getattr(cell, "first", cell) for cell in row] for row in table.rows
+    ]
     assert shown == [
         ["good_1", "75.0 %", "100.0 %", "87.5 %"],
         ["poor", "100.0 %", "0.0 %", "50.0 %"],
     ]
     ranks = found["judge_analysis: rankings, mean τ-b"]
-    assert [str(row[2]).partition(";")[0] for row in ranks.rows] == ["1.00", "–"]
+    assert [str(row[2]).partition(";")[0] for row in ranks.rows] == [
+        "1.00",
+        "–",
+    ]
     first = found["encoding_analysis: pairs, right answers"]
     assert [str(cell).partition(";")[0] for cell in first.rows[0]] == [
         "good_1",
@@ -63,7 +78,10 @@ def test_each_subset_and_question_type_has_a_row_a_judge(runs: list[Path]) -> No
 def test_values_are_those_of_the_report(runs: list[Path]) -> None:
     analysis = analyse(runs)
     whole = {cell.name: cell for cell in analysis.judges[0][BY_TASK]}
-    low, high = whole["object_detection"].accuracy.share.interval or (None, None)
+    low, high = whole["object_detection"].accuracy.share.interval or (
+        None,
+        None,
+    )
     assert low is not None
     assert high is not None
     cell = paper_tables(analysis)[1].rows[0][1]
@@ -90,7 +108,9 @@ def test_files_of_the_table(runs: list[Path], tmp_path: Path) -> None:
 
 
 def test_a_page_is_no_table(runs: list[Path], tmp_path: Path) -> None:
-    page = command("report", *runs, "--table", "paper", "--out", tmp_path / "p.html")
+    page = command(
+        "report", *runs, "--table", "paper", "--out", tmp_path / "p.html"
+    )
     table = command("report", *runs, "--out", tmp_path / "p.tex")
     assert page.returncode == table.returncode == 2
     assert "--out must end in" in page.stderr

@@ -1,4 +1,5 @@
-"""Agreement between raters of a people's run and with judges, against independent computations."""
+"""Agreement between raters of a people's run and with judges, against independent
+computations."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ import polars as pl
 import pytest
 
 from commanding import command
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.analysis.people_agreement import agreement, panels
 from visualjudge.analysis.rating_table import _choices, ratings_of_runs
 from visualjudge.core.records import Verdict
@@ -22,10 +30,15 @@ RATERS = ("anna", "ben", "carl")
 
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
-    """A people's run, a judge's run in both orders, and what each rater said of each question."""
+    """A people's run, a judge's run in both orders, and what each rater said of each
+    question."""
     rng = np.random.default_rng(5)
-    questions: list[Any] = [pair(i, (8.0, 1.0), image_id=f"i{i}") for i in range(60)]
-    questions += [scoring(i, float(i % 10), image_id=f"s{i}") for i in range(30)]
+    questions: list[Any] = [
+        pair(i, (8.0, 1.0), image_id=f"i{i}") for i in range(60)
+    ]
+    questions += [
+        scoring(i, float(i % 10), image_id=f"s{i}") for i in range(30)
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     told: dict[str, dict[str, Any]] = {name: {} for name in RATERS}
     verdicts, used = [], {}
@@ -57,9 +70,15 @@ def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
             told[name][q.id] = value
             verdicts.append(said(q, value, order, repeat=repeat, extra=extra))
     again = said(
-        questions[0], "B", "AB", repeat=99, extra={"rater": "anna", "purpose": "repeat"}
+        questions[0],
+        "B",
+        "AB",
+        repeat=99,
+        extra={"rater": "anna", "purpose": "repeat"},
     )
-    people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
+    people = write_run(
+        tmp_path / "people", root, [], backend="people", judge="people"
+    )
     lines = [{**vars_of(v), **v.extra} for v in [*verdicts, again]]
     (people / "verdicts.jsonl").write_text(
         "".join(json.dumps(line) + "\n" for line in lines)
@@ -69,7 +88,11 @@ def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
         for i, q in enumerate(questions[:60])
         for order in ("AB", "BA")
     ]
-    return people, write_run(tmp_path / "judge", root, judged, judge="vlm"), told
+    return (
+        people,
+        write_run(tmp_path / "judge", root, judged, judge="vlm"),
+        told,
+    )
 
 
 def vars_of(verdict: Verdict) -> dict[str, Any]:
@@ -88,7 +111,12 @@ def vars_of(verdict: Verdict) -> dict[str, Any]:
 
 def _table(told: dict[str, dict[str, Any]], letter: str) -> Any:
     names = sorted(
-        {name for said_ in told.values() for name in said_ if name.startswith(letter)}
+        {
+            name
+            for said_ in told.values()
+            for name in said_
+            if name.startswith(letter)
+        }
     )
     number = {"A": 1.0, "B": 0.0}
     return np.array(
@@ -112,7 +140,9 @@ def test_alpha_between_raters(
     people, judge, told = runs
     found = agreement(ratings_of_runs([people, judge]).table, level=level)
     alpha = next(
-        row for row in found.alpha if row.dimension == f"object_detection{dimension}"
+        row
+        for row in found.alpha
+        if row.dimension == f"object_detection{dimension}"
     )
     expected = krippendorff.alpha(
         reliability_data=_table(told, letter), level_of_measurement=level
@@ -122,15 +152,23 @@ def test_alpha_between_raters(
 
 
 def test_rankings_by_people_are_counted_and_left_out(tmp_path: Path) -> None:
-    questions: list[Any] = [pair(i, (8.0, 1.0), image_id=f"i{i}") for i in range(10)]
-    questions += [ranking(i, (1.0, 5.0, 9.0), image_id=f"r{i}") for i in range(3)]
+    questions: list[Any] = [
+        pair(i, (8.0, 1.0), image_id=f"i{i}") for i in range(10)
+    ]
+    questions += [
+        ranking(i, (1.0, 5.0, 9.0), image_id=f"r{i}") for i in range(3)
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     verdicts = [
-        said(q, q.answer, repeat=k, extra={"rater": name, "purpose": "question"})
+        said(
+            q, q.answer, repeat=k, extra={"rater": name, "purpose": "question"}
+        )
         for k, name in enumerate(RATERS)
         for q in questions
     ]
-    people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
+    people = write_run(
+        tmp_path / "people", root, [], backend="people", judge="people"
+    )
     lines = [{**vars_of(v), **v.extra} for v in verdicts]
     (people / "verdicts.jsonl").write_text(
         "".join(json.dumps(line) + "\n" for line in lines)
@@ -156,7 +194,9 @@ def test_the_judge_is_held_against_the_peoples_mean(runs: Any) -> None:
 
     assert row.rater == "vlm"
     assert row.items == len(names)
-    assert row.spearman == pytest.approx(spearmanr(own, mean).statistic, abs=1e-9)
+    assert row.spearman == pytest.approx(
+        spearmanr(own, mean).statistic, abs=1e-9
+    )
 
 
 def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
@@ -180,7 +220,11 @@ def test_a_tie_lies_between_the_two_options() -> None:
             for name, text in zip("qrs", ["A", "tie", "B"], strict=True)
         ]
     )
-    assert _choices(named, "person").sort("item")["score"].to_list() == [1.0, 0.5, 0.0]
+    assert _choices(named, "person").sort("item")["score"].to_list() == [
+        1.0,
+        0.5,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize("items", [3, 6, 20])
@@ -192,9 +236,13 @@ def test_raters_that_agree_in_all_have_a_correlation_of_one(items: int) -> None:
         for source in ("m", "n")
     ]
     table = pl.DataFrame(
-        rows, schema=["item", "source", "rater", "dimension", "score"], orient="row"
+        rows,
+        schema=["item", "source", "rater", "dimension", "score"],
+        orient="row",
     )
-    assert [row.spearman for row in agreement(table).rows] == pytest.approx([1, 1, 1])
+    assert [row.spearman for row in agreement(table).rows] == pytest.approx(
+        [1, 1, 1]
+    )
 
 
 def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(
@@ -203,13 +251,18 @@ def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(
     level = {"cat": 3.0, "dog": 7.0}
     questions = [
         scoring(
-            10 * i + k, level[name] + i % 3, image_id=f"i{i}", class_of_interest=(name,)
+            10 * i + k,
+            level[name] + i % 3,
+            image_id=f"i{i}",
+            class_of_interest=(name,),
         )
         for i in range(8)
         for k, name in enumerate(level)
     ]
     root = write_dataset(tmp_path / "ds", questions)
-    people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
+    people = write_run(
+        tmp_path / "people", root, [], backend="people", judge="people"
+    )
     lines = [
         {
             **vars_of(said(q, float(str(q.answer)), repeat=n)),
@@ -225,20 +278,31 @@ def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(
     )
     table = ratings_of_runs([people]).table
     found = agreement(table)
-    assert set(table["item"]) == {f"i{i}/{name}" for i in range(8) for name in level}
+    assert set(table["item"]) == {
+        f"i{i}/{name}" for i in range(8) for name in level
+    }
     assert found.alpha[0].alpha == pytest.approx(1)
     assert [row.spearman for row in found.rows] == pytest.approx([1] * 4)
-    assert panels(table)[0].images.tolist() == [i for i in range(8) for _ in level]
+    assert panels(table)[0].images.tolist() == [
+        i for i in range(8) for _ in level
+    ]
 
 
 def test_command_takes_runs_alone(runs: Any, tmp_path: Path) -> None:
     people, judge, _ = runs
     done = command(
-        "agreement", "--run", people, "--run", judge, "--json", tmp_path / "a.json"
+        "agreement",
+        "--run",
+        people,
+        "--run",
+        judge,
+        "--json",
+        tmp_path / "a.json",
     )
     assert done.returncode == 0, done.stderr
     assert {
-        row["kind"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]
+        row["kind"]
+        for row in json.loads((tmp_path / "a.json").read_text())["rows"]
     } >= {
         "judge",
         "person",

@@ -1,5 +1,5 @@
-"""Does a judge need the photograph? Planted judges on pairs with it, over grey, and over another
-photograph.
+"""Does a judge need the photograph? Planted judges on pairs with it, over grey, and
+over another photograph.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ from visualjudge.core.records import Probe, Question
 
 Rng = np.random.Generator
 Judge = Callable[[int, Rng], np.ndarray]
-"""(number of pairs, generator) → whether each answer is right, 3 × pairs in the order of
-VERSIONS.
+"""(number of pairs, generator) → whether each answer is right, 3 × pairs in the order
+of VERSIONS.
 """
-VERSIONS = (("control", "control"), ("grey", "photograph"), ("other", "photograph"))
+VERSIONS = (
+    ("control", "control"),
+    ("grey", "photograph"),
+    ("other", "photograph"),
+)
 
 
 def ignores(pairs: int, rng: Rng) -> np.ndarray:
@@ -55,7 +59,9 @@ def answered(
                     "probe_design": design,
                     "probe_name": name,
                     "probe_group": [f"g{k}" for k in range(pairs)],
-                    "task": ["detection" if k % 2 else "depth" for k in range(pairs)],
+                    "task": [
+                        "detection" if k % 2 else "depth" for k in range(pairs)
+                    ],
                     "order": "AB",
                     "repeat": 0,
                     "cluster": [k % images for k in range(pairs)],
@@ -107,7 +113,9 @@ def test_the_gain_is_the_paired_difference() -> None:
 
 def test_without_twins_nothing_is_told() -> None:
     assert (
-        photograph_need(answered(looks, 0).filter(pl.col("probe_design") == "control"))
+        photograph_need(
+            answered(looks, 0).filter(pl.col("probe_design") == "control")
+        )
         == ()
     )
 

@@ -1,5 +1,5 @@
-"""Figures: drawn from the figures of metrics.json, readable on a phone, written for papers, left
-out with a reason.
+"""Figures: drawn from the figures of metrics.json, readable on a phone, written for
+papers, left out with a reason.
 """
 
 from __future__ import annotations
@@ -37,13 +37,18 @@ from visualjudge.vision.encodings import encoding_title
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two judges of two tasks, asked in both orders; the second is wrong more often. Each scores,
-    too.
+    """Two judges of two tasks, asked in both orders; the second is wrong more often.
+    Each scores, too.
     """
     root = tmp_path_factory.mktemp("plots")
     tasks = ("object_detection", "keypoint")
     pairs = [
-        pair(i, (8.0, 8.0 - i % 7 - 1), task=tasks[i % 2], sources=("yolo", "detr"))
+        pair(
+            i,
+            (8.0, 8.0 - i % 7 - 1),
+            task=tasks[i % 2],
+            sources=("yolo", "detr"),
+        )
         for i in range(60)
     ]
     scores = [scoring(100 + i, i / 3) for i in range(30)]
@@ -83,8 +88,8 @@ ENCODINGS, ERRORS = (
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    """A judge that states probabilities and the local baseline: three encodings, three error
-    types.
+    """A judge that states probabilities and the local baseline: three encodings, three
+    error types.
     """
     root = tmp_path_factory.mktemp("rich")
     pairs = [
@@ -115,7 +120,11 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
         [
             judge,
             write_run(
-                root / "local", dataset, kept, backend="local", judge="local baseline"
+                root / "local",
+                dataset,
+                kept,
+                backend="local",
+                judge="local baseline",
             ),
         ]
     )
@@ -138,11 +147,15 @@ def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(
         )
         for row in rows_of(figure):
             choice = next(
-                c for c in judges[row["judge"]]["encodings"] if c["task"] == task
+                c
+                for c in judges[row["judge"]]["encodings"]
+                if c["task"] == task
             )
             both = {titles[row["row"]], best}
             (duel,) = (
-                d for d in choice["comparisons"] if {d["first"], d["second"]} == both
+                d
+                for d in choice["comparisons"]
+                if {d["first"], d["second"]} == both
             )
             sign = 1 if duel["first"] == titles[row["row"]] else -1
             turned += sign < 0
@@ -157,7 +170,9 @@ def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(
     assert compared == 8 and 0 < turned < 8
 
 
-def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> None:
+def test_what_has_no_data_is_left_out_with_its_reason(
+    analysis: Analysis,
+) -> None:
     left = {
         found.name: found.reason
         for found in every_plot(analysis).values()
@@ -178,17 +193,22 @@ def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> Non
 
 
 def test_an_estimate_has_its_interval_and_a_difference_its_sign() -> None:
-    assert with_ends(Estimate(0.8333, (0.7, 0.9), 9, 9)) == "83.3 % (70.0 to 90.0)"
+    assert (
+        with_ends(Estimate(0.8333, (0.7, 0.9), 9, 9)) == "83.3 % (70.0 to 90.0)"
+    )
     assert with_ends(Estimate(0.5, None, 9, 2, "too few")) == "50.0 % (too few)"
     assert (
-        with_ends(Estimate(-0.041, (-0.1, 0.02), 9, 9), points) == "−4.1 (−10.0 to 2.0)"
+        with_ends(Estimate(-0.041, (-0.1, 0.02), 9, 9), points)
+        == "−4.1 (−10.0 to 2.0)"
     )
     assert with_ends(Estimate(0.0002, None, 9, 9), points) == "0.0"
 
 
 def one_row(estimate: Estimate) -> str:
     scale = Scale(0.0, 1.0, str, lambda e: "")
-    return forest([ForestRow("a", (estimate,))], ["judge"], scale, 700).svg("label")
+    return forest([ForestRow("a", (estimate,))], ["judge"], scale, 700).svg(
+        "label"
+    )
 
 
 def test_a_figure_of_fewer_than_five_images_is_hollow() -> None:
@@ -207,7 +227,8 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
     def light(colour: str) -> float:
         parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         linear = [
-            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+            for c in parts
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -219,8 +240,13 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
         for name, colour in theme.items():
             if name not in ("paper", "line", "mark"):
                 for behind in (theme["paper"], page_colour):
-                    bright, dark = sorted((light(colour), light(behind)), reverse=True)
-                    assert (bright + 0.05) / (dark + 0.05) >= 4.5, (name, behind)
+                    bright, dark = sorted(
+                        (light(colour), light(behind)), reverse=True
+                    )
+                    assert (bright + 0.05) / (dark + 0.05) >= 4.5, (
+                        name,
+                        behind,
+                    )
     assert set(re.findall(r"var\(--(\w+)\)", STYLE)) <= set(LIGHT) == set(DARK)
 
 
@@ -267,7 +293,9 @@ def test_names_do_not_act_in_a_drawing() -> None:
 
 
 def test_a_formula_in_a_name_does_not_act_in_the_data() -> None:
-    figure = Plot("f", "finding", "caption", ("judge",), (("=1+1",), (-2.5,)), Canvas)
+    figure = Plot(
+        "f", "finding", "caption", ("judge",), (("=1+1",), (-2.5,)), Canvas
+    )
     assert figure.csv == "judge\n'=1+1\n-2.5\n"
 
 
@@ -301,7 +329,8 @@ def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:
     )
     assert isinstance(done.exception, UsageError)
     assert (
-        "--compare must name two judges of these runs (careful, hasty), or their folders, got "
+        "--compare must name two judges of these runs (careful, hasty), or their "
+        "folders, got "
         "'nobody'" in str(done.exception)
     )
 
@@ -311,11 +340,13 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
     assert study.plot.tasks().rows == drawn(study.analysis, "tasks").rows
     assert "<svg" in study.plot.leanings()._repr_html_()
     with pytest.raises(
-        UsageError, match="'reliability' is not drawn: no reply states a probability"
+        UsageError,
+        match="'reliability' is not drawn: no reply states a probability",
     ):
         study.plot.reliability()
     with pytest.raises(
-        UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"
+        UsageError,
+        match=r"task must have several encodings \(none\), got 'keypoint'",
     ):
         study.plot.encodings("keypoint")
     with pytest.raises(
@@ -352,13 +383,17 @@ def test_contents_lead_to_every_section(analysis: Analysis) -> None:
     links = re.findall(r'href="#([a-z_]+)"', text)
     assert set(links) <= anchors and "details" in links
     opening = text.split('<div class="parts">')[0]
-    assert opening.count("<svg") == 2, "one plot, for wide and for narrow screens"
+    assert opening.count("<svg") == 2, (
+        "one plot, for wide and for narrow screens"
+    )
     assert 0 < opening.count('href="#') <= 8
 
 
-def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -> None:
-    """The local baseline is the first judge here; figures that leave it out keep the second one's
-    colour.
+def test_a_judge_has_one_colour_in_all_figures(
+    rich: Analysis, tmp_path: Path
+) -> None:
+    """The local baseline is the first judge here; figures that leave it out keep the
+    second one's colour.
     """
     runs = [run.folder for run in reversed(rich.study.runs)]
     turned = analyse([folder for folder in runs if folder is not None])

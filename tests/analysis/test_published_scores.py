@@ -1,4 +1,5 @@
-"""Published scores of three judges, which have the published figures and an answer each.
+"""Published scores of three judges, which have the published figures and an answer
+each.
 
 git clone https://github.com/divake/VLM-Judge-Uncertainty clones/VLM-Judge-Uncertainty
 VISUALJUDGE_CLONES=clones pytest tests/analysis/test_published_scores.py
@@ -72,7 +73,9 @@ def test_each_judge_and_task_has_an_answer(found: Analysis) -> None:
 def test_every_two_judges_are_compared(found: Analysis) -> None:
     rows = found.metrics["comparisons"]
     by_rank = {
-        (row["a"], row["b"]): row for row in rows if row["measure"] == "spearman"
+        (row["a"], row["b"]): row
+        for row in rows
+        if row["measure"] == "spearman"
     }
     assert len(by_rank) == 3
     assert all(row["p_holm"] is not None for row in rows)

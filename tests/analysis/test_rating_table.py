@@ -1,4 +1,5 @@
-"""Ratings from files and VIEScore's folders; judges against people and the people's ceiling."""
+"""Ratings from files and VIEScore's folders; judges against people and the people's
+ceiling."""
 
 from __future__ import annotations
 
@@ -15,7 +16,10 @@ from typer.testing import CliRunner
 from visualjudge.analysis.people_agreement import agreement, pair_order
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.rating_table import COLUMNS, read_ratings
-from visualjudge.analysis.report.agreement_page import agreement_figure, tables_of
+from visualjudge.analysis.report.agreement_page import (
+    agreement_figure,
+    tables_of,
+)
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
@@ -38,7 +42,9 @@ def long_table(items: int = 40, sources: int = 3) -> pl.DataFrame:
                 for rater, noise in RATERS
             ]
     return pl.DataFrame(
-        rows, schema=["item", "source", "rater", "dimension", "score"], orient="row"
+        rows,
+        schema=["item", "source", "rater", "dimension", "score"],
+        orient="row",
     )
 
 
@@ -58,7 +64,9 @@ def test_judge_is_correlated_with_the_mean_of_people_per_source() -> None:
     rhos = []
     for s in range(3):
         here = (wide["source"] == f"s{s}").to_numpy()
-        rhos.append(stats.spearmanr(wide["gpt"].to_numpy()[here], people[here])[0])
+        rhos.append(
+            stats.spearmanr(wide["gpt"].to_numpy()[here], people[here])[0]
+        )
     assert row.by_source == pytest.approx(rhos)
     assert row.spearman == pytest.approx(np.mean(rhos))
     assert row.spearman_ci95[0] < row.spearman < row.spearman_ci95[1]
@@ -75,7 +83,9 @@ def test_people_are_held_against_the_others_on_what_the_judge_rated() -> None:
 
 
 def test_order_of_sources_counts_a_tie_of_the_rater_as_half() -> None:
-    told, alike = pair_order(np.array([[1.0, 1.0, 3.0]]), np.array([[1.0, 2.0, 2.0]]))
+    told, alike = pair_order(
+        np.array([[1.0, 1.0, 3.0]]), np.array([[1.0, 2.0, 2.0]])
+    )
     assert told.tolist() == [2]
     assert alike.tolist() == [1.5]
 
@@ -119,10 +129,14 @@ def test_missing_column_says_which(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["item", "question", "id"])
-def test_ratings_of_one_thing_need_three_columns(tmp_path: Path, name: str) -> None:
+def test_ratings_of_one_thing_need_three_columns(
+    tmp_path: Path, name: str
+) -> None:
     """Neither a dummy source or dimension, nor a column called item."""
     path = tmp_path / "r.csv"
-    path.write_text(f"{name},rater,score\na,anna,1\na,ben,1\nb,anna,2\nb,ben,3\n")
+    path.write_text(
+        f"{name},rater,score\na,anna,1\na,ben,1\nb,anna,2\nb,ben,3\n"
+    )
     table, problems = read_ratings(path)
     assert not problems and table["item"].to_list() == ["a", "a", "b", "b"]
     lines = path.with_suffix(".jsonl")
@@ -138,14 +152,17 @@ def test_viescore_folders_take_the_least_number_and_name_bad_cells(
     human, judge = tmp_path / "human" / "T2I", tmp_path / "gpt" / "T2I" / "SD"
     human.mkdir(parents=True)
     judge.mkdir(parents=True)
-    (human / "T2I_rater1.tsv").write_text("uid\tSD\na.jpg\t[0.5, 1]\nb.jpg\toops\n")
+    (human / "T2I_rater1.tsv").write_text(
+        "uid\tSD\na.jpg\t[0.5, 1]\nb.jpg\toops\n"
+    )
     (judge / "SC.json").write_text(
         json.dumps({"a.jpg": {"score": [8, 3]}, "b.jpg": {"score": "n/a"}})
     )
     (judge / "PQ.json").write_text(json.dumps({"a.jpg": {"score": [12 / 4]}}))
     table, problems = read_ratings(tmp_path)
     found = {
-        (r["rater"], r["dimension"]): r["score"] for r in table.iter_rows(named=True)
+        (r["rater"], r["dimension"]): r["score"]
+        for r in table.iter_rows(named=True)
     }
     assert found[("gpt", "T2I/SC")] == 3
     assert found[("gpt", "T2I/O")] == pytest.approx(3)
@@ -155,7 +172,9 @@ def test_viescore_folders_take_the_least_number_and_name_bad_cells(
 
 def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     table = long_table()
-    part = table.filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
+    part = table.filter(
+        ~((pl.col("rater") == "gpt") & (pl.col("source") == "s2"))
+    )
     (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
     assert both == whole and both.units == 120 and both.ci95 is not None
     part.write_csv(tmp_path / "r.csv")
@@ -168,9 +187,12 @@ def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
 
 
 def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
-    """Every item twice is no more evidence where the file says that both are of one image."""
+    """Every item twice is no more evidence where the file says that both are of one
+    image."""
     table = long_table()
-    copy = table.with_columns(item=pl.col("item") + "-again", image=pl.col("item"))
+    copy = table.with_columns(
+        item=pl.col("item") + "-again", image=pl.col("item")
+    )
     pl.concat([table.with_columns(image=pl.col("item")), copy]).write_csv(
         tmp_path / "r.csv"
     )
@@ -186,19 +208,27 @@ def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scale
 ) -> None:
     table = long_table()
     people = table.filter(pl.col("rater") != "gpt")
-    judge = people.filter(pl.col("rater") == "ann").with_columns(rater=pl.lit("gpt"))
+    judge = people.filter(pl.col("rater") == "ann").with_columns(
+        rater=pl.lit("gpt")
+    )
     path = tmp_path / "r.csv"
     pl.concat([people, judge]).write_csv(path)
     said = (
         CliRunner()
-        .invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "0.2"])
+        .invoke(
+            app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "0.2"]
+        )
         .stdout
     )
     assert "clustered by image" in said and "ω as published" in said
-    pl.concat([people, judge.with_columns(score=pl.col("score") * 10)]).write_csv(path)
+    pl.concat(
+        [people, judge.with_columns(score=pl.col("score") * 10)]
+    ).write_csv(path)
     said = (
         CliRunner()
-        .invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "0.2"])
+        .invoke(
+            app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "0.2"]
+        )
         .stdout
     )
     assert "scores must be on one scale" in said
@@ -208,10 +238,13 @@ def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scale
     assert done.exit_code == 2
 
 
-def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None:
+def test_the_page_of_agreement_draws_the_table_s_figures(
+    tmp_path: Path,
+) -> None:
     table = long_table()
     result = agreement(
-        pl.concat([table, table.with_columns(dimension=pl.lit("other"))]), ["gpt"]
+        pl.concat([table, table.with_columns(dimension=pl.lit("other"))]),
+        ["gpt"],
     )
     figure = agreement_figure(result)
     assert isinstance(figure, Plot)
@@ -245,7 +278,9 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
     )
 
 
-def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() -> None:
+def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() -> (
+    None
+):
     scores = long_table()
     one = scores.filter(pl.col("source") == "s0")
     choices = one.with_columns(dimension=pl.lit("two_tasks/pairwise"))
@@ -267,7 +302,14 @@ def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
     long_table().write_csv(ratings)
     done = CliRunner().invoke(
         app,
-        ["agreement", str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")],
+        [
+            "agreement",
+            str(ratings),
+            "--judge",
+            "gpt",
+            "--out",
+            str(tmp_path / "a.pdf"),
+        ],
     )
     assert isinstance(
         done.exception, UsageError
@@ -279,7 +321,8 @@ def test_a_column_of_votes_for_each_rater_is_read(tmp_path: Path) -> None:
     table.write_text("item,image,anna,gpt\n1,x,A,b\n2,y,tie,A\n3,z,,who\n")
     read, problems = read_ratings(table)
     rows = {
-        (row["item"], row["rater"]): row["score"] for row in read.iter_rows(named=True)
+        (row["item"], row["rater"]): row["score"]
+        for row in read.iter_rows(named=True)
     }
     assert rows == {
         ("1", "anna"): 1,
@@ -320,7 +363,8 @@ def test_blanks_around_a_name_make_no_other_rater_and_no_other_item(
     found = agreement(read_ratings(path)[0], ["gpt"])
     lines = path.read_text().splitlines()
     blank = [
-        ", ".join(line.split(",")) if k % 3 else line for k, line in enumerate(lines)
+        ", ".join(line.split(",")) if k % 3 else line
+        for k, line in enumerate(lines)
     ]
     path.write_text("\n".join(blank))
     assert agreement(read_ratings(path)[0], ["gpt"]).rows == found.rows
@@ -331,7 +375,9 @@ def test_ratings_of_which_none_is_a_number_are_refused_with_the_first(
 ) -> None:
     path = tmp_path / "r.csv"
     long_table().with_columns(score=pl.lit("70%")).write_csv(path)
-    with pytest.raises(DataError, match="row 2: score: must be a number, got '70%'"):
+    with pytest.raises(
+        DataError, match="row 2: score: must be a number, got '70%'"
+    ):
         read_ratings(path)
 
 

@@ -1,5 +1,5 @@
-"""Figures of reasons: habits reach no more than their own answers exchanged, and a judge with the
-right reasons does.
+"""Figures of reasons: habits reach no more than their own answers exchanged, and a
+judge with the right reasons does.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:
 
 def test_the_commonest_word_is_not_above_its_baseline() -> None:
     _, kinds = drawn(1)
-    found = reason_of("names", "all", table(np.full(kinds.size, "missed"), kinds))
+    found = reason_of(
+        "names", "all", table(np.full(kinds.size, "missed"), kinds)
+    )
     assert found.right.value == pytest.approx((kinds == "missed").mean())
     assert found.gain.value == pytest.approx(0, abs=1e-12)
     assert found.gain.interval is None or found.gain.interval[0] <= 0
@@ -84,14 +86,23 @@ def test_a_study_of_reasons_goes_from_files_to_figures(tmp_path: Path) -> None:
         for k, record in enumerate(records):
             box = [5.0, 5.0, 15.0 + k, 20.0]
             kind = ("missed", "localization")[k % 2]
-            fault = {"kind": kind, "box": box, "weight": 1 - record["final_score"] / 11}
+            fault = {
+                "kind": kind,
+                "box": box,
+                "weight": 1 - record["final_score"] / 11,
+            }
             record["metadata"] = {"faults": [fault]}
         path.write_text(json.dumps(records))
     dataset = tmp_path / "dataset"
     vj.build(tmp_path / "data", dataset, workers=1)
     judge = vj.client("baseline", model="oracle:1,reason=1")
     vj.judge(
-        dataset, judge, tmp_path / "run", rubric="reason", swap=True, progress=False
+        dataset,
+        judge,
+        tmp_path / "run",
+        rubric="reason",
+        swap=True,
+        progress=False,
     )
     stored = vj.analyse(tmp_path / "run").metrics["judges"][0]
     assert "right reason" not in stored["answer"]["sentence"]
@@ -99,7 +110,9 @@ def test_a_study_of_reasons_goes_from_files_to_figures(tmp_path: Path) -> None:
     assert shares == {"names": 1.0, "points": 1.0}
     assert stored["right_reason"][0]["right_reason"] == 1.0
     judge = vj.client("baseline", model="oracle:1,reason=0")
-    run = vj.judge(dataset, judge, tmp_path / "lucky", rubric="reason", progress=False)
+    run = vj.judge(
+        dataset, judge, tmp_path / "lucky", rubric="reason", progress=False
+    )
     answer = vj.analyse([run]).metrics["judges"][0]["answer"]["sentence"]
     assert re.search(r"right in 100 %, for the right reason in \d %", answer)
 
@@ -122,7 +135,9 @@ def test_people_who_answered_the_same_rubric_are_the_truth_of_a_criterion(
     runs = vj.adopt(rows, tmp_path / "study").runs
     about = runs[1] / "run.json"
     stated = json.loads(about.read_text())
-    about.write_text(json.dumps(stated | {"backend": "people", "judge": "people"}))
+    about.write_text(
+        json.dumps(stated | {"backend": "people", "judge": "people"})
+    )
     judges = {one["judge"]: one for one in vj.analyse(runs).metrics["judges"]}
     row = judges["j"]["criteria"][0]
     assert (row["criterion"], row["truth"]) == ("edges", 0.75)

@@ -1,5 +1,5 @@
-"""The report: self-contained, everything escaped, simulated judges named, the same from the command
-line.
+"""The report: self-contained, everything escaped, simulated judges named, the same from
+the command line.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Loads(html.parser.HTMLParser):
         super().__init__()
         self.found: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self, tag: str, attrs: list[tuple[str, str | None]]
+    ) -> None:
         if tag == "script":
             self.found.append("script")
         for key, value in attrs:
@@ -72,8 +74,12 @@ def run(tmp_path: Path) -> Path:
     dataset = write_dataset(tmp_path / "ds", questions)
     (dataset / "media").mkdir()
     Image.new("RGB", (8, 6), (200, 10, 10)).save(dataset / "media" / "one.png")
-    verdicts = [said(q, "B" if i % 3 == 0 else "A") for i, q in enumerate(questions)]
-    return write_run(tmp_path / "run", dataset, verdicts, judge=NASTY, simulated=True)
+    verdicts = [
+        said(q, "B" if i % 3 == 0 else "A") for i, q in enumerate(questions)
+    ]
+    return write_run(
+        tmp_path / "run", dataset, verdicts, judge=NASTY, simulated=True
+    )
 
 
 def test_page_loads_nothing_and_escapes_everything(run: Path) -> None:
@@ -91,14 +97,22 @@ def test_page_loads_nothing_and_escapes_everything(run: Path) -> None:
 
 def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
-    questions = [pair(i, (8.0, 1.0), images=("../secret.png",)) for i in range(4)]
+    questions = [
+        pair(i, (8.0, 1.0), images=("../secret.png",)) for i in range(4)
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
-    folder = write_run(tmp_path / "run", dataset, [said(q, "B") for q in questions])
+    folder = write_run(
+        tmp_path / "run", dataset, [said(q, "B") for q in questions]
+    )
     assert "data:image/jpeg" not in page(analyse([folder]))
 
 
 def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
-    out, metrics, tables = tmp_path / "r.html", tmp_path / "m.json", tmp_path / "csv"
+    out, metrics, tables = (
+        tmp_path / "r.html",
+        tmp_path / "m.json",
+        tmp_path / "csv",
+    )
     done = CliRunner().invoke(
         app,
         [
@@ -118,12 +132,18 @@ def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     ] == pytest.approx(2 / 3)
     assert out.stat().st_size > 5000
     assert (tables / "by_task.csv").read_text().startswith("judge,cell,")
-    assert str(run.parent) not in out.read_text(), "a page to pass on names no folders"
+    assert str(run.parent) not in out.read_text(), (
+        "a page to pass on names no folders"
+    )
 
 
-def test_what_a_paper_needs_is_written_at_once(run: Path, tmp_path: Path) -> None:
+def test_what_a_paper_needs_is_written_at_once(
+    run: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "figures"
-    done = CliRunner().invoke(app, ["report", str(run), "--figures", str(folder)])
+    done = CliRunner().invoke(
+        app, ["report", str(run), "--figures", str(folder)]
+    )
     assert done.exit_code == 0, done.output
     names = {path.name for path in folder.rglob("*.*")}
     assert {"tasks.csv", "tasks-86mm.svg", "tasks-178mm.svg"} <= names
@@ -153,7 +173,9 @@ def test_a_plot_is_converted_at_its_width(
     else:
         assert path.read_bytes().startswith(b"%PDF")
         box = re.search(rb"/MediaBox ?\[ ?0 0 (\S+)", path.read_bytes())
-        assert box is None or float(box[1]) == pytest.approx(86 / 25.4 * 72, abs=1)
+        assert box is None or float(box[1]) == pytest.approx(
+            86 / 25.4 * 72, abs=1
+        )
 
 
 def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:
@@ -188,7 +210,11 @@ def test_the_methods_state_the_intervals_that_are_computed(
         for folder in (run, part)
     )
     assert "With fewer than 5 images, no interval is" in whole
-    assert "Asked" not in whole and "&lt;script&gt;" in whole and "&amp;lt" not in whole
+    assert (
+        "Asked" not in whole
+        and "&lt;script&gt;" in whole
+        and "&amp;lt" not in whole
+    )
     assert "Asked: 8 of 20 questions on 8 of 12 images." in asked
 
 
@@ -222,7 +248,9 @@ def _two_datasets(tmp_path: Path, first: int) -> list[Path]:
         questions = [pair(i, (8.0, 1.0)) for i in range(start, start + 8)]
         dataset = write_dataset(tmp_path / f"ds-{name}", questions)
         runs.append(
-            write_run(tmp_path / name, dataset, [said(q, "A") for q in questions])
+            write_run(
+                tmp_path / name, dataset, [said(q, "A") for q in questions]
+            )
         )
     return runs
 
@@ -240,7 +268,9 @@ def test_examples_show_the_images_of_their_own_dataset(tmp_path: Path) -> None:
         (dataset / "media").mkdir()
         Image.new("RGB", (8, 8), (gray,) * 3).save(dataset / "media/a.png")
         runs.append(
-            write_run(tmp_path / name, dataset, [said(q, "B") for q in questions])
+            write_run(
+                tmp_path / name, dataset, [said(q, "B") for q in questions]
+            )
         )
     study = load_study(runs)
     for number, gray in enumerate((40, 200)):
@@ -285,12 +315,15 @@ def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(
         tmp_path / "data", tasks=("lowlevel-deblur",), images=6, annotations=2
     )
     build(data, tmp_path / "ds")
-    asked = [q for q in load_dataset(tmp_path / "ds") if q.question_type == "pairwise"][
-        :6
-    ]
+    asked = [
+        q
+        for q in load_dataset(tmp_path / "ds")
+        if q.question_type == "pairwise"
+    ][:6]
     verdicts = [
         replace(
-            said(q, "BA"["AB".index(str(q.answer))], "BA"), raw_response=str(q.answer)
+            said(q, "BA"["AB".index(str(q.answer))], "BA"),
+            raw_response=str(q.answer),
         )
         for q in asked
     ]
@@ -300,7 +333,9 @@ def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(
     for one in found:
         question = next(q for q in asked if q.image_id == one.image)
         shown = swapped(question)
-        assert one.prompt == shown.prompt and len(one.images) == len(shown.images)
+        assert one.prompt == shown.prompt and len(one.images) == len(
+            shown.images
+        )
         assert (one.stated, one.answer) == (
             one.reply,
             "BA"["AB".index(str(question.answer))],
@@ -312,7 +347,11 @@ def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(
 
 
 def test_examples_show_each_pair_once(tmp_path: Path) -> None:
-    turned = {"annotation_ids": ("b0", "a0"), "encoding": "text_other", "id": "again"}
+    turned = {
+        "annotation_ids": ("b0", "a0"),
+        "encoding": "text_other",
+        "id": "again",
+    }
     questions = [
         pair(0, (8.0, 1.0)),
         pair(0, (1.0, 8.0), **turned),
@@ -357,11 +396,15 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     states = (("author", "fail"), ("length", "pass"), ("tool", "not_shown"))
     shown = Estimate(0.05, (-0.2, 0.3), 80, 20)
     probes = tuple(
-        ProbeResult(name, "cue", shown, 0.1, state, 0, "q0") for name, state in states
+        ProbeResult(name, "cue", shown, 0.1, state, 0, "q0")
+        for name, state in states
     )
-    probes += (ProbeResult("label", "cue", NOTHING, 0.1, "not_shown", 48, "q0"),)
+    probes += (
+        ProbeResult("label", "cue", NOTHING, 0.1, "not_shown", 48, "q0"),
+    )
     assert "Probes" not in terminal(analysis, [])
     probed = Analysis(analysis.study, [replace(PROBES, rows=lambda _: probes)])
-    assert "Probes: 1 fail (author), 1 pass, 1 undecided, 1 not measured." in " ".join(
-        terminal(probed, []).split()
+    assert (
+        "Probes: 1 fail (author), 1 pass, 1 undecided, 1 not measured."
+        in " ".join(terminal(probed, []).split())
     )

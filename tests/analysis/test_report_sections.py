@@ -1,4 +1,5 @@
-"""Sections of the report: what stands where a question has no figure, and what is said once."""
+"""Sections of the report: what stands where a question has no figure, and what is said
+once."""
 
 from __future__ import annotations
 
@@ -59,7 +60,9 @@ def test_an_image_is_an_example_once(tmp_path: Path) -> None:
     verdicts = [said(q, "B", "AB") for q in pairs] + [
         said(q, "?", "BA", status="unparseable") for q in pairs
     ]
-    found = examples(analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0)
+    found = examples(
+        analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0
+    )
     images = [entry.image for entry in found]
     assert len(images) == len(set(images)) > 2
     assert {entry.stated == "not read" for entry in found} == {True, False}
@@ -70,20 +73,29 @@ def test_what_was_declined_is_no_error(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "ds", pairs)
     verdicts = [said(q, "A") for q in pairs[:-2]]
     verdicts.append(
-        said(pairs[-2], None, status="unparseable", cause="unparseable: no answer")
+        said(
+            pairs[-2],
+            None,
+            status="unparseable",
+            cause="unparseable: no answer",
+        )
     )
     verdicts.append(said(pairs[-1], None, status="refusal", cause="declined"))
-    found = examples(analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0)
+    found = examples(
+        analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0
+    )
     assert [entry.image for entry in found] == [pairs[-2].image_id]
 
 
 def test_errors_are_of_every_task_and_of_as_many_images_as_there_are(
     tmp_path: Path,
 ) -> None:
-    """Of 40 errors of one task on one image and 2 of another task on others, both others show."""
+    """Of 40 errors of one task on one image and 2 of another task on others, both
+    others show."""
     pairs = [pair(i, (9.0, 1.0), image_id="one") for i in range(40)]
     pairs += [
-        pair(40 + i, (6.0, 4.0), image_id=f"i{i}", task="keypoint") for i in range(2)
+        pair(40 + i, (6.0, 4.0), image_id=f"i{i}", task="keypoint")
+        for i in range(2)
     ]
     dataset = write_dataset(tmp_path / "ds", pairs)
     run = write_run(tmp_path / "run", dataset, [said(q, "B") for q in pairs])
@@ -91,14 +103,19 @@ def test_errors_are_of_every_task_and_of_as_many_images_as_there_are(
     assert {entry.image for entry in found} == {"one", "i0", "i1"}
 
 
-def test_a_dash_is_explained_and_is_not_what_was_not_asked(tmp_path: Path) -> None:
+def test_a_dash_is_explained_and_is_not_what_was_not_asked(
+    tmp_path: Path,
+) -> None:
     tasks = ("object_detection", "keypoint")
     pairs = [
-        pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(24)
+        pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}")
+        for i in range(24)
     ]
     dataset = write_dataset(tmp_path / "ds", pairs)
     runs = [
-        write_run(tmp_path / name, dataset, [said(q, "A") for q in kept], judge=name)
+        write_run(
+            tmp_path / name, dataset, [said(q, "A") for q in kept], judge=name
+        )
         for name, kept in (("both", pairs), ("one", pairs[::2]))
     ]
     analysis = analyse(runs)
@@ -106,7 +123,9 @@ def test_a_dash_is_explained_and_is_not_what_was_not_asked(tmp_path: Path) -> No
     assert ("keypoint", "not asked") in [(row[0], row[2]) for row in table.rows]
     for one in context(analysis)["sections"]:
         for table in one.tables:
-            dashes = any(cell.startswith("–") for row in table.rows for cell in row)
+            dashes = any(
+                cell.startswith("–") for row in table.rows for cell in row
+            )
             assert (DASH in table.notes) == dashes, one.title
     dashed = Section("a", "b", "", [Table(("x", "y"), (("row", "–"),))])
     assert dashed.tables[0].notes == (DASH,)
@@ -114,14 +133,18 @@ def test_a_dash_is_explained_and_is_not_what_was_not_asked(tmp_path: Path) -> No
 
 def test_a_table_keeps_the_columns_that_identify_a_row() -> None:
     rows = (("a", "b", "1"),)
-    assert 'class="wide keys"' in Table(("First", "Second", "n"), rows, keys=2).html()
+    assert (
+        'class="wide keys"'
+        in Table(("First", "Second", "n"), rows, keys=2).html()
+    )
     assert 'class="wide"' in Table(("First", "Second", "n"), rows).html()
 
 
 def test_tables_have_the_judges_that_plots_leave_out(tmp_path: Path) -> None:
     tasks = ("object_detection", "keypoint")
     asked = [
-        pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(20)
+        pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}")
+        for i in range(20)
     ]
     dataset = write_dataset(tmp_path / "ds", asked)
     runs = [
@@ -139,20 +162,34 @@ def test_tables_have_the_judges_that_plots_leave_out(tmp_path: Path) -> None:
     assert "Figures show the 6 most accurate of 8 judges." in page(analysis)
 
 
-def test_an_example_opens_in_the_studio_and_says_what_is_wrong(tmp_path: Path) -> None:
+def test_an_example_opens_in_the_studio_and_says_what_is_wrong(
+    tmp_path: Path,
+) -> None:
     faults = (
-        (Fault("missed", (0, 0, 9, 9), 0.2), Fault("missed", (5, 6, 20, 30), 1.0)),
+        (
+            Fault("missed", (0, 0, 9, 9), 0.2),
+            Fault("missed", (5, 6, 20, 30), 1.0),
+        ),
         (),
     )
-    legend = "Options:\n\nA. <image>\nLegend: 1 cat = red (#FF0000), dog = blue (#0000FF)\n\nB. <image>"
-    pairs = [pair(i, (2.0, 8.0), faults=faults, prompt=legend) for i in range(12)]
+    legend = (
+        "Options:\n\nA. <image>\nLegend: 1 cat = red (#FF0000), dog = blue "
+        "(#0000FF)\n\nB. <image>"
+    )
+    pairs = [
+        pair(i, (2.0, 8.0), faults=faults, prompt=legend) for i in range(12)
+    ]
     dataset = write_dataset(tmp_path / "ds", pairs)
-    run = write_run(tmp_path / "judge", dataset, [said(q, "A", "BA") for q in pairs])
+    run = write_run(
+        tmp_path / "judge", dataset, [said(q, "A", "BA") for q in pairs]
+    )
     found = examples(analyse([run]).study, 0)[0]
     assert found.legend == (("1 cat", "#FF0000"), ("dog", "#0000FF"))
     assert found.faults[0] == ("Option A", "nothing is wrong"), (
         "as shown, not as stored"
     )
     assert found.faults[1][1] == "missed 2×; the heaviest at x 5–20, y 6–30"
-    digest = hashlib.sha256((dataset / "questions.json").read_bytes()).hexdigest()
+    digest = hashlib.sha256(
+        (dataset / "questions.json").read_bytes()
+    ).hexdigest()
     assert found.link.endswith(f"/{digest[:16]}/{found.id}")

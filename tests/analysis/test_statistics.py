@@ -54,7 +54,10 @@ def test_correlations_without_each_group_equal_those_of_the_rest(
 ) -> None:
     monkeypatch.setattr(correlation, "WEIGHT_CELLS", cells)
     rng = rng_for(0, "left out")
-    x, y = rng.integers(0, 5, 60).astype(float), rng.integers(0, 4, 60).astype(float)
+    x, y = (
+        rng.integers(0, 5, 60).astype(float),
+        rng.integers(0, 4, 60).astype(float),
+    )
     groups = np.append(np.arange(7), rng.integers(0, 7, 53))
     rest = [(x[groups != g], y[groups != g]) for g in range(7)]
     for weighted, want in (
@@ -63,7 +66,9 @@ def test_correlations_without_each_group_equal_those_of_the_rest(
     ):
         whole, without = correlation.left_out(x, y, groups, weighted)
         assert whole == pytest.approx(want(x, y)[0], abs=1e-12)
-        assert without == pytest.approx([want(a, b)[0] for a, b in rest], abs=1e-12)
+        assert without == pytest.approx(
+            [want(a, b)[0] for a, b in rest], abs=1e-12
+        )
 
 
 def test_constants_have_no_correlation() -> None:
@@ -76,7 +81,9 @@ def test_kendall_by_row_equals_scipy() -> None:
     rng = rng_for(1, "rows")
     a, b = rng.integers(0, 3, (20, 5)).astype(float), rng.normal(size=(20, 5))
     want = [stats.kendalltau(p, q)[0] for p, q in zip(a, b, strict=True)]
-    assert correlation.kendall_rows(a, b) == pytest.approx(np.array(want), nan_ok=True)
+    assert correlation.kendall_rows(a, b) == pytest.approx(
+        np.array(want), nan_ok=True
+    )
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
@@ -86,7 +93,9 @@ def test_alpha_equals_krippendorff_with_gaps(level: str, seed: int) -> None:
     truth = rng.integers(0, 4, 25)
     ratings = np.clip(truth + rng.integers(-1, 2, (4, 25)), 0, 4).astype(float)
     ratings[rng.random(ratings.shape) < 0.3] = np.nan
-    want = krippendorff.alpha(reliability_data=ratings, level_of_measurement=level)
+    want = krippendorff.alpha(
+        reliability_data=ratings, level_of_measurement=level
+    )
     assert alpha(ratings, level)[0] == pytest.approx(want, abs=1e-9)  # type: ignore[arg-type]
 
 
@@ -97,7 +106,9 @@ def test_alpha_is_none_where_chance_cannot_be_told() -> None:
 
 def test_alpha_interval_holds_the_estimate() -> None:
     rng = rng_for(3, "alpha interval")
-    ratings = (rng.integers(0, 3, 200) + rng.integers(0, 2, (3, 200))).astype(float)
+    ratings = (rng.integers(0, 3, 200) + rng.integers(0, 2, (3, 200))).astype(
+        float
+    )
     value, ends = alpha(ratings, "interval")
     low, high = ends or (1.0, 0.0)
     assert low < (value or 0) < high
@@ -110,7 +121,9 @@ def test_kappa_is_that_of_the_textbook_over_the_shared_units() -> None:
         + [("no", "yes")] * 10
         + [("no", "no")] * 15
     )
-    ratings = np.array([[float(answer == "yes") for answer in both] for both in said]).T
+    ratings = np.array(
+        [[float(answer == "yes") for answer in both] for both in said]
+    ).T
     assert kappa(ratings, np.arange(50))[0] == pytest.approx(0.4)
     alone = np.hstack([ratings, [[1.0, np.nan], [np.nan, 0.0]]])
     value, ends = kappa(alone, np.arange(52))
@@ -151,12 +164,16 @@ def test_kappa_interval_is_wider_where_whole_images_agree() -> None:
         for groups in (np.repeat(np.arange(40), 5), np.arange(200))
     )
     assert images[1] - images[0] > 1.5 * (cases[1] - cases[0])
-    perfect = kappa(np.array([truth, truth], float), np.arange(200))[1] or (0.0, 0.0)
+    perfect = kappa(np.array([truth, truth], float), np.arange(200))[1] or (
+        0.0,
+        0.0,
+    )
     assert 0.95 < perfect[0] < 1.0 == perfect[1]
 
 
 def test_holm_divides_the_level_by_weight() -> None:
-    """By hand: p over weight 0.015, 0.08, 1.2, times the weights left (1, 0.5, 0.25)."""
+    """By hand: p over weight 0.015, 0.08, 1.2, times the weights left (1, 0.5,
+    0.25)."""
     found = holm([0.3, 0.0075, None, 0.02], [0.25, 0.5, 7.0, 0.25])
     assert found == [
         pytest.approx(0.3),
@@ -168,7 +185,9 @@ def test_holm_divides_the_level_by_weight() -> None:
     assert holm(equal, [2.0] * 4) == pytest.approx(holm(equal))
 
 
-def _ends(right: Sequence[float], asked: Sequence[float]) -> tuple[float, float]:
+def _ends(
+    right: Sequence[float], asked: Sequence[float]
+) -> tuple[float, float]:
     ends = shares(np.array(right, dtype=float), np.array(asked, dtype=float))[
         0
     ].interval
@@ -191,13 +210,17 @@ def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(
         table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64))
     )
     assert (found.interval is not None) is told
-    assert found.why == (None if told else "a task with fewer than 5 images: narrow")
+    assert found.why == (
+        None if told else "a task with fewer than 5 images: narrow"
+    )
 
 
 def verdicts(rows: list[tuple[str, str, str, int, float]]) -> pl.DataFrame:
     """Each pair is of an image of its own."""
     schema = ["pair", "encoding", "order", "repeat", "right"]
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(cluster="pair")
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+        cluster="pair"
+    )
 
 
 def test_variance_components_are_recovered() -> None:
@@ -232,7 +255,9 @@ def test_variance_components_are_recovered() -> None:
         assert found.parts[name] == pytest.approx(value, rel=0.12), name
 
 
-def test_the_image_holds_a_part_of_the_pairs_variance_and_intervals_cover_it() -> None:
+def test_the_image_holds_a_part_of_the_pairs_variance_and_intervals_cover_it() -> (
+    None
+):
     rng = rng_for(5, "variance of images")
     shape, covered = (60, 4, 2, 2), []
     g, i, e, o = np.indices(shape).reshape(4, -1)

@@ -1,4 +1,5 @@
-"""A journal line that is not a verdict is a problem; an edited dataset is seen by its own bytes."""
+"""A journal line that is not a verdict is a problem; an edited dataset is seen by its
+own bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ QUESTIONS = [pair(k, (8.0, 2.0)) for k in range(4)]
 
 def study(tmp_path: Path, **change: Any) -> Any:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS]
+    )
     lines = (run / "verdicts.jsonl").read_text().splitlines()
     lines[1] = json.dumps({**json.loads(lines[1]), **change})
     (run / "verdicts.jsonl").write_text("\n".join(lines) + "\n")
@@ -51,7 +54,9 @@ def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum
     tmp_path: Path,
 ) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS]
+    )
     content = (dataset / "questions.json").read_text()
     (dataset / "questions.json").write_text(
         content.replace('"answer": "A"', '"answer": "B"')
@@ -66,21 +71,27 @@ def test_of_many_lines_that_are_no_verdicts_a_hundred_are_named_and_the_others_c
     tmp_path: Path,
 ) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS]
+    )
     with (run / "verdicts.jsonl").open("a") as journal:
         journal.write("{}\n" * 150)
     problems = load_study([run]).runs[0].problems
     assert len(problems) == 101
     assert (
-        problems[-1] == f"{run}/verdicts.jsonl: 50 more lines are no verdicts, left out"
+        problems[-1]
+        == f"{run}/verdicts.jsonl: 50 more lines are no verdicts, left out"
     )
 
 
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", [*QUESTIONS, QUESTIONS[0]])
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS]
+    )
     with pytest.raises(
-        DataError, match=rf"data: question {QUESTIONS[0].id}: id: must be unique"
+        DataError,
+        match=rf"data: question {QUESTIONS[0].id}: id: must be unique",
     ):
         load_study([run])
 
@@ -99,7 +110,9 @@ def test_a_question_without_an_answer_among_others_is_not_counted_as_wrong(
 
 def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS]
+    )
     moved = dataset.rename(tmp_path / "moved")
     with pytest.raises(
         UsageError,
@@ -118,13 +131,19 @@ def test_runs_of_one_judge_in_folders_of_one_name_are_named_by_their_paths(
         folder.parent.mkdir(exist_ok=True)
         write_run(folder, dataset, [said(q, "A") for q in QUESTIONS], judge="m")
     alike, apart = load_study(folders), load_study(folders[1:])
-    assert [run.name for run in alike.runs] == ["m (may/a)", "m (june/a)", "m (june/b)"]
+    assert [run.name for run in alike.runs] == [
+        "m (may/a)",
+        "m (june/a)",
+        "m (june/b)",
+    ]
     assert [run.name for run in apart.runs] == ["m (a)", "m (b)"]
 
 
 def test_tokens_that_nobody_counted_are_null_and_not_0(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS]
+    )
     (judge,) = analyse([run]).metrics["judges"]
     assert judge["tokens"] == {"prompt": None, "reply": None}
 
@@ -153,7 +172,8 @@ def test_reasoning_that_is_in_the_total_alone_counts_as_output(
         for n, u in enumerate(usages)
     ]
     written = "".join(
-        json.dumps({**line, **more}, separators=(",", ":")) + "\n" for line in lines
+        json.dumps({**line, **more}, separators=(",", ":")) + "\n"
+        for line in lines
     )
     (tmp_path / "verdicts.jsonl").write_text(written)
     table, _, _ = read_verdicts(tmp_path)

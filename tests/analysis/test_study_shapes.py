@@ -1,5 +1,5 @@
-"""Every study that people have gets an answer to its own question: tables of twelve and more shapes
-through adopt, card and report.
+"""Every study that people have gets an answer to its own question: tables of twelve and
+more shapes through adopt, card and report.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ JUDGES = {"good": 0.6, "poor": 6.0}
 
 
 def scores(parts: Parts, items: int = 120) -> list[Row]:
-    """Scores from 1 to 5 beside those of people, by a good judge and one that guesses."""
+    """Scores from 1 to 5 beside those of people, by a good judge and one that
+    guesses."""
     rng, rows = np.random.default_rng(1), []
     for k in range(items):
         task = ("charts", "photographs")[k % 2]
@@ -49,7 +50,8 @@ def scores(parts: Parts, items: int = 120) -> list[Row]:
 
 
 def pairs(parts: Parts, items: int = 120) -> list[Row]:
-    """Choices of a judge that is right in nine of ten pairs, and of one that guesses."""
+    """Choices of a judge that is right in nine of ten pairs, and of one that
+    guesses."""
     rng, rows = np.random.default_rng(2), []
     for k in range(items):
         true = "AB"[rng.integers(2)]
@@ -66,40 +68,57 @@ def pairs(parts: Parts, items: int = 120) -> list[Row]:
                     if "tasks" in parts
                     else {}
                 )
-                names = ("m1", "m2") if true == "A" or k % 5 == 0 else ("m2", "m1")
+                names = (
+                    ("m1", "m2") if true == "A" or k % 5 == 0 else ("m2", "m1")
+                )
                 named = dict(zip(("model_a", "model_b"), names, strict=True))
                 row |= named if "names" in parts else {}
-                row |= {"sure": 0.9 if right else 0.6} if "confidence" in parts else {}
+                row |= (
+                    {"sure": 0.9 if right else 0.6}
+                    if "confidence" in parts
+                    else {}
+                )
                 rows.append(row)
     return rows
 
 
 SCORES, PAIRS = "scores", "pairs"
 MAY_USE, CHOOSES = "May I use its scores?", "Does it choose as the truth does?"
-MAY_RANK, CONSISTENT = "May I rank my models?", "Is it consistent, and do judges agree?"
+MAY_RANK, CONSISTENT = (
+    "May I rank my models?",
+    "Is it consistent, and do judges agree?",
+)
 YES_SCORES = "Yes: it orders items as required"
 YES_PAIRS = r"Yes: it is right in 9\d"
 LABEL = r"without ground truth nobody knows.*adopt --column truth=NAME"
 SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {
     "scores": (SCORES, ["truth"], "scores", MAY_USE, YES_SCORES),
-    "scores, tasks": (SCORES, ["truth", "tasks"], "scores", MAY_USE, "Yes: in all 2 tasks"),
+    "scores, tasks": (SCORES, ["truth", "tasks"], "scores", MAY_USE, "Yes: in all 2 "
+                                                                     "tasks"),
     "scores, groups": (SCORES, ["truth", "groups"], "scores", MAY_USE, YES_SCORES),
     "scores, repeats": (SCORES, ["truth", "repeats"], "scores", MAY_USE, YES_SCORES),
     "scores, confidence": (SCORES, ["truth", "confidence"], "scores", MAY_USE, YES_SCORES),
     "scores, judges": (SCORES, ["truth", "two"], "scores", MAY_USE, YES_SCORES),
     "scores, names": (SCORES, ["truth", "names", "groups"], "named_pairs", MAY_RANK, "m"),
     "scores alone": (SCORES, [], "no_truth", CONSISTENT, LABEL),
-    "scores, judges, no truth": (SCORES, ["two"], "no_truth", CONSISTENT, f"agrees with poor.*{LABEL}"),
-    "scores, repeats, no truth": (SCORES, ["repeats"], "no_truth", CONSISTENT, f"asked again.*{LABEL}"),
+    "scores, judges, no truth": (SCORES, ["two"], "no_truth", CONSISTENT, "agrees "
+                                                                          "with "
+                                                                          f"poor.*{LABEL}"),
+    "scores, repeats, no truth": (SCORES, ["repeats"], "no_truth", CONSISTENT, "asked "
+                                                                               f"again.*{LABEL}"),
     "pairs": (PAIRS, ["truth"], "unnamed_pairs", CHOOSES, YES_PAIRS),
     "pairs, order": (PAIRS, ["truth", "order"], "unnamed_pairs", CHOOSES, YES_PAIRS),
     "pairs, tasks": (PAIRS, ["truth", "tasks"], "unnamed_pairs", CHOOSES, f"{YES_PAIRS}.*yes in charts and"),
     "pairs, confidence": (PAIRS, ["truth", "confidence"], "unnamed_pairs", CHOOSES, YES_PAIRS),
     "pairs, judges": (PAIRS, ["truth", "two"], "unnamed_pairs", CHOOSES, YES_PAIRS),
-    "pairs, order, no truth": (PAIRS, ["order"], "no_truth", CONSISTENT, f"keeps its choice.*{LABEL}"),
-    "pairs, judges, no truth": (PAIRS, ["two"], "no_truth", CONSISTENT, f"the same choice in.*{LABEL}"),
+    "pairs, order, no truth": (PAIRS, ["order"], "no_truth", CONSISTENT, "keeps its "
+                                                                         f"choice.*{LABEL}"),
+    "pairs, judges, no truth": (PAIRS, ["two"], "no_truth", CONSISTENT, "the same "
+                                                                        "choice "
+                                                                        f"in.*{LABEL}"),
     "pairs, names": (PAIRS, ["truth", "names"], "named_pairs", MAY_RANK, "1 of 1 pair"),
-    "pairs, names, no truth": (PAIRS, ["names"], "named_pairs", MAY_RANK, "without ground truth"),
+    "pairs, names, no truth": (PAIRS, ["names"], "named_pairs", MAY_RANK, "without "
+                                                                          "ground truth"),
 }  # fmt: skip
 
 
@@ -137,7 +156,9 @@ def test_a_study_ends_in_a_sentence_that_answers_its_question(
 def test_two_judges_are_compared_by_the_scores_of_the_same_items(
     tmp_path: Path,
 ) -> None:
-    runs = adopted(scores(frozenset(["truth", "two", "tasks"])), tmp_path / "s", SCORES)
+    runs = adopted(
+        scores(frozenset(["truth", "two", "tasks"])), tmp_path / "s", SCORES
+    )
     metrics = analyse(runs).metrics
     rows = {row["measure"]: row for row in metrics["comparisons"]}
     assert set(rows) == {"spearman", "mae"}
@@ -146,13 +167,17 @@ def test_two_judges_are_compared_by_the_scores_of_the_same_items(
     for row in rows.values():
         assert row["p_holm"] < 0.001
         assert row["n"] == 120
-        assert row["difference"] == pytest.approx(row["value_a"] - row["value_b"])
+        assert row["difference"] == pytest.approx(
+            row["value_a"] - row["value_b"]
+        )
         assert set(row["by_task"]) == {"charts", "photographs"}
     assert metrics["warnings"] == []
 
 
 def test_metrics_hold_the_scores_by_task(tmp_path: Path) -> None:
-    runs = adopted(scores(frozenset(["truth", "tasks"])), tmp_path / "s", SCORES)
+    runs = adopted(
+        scores(frozenset(["truth", "tasks"])), tmp_path / "s", SCORES
+    )
     scoring = analyse(runs).metrics["judges"][0]["scoring"]
     tasks = scoring["tasks"]
     assert [task["task"] for task in tasks] == ["charts", "photographs"]
@@ -175,8 +200,12 @@ def test_metrics_hold_the_scores_by_task(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [SCORES, PAIRS])
-def test_confidence_is_compared_with_what_is_right(kind: str, tmp_path: Path) -> None:
-    rows = (scores if kind == SCORES else pairs)(frozenset(["truth", "confidence"]))
+def test_confidence_is_compared_with_what_is_right(
+    kind: str, tmp_path: Path
+) -> None:
+    rows = (scores if kind == SCORES else pairs)(
+        frozenset(["truth", "confidence"])
+    )
     metrics = analyse(adopted(rows, tmp_path / "s", kind)).metrics
     (found,) = metrics["judges"][0]["confidence"]
     assert found["kind"] == ("scores" if kind == SCORES else "choices")
@@ -194,9 +223,15 @@ def test_confidence_is_compared_with_what_is_right(kind: str, tmp_path: Path) ->
         assert widths[0] < widths[1]
 
 
-def test_judges_of_different_items_have_no_question_in_common(tmp_path: Path) -> None:
+def test_judges_of_different_items_have_no_question_in_common(
+    tmp_path: Path,
+) -> None:
     rows = scores(frozenset(["truth", "two"]))
-    rows = [row for k, row in enumerate(rows) if (row["judge"] == "good") == (k < 120)]
+    rows = [
+        row
+        for k, row in enumerate(rows)
+        if (row["judge"] == "good") == (k < 120)
+    ]
     analysis = analyse(adopted(rows, tmp_path / "s", SCORES))
     (row,) = analysis.metrics["comparisons"]
     assert row["ci95_why"] == "no question in common"
@@ -209,7 +244,11 @@ def test_the_bar_is_stated_and_changeable(tmp_path: Path) -> None:
     (high,) = vj.card([run], bar=("spearman=0.99", "error=0.01")).judges
     assert high.models.state == "no"
     assert "at least 0.99" in high.models.sentence
-    text = CliRunner().invoke(app, ["card", str(run), "--bar", "spearman=0.99"]).output
+    text = (
+        CliRunner()
+        .invoke(app, ["card", str(run), "--bar", "spearman=0.99"])
+        .output
+    )
     assert "at least 0.99" in text
     with pytest.raises(
         UsageError, match="--bar must be one of spearman, error, accuracy"
@@ -219,12 +258,16 @@ def test_the_bar_is_stated_and_changeable(tmp_path: Path) -> None:
         vj.card([run], bar="spearman=high")
 
 
-def test_the_files_of_the_card_and_of_the_report_say_the_same(tmp_path: Path) -> None:
+def test_the_files_of_the_card_and_of_the_report_say_the_same(
+    tmp_path: Path,
+) -> None:
     (run,) = adopted(scores(frozenset(["truth"])), tmp_path / "s", SCORES)
     card, metrics = tmp_path / "card.json", tmp_path / "metrics.json"
     invoke = CliRunner().invoke
     assert invoke(app, ["card", str(run), "--json", str(card)]).exit_code == 0
-    assert invoke(app, ["report", str(run), "--json", str(metrics)]).exit_code == 0
+    assert (
+        invoke(app, ["report", str(run), "--json", str(metrics)]).exit_code == 0
+    )
     said = json.loads(card.read_text("utf-8"))["judges"][0]["answer"]
     assert said == json.loads(metrics.read_text("utf-8"))["judges"][0]["answer"]
 
@@ -234,7 +277,9 @@ def test_a_pilot_of_scores_says_how_many_images_decide(tmp_path: Path) -> None:
     for k in range(50):
         true = rng.integers(0, 11)
         said = int(np.clip(true + rng.integers(-4, 5), 0, 10))
-        rows.append({"item": f"q{k}", "judge": "pilot", "verdict": said, "truth": true})
+        rows.append(
+            {"item": f"q{k}", "judge": "pilot", "verdict": said, "truth": true}
+        )
     (run,) = adopted(rows, tmp_path / "s", PAIRS)
     plan = vj.plan(run)
     (task,) = plan.as_json()["cases"]
@@ -246,7 +291,9 @@ def test_a_pilot_of_scores_says_how_many_images_decide(tmp_path: Path) -> None:
     assert "Every task is decided" in str(vj.plan(decided))
 
 
-def test_a_pilot_of_pairs_and_one_without_truth_are_planned_too(tmp_path: Path) -> None:
+def test_a_pilot_of_pairs_and_one_without_truth_are_planned_too(
+    tmp_path: Path,
+) -> None:
     rng = np.random.default_rng(6)
     rows = []
     for k in range(40):
@@ -277,17 +324,20 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
         votes = np.clip(np.round(quality + rng.normal(0, 0.7, 3)), 1, 5)
         row: Row = {"item": f"q{k}", "verdict": votes[0]}
         rows.append(
-            row | {f"rater.{n}": vote for n, vote in zip("abc", votes, strict=True)}
+            row
+            | {f"rater.{n}": vote for n, vote in zip("abc", votes, strict=True)}
         )
         said = ["A" if rng.random() < 0.8 else "B" for _ in range(3)]
         choice: Row = {"item": f"q{k}", "verdict": "A", "task": f"t{k % 2}"}
         choices.append(
-            choice | {f"rater.{n}": one for n, one in zip("abc", said, strict=True)}
+            choice
+            | {f"rater.{n}": one for n, one in zip("abc", said, strict=True)}
         )
     (run,) = adopted(rows, tmp_path / "s", SCORES)
     (found,) = analyse([run]).metrics["judges"][0]["people"]
     low, high = found["ci95"]
-    # Pearson 1 / sqrt(1.573 · 1.287) with rounding; ranks and ends of the scale take some
+    # Pearson 1 / sqrt(1.573 · 1.287) with rounding; ranks and ends of the scale take
+    # some
     assert low < 0.68 < high
     assert found["mae"] > 0.5
     scores = vj.load_dataset(tmp_path / "s" / "dataset").questions
@@ -298,7 +348,8 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
     judge = analysis.metrics["judges"][0]
     assert [row["task"] for row in judge["people"]] == ["t0", "t1", "all"]
     low, high = judge["people"][-1]["same_ci95"]
-    # two others agree and so does this one, of those that agree: (.8³ + .2³) / (.8² + .2²)
+    # two others agree and so does this one, of those that agree: (.8³ + .2³) / (.8² +
+    # .2²)
     assert low < 0.765 < high
     assert [row["task"] for row in judge["choices"]] == ["t0", "t1", ""]
     assert "One person chooses as the others do" in page_of(analysis)

@@ -1,5 +1,5 @@
-"""Verdicts without an answer: what could not be read, what a judge declined, what people cannot
-tell.
+"""Verdicts without an answer: what could not be read, what a judge declined, what
+people cannot tell.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def test_what_is_declined_in_both_orders_says_nothing_of_consistency(
         consistency,
         withheld,
     )
-    assert swap.right_in_both.n == len(statuses)  # what was declined is not right
+    assert swap.right_in_both.n == len(
+        statuses
+    )  # what was declined is not right
 
 
 def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
@@ -85,7 +87,8 @@ def test_causes_are_told_apart_by_their_status() -> None:
         "cannot_tell": 5,
     }
     assert [
-        of_status(causes, status) for status in ("refusal", "cannot_tell", "api_error")
+        of_status(causes, status)
+        for status in ("refusal", "cannot_tell", "api_error")
     ] == [
         4,
         5,
@@ -93,27 +96,41 @@ def test_causes_are_told_apart_by_their_status() -> None:
     ]
 
 
-def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) -> None:
+def test_a_judge_that_declined_everything_is_compared_with_none(
+    tmp_path: Path,
+) -> None:
     dataset = write_dataset(tmp_path / "ds", PAIRS)
     silent = write_run(
-        tmp_path / "silent", dataset, [said(q, "?", status="refusal") for q in PAIRS]
+        tmp_path / "silent",
+        dataset,
+        [said(q, "?", status="refusal") for q in PAIRS],
     )
     local = write_run(
-        tmp_path / "local", dataset, [said(q, q.answer) for q in PAIRS], backend="local"
+        tmp_path / "local",
+        dataset,
+        [said(q, q.answer) for q in PAIRS],
+        backend="local",
     )
-    other = write_run(tmp_path / "other", dataset, [said(q, q.answer) for q in PAIRS])
+    other = write_run(
+        tmp_path / "other", dataset, [said(q, q.answer) for q in PAIRS]
+    )
     found = analyse([silent, local, other])
     rows = {(row.a, row.b): row for row in found[COMPARISONS]}
     for pair_of in (("silent", "local"), ("silent", "other")):
         assert (
-            rows[pair_of].gap.value is rows[pair_of].p is rows[pair_of].p_holm is None
+            rows[pair_of].gap.value
+            is rows[pair_of].p
+            is rows[pair_of].p_holm
+            is None
         )
         assert "an answer of silent" in str(rows[pair_of].gap.why)
     assert rows["local", "other"].gap.value == 0
     judge = found.judges[0]
     shown = dict(headline([judge]).rows)
     assert not {"Accuracy (95 %)", "Accuracy, mean over tasks"} & shown.keys()
-    assert judge.stored("pairwise")["accuracy"] == 0  # without an answer is wrong
+    assert (
+        judge.stored("pairwise")["accuracy"] == 0
+    )  # without an answer is wrong
     assert "silent minus" not in text(found, [])
     card = card_of(found).judges[0]
     assert "it answered no question on the sources" in card.answer
@@ -137,8 +154,14 @@ def test_what_the_local_judge_declined_is_left_out_of_its_comparisons(
         )
     ]
     rows = {(row.a, row.b): row for row in analyse(runs)[COMPARISONS]}
-    assert (rows["vlm", "local"].verdicts, rows["vlm", "local"].gap.value) == (6, 0)
-    assert (rows["vlm", "other"].verdicts, rows["vlm", "other"].gap.value) == (10, 0.4)
+    assert (rows["vlm", "local"].verdicts, rows["vlm", "local"].gap.value) == (
+        6,
+        0,
+    )
+    assert (rows["vlm", "other"].verdicts, rows["vlm", "other"].gap.value) == (
+        10,
+        0.4,
+    )
 
 
 def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
@@ -146,16 +169,24 @@ def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
         tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2)
     )
     shown = dict(headline([judge]).rows)
-    assert (shown["Same when swapped"], shown["Same, without failed replies"]) == (
+    assert (
+        shown["Same when swapped"],
+        shown["Same, without failed replies"],
+    ) == (
         "75.0 %",
         "100.0 %",
     )
 
 
-def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) -> None:
-    """The sentence counts what the headline counts: not the questions that a probe has changed."""
+def test_questions_of_probes_and_failed_calls_are_counted_apart(
+    tmp_path: Path,
+) -> None:
+    """The sentence counts what the headline counts: not the questions that a probe has
+    changed."""
     probe = Probe("banner", "change", "g", "a banner", "answer")
-    probed = [pair(i, (8.0, 1.0), id=f"x{i}", probe=probe) for i in range(20, 30)]
+    probed = [
+        pair(i, (8.0, 1.0), id=f"x{i}", probe=probe) for i in range(20, 30)
+    ]
     calls = [said(one, "", status="api_error") for one in PAIRS[:2]]
     verdicts = [
         *calls,

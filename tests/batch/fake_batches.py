@@ -1,5 +1,5 @@
-"""The batch interfaces of OpenAI, Anthropic and Gemini on loopback, with their faults; counts what
-was paid.
+"""The batch interfaces of OpenAI, Anthropic and Gemini on loopback, with their faults;
+counts what was paid.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class Batch:
 class FakeBatches:
     """One server with all three interfaces; a context that runs it in a thread.
 
-    ``paid`` counts by the digest of a request's body how often it was run and charged for.
+    ``paid`` counts by the digest of a request's body how often it was run and charged
+    for.
     """
 
     def __init__(self, faults: Faults = Faults(), seed: int = 0) -> None:
@@ -106,7 +107,9 @@ class FakeBatches:
             await self._runner.setup()
             site = web.TCPSite(self._runner, "127.0.0.1", 0)
             await site.start()
-            self.url = f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}"  # type: ignore[union-attr]
+            self.url = (
+                f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}"  # type: ignore[union-attr]
+            )
             started.set()
 
         def serve() -> None:
@@ -120,7 +123,9 @@ class FakeBatches:
         return self
 
     def __exit__(self, *error: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(
+            self._runner.cleanup(), self._loop
+        ).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
@@ -181,7 +186,9 @@ class FakeBatches:
         if not batch.limited:
             for name, body in requests:
                 batch.outcomes[name] = self._run(body)
-        return self._closed(request) if self._happens(self.faults.lost) else batch
+        return (
+            self._closed(request) if self._happens(self.faults.lost) else batch
+        )
 
     def _run(self, body: dict[str, Any]) -> str:
         digest = digest_of(body)
@@ -202,7 +209,9 @@ class FakeBatches:
         ]
         if self._happens(self.faults.messy):
             twice = list(self._random.choice(rows, len(rows) // 3))
-            others = [json.dumps(line("other", {}, "ok"))] if batch.about else []
+            others = (
+                [json.dumps(line("other", {}, "ok"))] if batch.about else []
+            )
             rows += [*twice, *others, "{}", "not JSON"]
             self._random.shuffle(rows)
         content = "".join(f"{row}\n" for row in rows if row != "null").encode()
@@ -211,10 +220,13 @@ class FakeBatches:
             content = content[: len(content) // 2]
         return web.Response(body=content)
 
-    def _page(self, request: web.Request, after: str) -> tuple[list[Batch], bool]:
+    def _page(
+        self, request: web.Request, after: str
+    ) -> tuple[list[Batch], bool]:
         """Newest first, four a page."""
         rows = sorted(
-            self.batches.values(), key=lambda batch: -int(batch.id.split("_")[1])
+            self.batches.values(),
+            key=lambda batch: -int(batch.id.split("_")[1]),
         )
         start = next(
             (place + 1 for place, row in enumerate(rows) if row.id == after), 0
@@ -244,7 +256,11 @@ class FakeBatches:
                 for line in self.files[asked["input_file_id"]].splitlines()
             ]
             assert {line["url"] for line in lines} == {"/v1/chat/completions"}
-            assert len({line["custom_id"] for line in lines}) == len(lines) <= 50_000
+            assert (
+                len({line["custom_id"] for line in lines})
+                == len(lines)
+                <= 50_000
+            )
             requests = [(line["custom_id"], line["body"]) for line in lines]
             made = self._made(
                 request,
@@ -260,7 +276,10 @@ class FakeBatches:
         if (method, path) == ("GET", "/v1/batches"):
             page, more = self._page(request, request.query.get("after", ""))
             return web.json_response(
-                {"data": [self._openai_row(row) for row in page], "has_more": more}
+                {
+                    "data": [self._openai_row(row) for row in page],
+                    "has_more": more,
+                }
             )
         if path.startswith("/v1/batches/"):
             batch = self.batches[path.split("/")[3]]
@@ -313,7 +332,9 @@ class FakeBatches:
         )
         return row | {"status": status} | files
 
-    def _openai_line(self, kind: str, name: str, body: Any, outcome: str) -> Any:
+    def _openai_line(
+        self, kind: str, name: str, body: Any, outcome: str
+    ) -> Any:
         if (outcome == "ok") != (kind == "output"):
             return None
         if outcome == "ok":
@@ -327,16 +348,28 @@ class FakeBatches:
                 for field, message in self.refuse.items()
                 if field in json.dumps(body)
             )
-            response = {"status_code": 400, "body": {"error": {"message": message}}}
+            response = {
+                "status_code": 400,
+                "body": {"error": {"message": message}},
+            }
         else:
-            response = {"status_code": 500, "body": {"error": {"message": "sorry"}}}
+            response = {
+                "status_code": 500,
+                "body": {"error": {"message": "sorry"}},
+            }
         return {"custom_id": name, "response": response, "error": None}
 
     def _openai_body(self, body: dict[str, Any]) -> dict[str, Any]:
         message = {"role": "assistant", "content": said(body)}
-        usage = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
+        usage = {
+            "prompt_tokens": 100,
+            "completion_tokens": 2,
+            "total_tokens": 102,
+        }
         return {
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            "choices": [
+                {"index": 0, "finish_reason": "stop", "message": message}
+            ],
             "usage": usage,
         }
 
@@ -361,7 +394,10 @@ class FakeBatches:
         if (request.method, path) == ("GET", root):
             page, more = self._page(request, request.query.get("after_id", ""))
             return web.json_response(
-                {"data": [self._anthropic_row(row) for row in page], "has_more": more}
+                {
+                    "data": [self._anthropic_row(row) for row in page],
+                    "has_more": more,
+                }
             )
         if not path.startswith(root):
             return None
@@ -406,12 +442,21 @@ class FakeBatches:
         if outcome == "ok":
             return {
                 "custom_id": name,
-                "result": {"type": "succeeded", "message": self._anthropic_body(body)},
+                "result": {
+                    "type": "succeeded",
+                    "message": self._anthropic_body(body),
+                },
             }
         if outcome == "expired":
             return {"custom_id": name, "result": {"type": "expired"}}
-        error = {"type": "error", "error": {"type": "api_error", "message": "sorry"}}
-        return {"custom_id": name, "result": {"type": "errored", "error": error}}
+        error = {
+            "type": "error",
+            "error": {"type": "api_error", "message": "sorry"},
+        }
+        return {
+            "custom_id": name,
+            "result": {"type": "errored", "error": error},
+        }
 
     def _anthropic_body(self, body: dict[str, Any]) -> dict[str, Any]:
         content = [{"type": "text", "text": said(body)}]
@@ -430,10 +475,14 @@ class FakeBatches:
             return web.json_response(self._google_body(json.loads(body)))
         if (method, path) == ("POST", "/upload/v1beta/files"):
             return web.Response(
-                headers={"X-Goog-Upload-URL": f"{self.url}/upload/v1beta/files/here"}
+                headers={
+                    "X-Goog-Upload-URL": f"{self.url}/upload/v1beta/files/here"
+                }
             )
         if (method, path) == ("POST", "/upload/v1beta/files/here"):
-            return web.json_response({"file": {"name": f"files/{self._file(body)}"}})
+            return web.json_response(
+                {"file": {"name": f"files/{self._file(body)}"}}
+            )
         if path.endswith(":batchGenerateContent"):
             asked = json.loads(body)["batch"]
             name = asked["inputConfig"]["fileName"].removeprefix("files/")
@@ -461,7 +510,8 @@ class FakeBatches:
             return web.json_response(self._google_row(batch))
         if path.startswith("/v1beta/files/") and path.endswith(":download"):
             return self._results(
-                self.batches[path.split("/")[3].split(":")[0]], self._google_line
+                self.batches[path.split("/")[3].split(":")[0]],
+                self._google_line,
             )
         return None
 
@@ -475,18 +525,28 @@ class FakeBatches:
             return row
         if batch.limited:
             about["state"] = "BATCH_STATE_FAILED"
-            return row | {"done": True, "error": {"code": 8, "message": "quota"}}
+            return row | {
+                "done": True,
+                "error": {"code": 8, "message": "quota"},
+            }
         about["state"] = (
-            "BATCH_STATE_CANCELLED" if batch.cancelled else "BATCH_STATE_SUCCEEDED"
+            "BATCH_STATE_CANCELLED"
+            if batch.cancelled
+            else "BATCH_STATE_SUCCEEDED"
         )
         about["batchStats"] = {"successfulRequestCount": str(batch.count("ok"))}
-        return row | {"done": True, "response": {"responsesFile": f"files/{batch.id}"}}
+        return row | {
+            "done": True,
+            "response": {"responsesFile": f"files/{batch.id}"},
+        }
 
     def _google_line(self, name: str, body: Any, outcome: str) -> Any:
         if outcome == "ok":
             return {"key": name, "response": self._google_body(body)}
         code, status = (
-            (4, "DEADLINE_EXCEEDED") if outcome == "expired" else (13, "INTERNAL")
+            (4, "DEADLINE_EXCEEDED")
+            if outcome == "expired"
+            else (13, "INTERNAL")
         )
         return {
             "key": name,
@@ -502,7 +562,9 @@ class FakeBatches:
             "totalTokenCount": 190,
         }
         return {
-            "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+            "candidates": [
+                {"content": content, "finishReason": "STOP", "index": 0}
+            ],
             "usageMetadata": usage,
         }
 
@@ -521,7 +583,10 @@ def _uploaded(request: web.Request, body: bytes) -> bytes:
     """The file in a multipart body."""
     boundary = (
         b"--"
-        + request.headers["Content-Type"].split("boundary=")[1].strip('"').encode()
+        + request.headers["Content-Type"]
+        .split("boundary=")[1]
+        .strip('"')
+        .encode()
     )
     for part in body.split(boundary):
         head, _, content = part.partition(b"\r\n\r\n")

@@ -1,5 +1,5 @@
-"""Runs over batches: the verdicts of live runs, each request paid once, whatever the server and the
-machine do.
+"""Runs over batches: the verdicts of live runs, each request paid once, whatever the
+server and the machine do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.batch_journal import BatchJournal, has_batches
 from visualjudge.runs.budget import Prices
 
-pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(?s)Pydantic serializer warnings"
+)
 BACKENDS = ("api", "anthropic", "google")
 KEY = "sk-batch-0123456789"
 
@@ -57,10 +59,16 @@ def client(
 
 
 def judged(
-    fake: FakeBatches, dataset: Path, out: Path, backend: str = "api", **options: Any
+    fake: FakeBatches,
+    dataset: Path,
+    out: Path,
+    backend: str = "api",
+    **options: Any,
 ) -> vj.Run:
     own = {
-        name: options.pop(name) for name in ("batch", "max_tokens") if name in options
+        name: options.pop(name)
+        for name in ("batch", "max_tokens")
+        if name in options
     }
     return vj.judge(
         dataset,
@@ -73,12 +81,14 @@ def judged(
 
 def rows(out: Path) -> list[dict[str, Any]]:
     lines = [
-        json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (out / "verdicts.jsonl").read_text().splitlines()
     ]
     for line in lines:
         line.pop("latency_s")
     return sorted(
-        lines, key=lambda line: (line["id"], line["order"], line.get("repeat", 0))
+        lines,
+        key=lambda line: (line["id"], line["order"], line.get("repeat", 0)),
     )
 
 
@@ -145,7 +155,11 @@ def test_results_that_come_in_halves_are_read_when_they_are_whole(
 ) -> None:
     with FakeBatches(Faults(half=1.0, slow_s=0)) as fake:
         judged(
-            fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False)
+            fake,
+            dataset,
+            tmp_path,
+            mode="text",
+            batch=Settings(5, 0.05, wait=False),
         )
         for whole in ("batch_1", "batch_2"):
             fake.batches[whole].halves = 2
@@ -163,14 +177,18 @@ class Killed(BaseException):
 def test_a_kill_at_any_step_costs_nothing(
     tmp_path: Path, backend: str, before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dataset = make_dataset(tmp_path / "dataset", pairwise=6, ranking=0, scoring=0)
+    dataset = make_dataset(
+        tmp_path / "dataset", pairwise=6, ranking=0, scoring=0
+    )
     steps = {name: getattr(BatchJournal, name) for name in ("write", "plan")}
 
     def dying(last: int) -> None:
         numbers = itertools.count()
 
         def counted(name: str) -> Any:
-            def until_dead(self: BatchJournal, *values: Any, **fields: Any) -> None:
+            def until_dead(
+                self: BatchJournal, *values: Any, **fields: Any
+            ) -> None:
                 dead = next(numbers) == last
                 if dead and before:
                     raise Killed
@@ -183,12 +201,15 @@ def test_a_kill_at_any_step_costs_nothing(
         for name in steps:
             monkeypatch.setattr(BatchJournal, name, counted(name))
 
-    # After a step differs from before the next only where the next is a call to the server.
+    # After a step differs from before the next only where the next is a call to the
+    # server.
     for last in range(8) if before else (1, 3):
         with FakeBatches(Faults(lost=0.3, slow_s=0), last) as fake:
             dying(last)
             with pytest.raises(Killed):
-                judged(fake, dataset, tmp_path / str(last), backend, mode="text")
+                judged(
+                    fake, dataset, tmp_path / str(last), backend, mode="text"
+                )
             for name, step in steps.items():
                 monkeypatch.setattr(BatchJournal, name, step)
             judged(fake, dataset, tmp_path / str(last), backend, mode="text")
@@ -235,7 +256,9 @@ def test_what_expires_is_asked_again_and_then_fails_until_asked_for(
         assert set(fake.seen.values()) == {4}
         fake.faults = Faults(slow_s=0)
         judged(fake, dataset, tmp_path, mode="text")
-        assert set(fake.seen.values()) == {4}, "a resumed run asks for no failure again"
+        assert set(fake.seen.values()) == {4}, (
+            "a resumed run asks for no failure again"
+        )
         judged(fake, dataset, tmp_path, mode="text", retry_errors=True)
     assert {row["status"] for row in rows(tmp_path)} == {"ok"}
     check_once(fake, tmp_path)
@@ -245,7 +268,9 @@ def test_a_reply_that_is_paid_for_and_not_given_out_is_a_failure(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        FakeBatches, "_openai_line", lambda self, kind, name, body, outcome: None
+        FakeBatches,
+        "_openai_line",
+        lambda self, kind, name, body, outcome: None,
     )
     with FakeBatches(Faults(slow_s=0)) as fake:
         judged(fake, dataset, tmp_path, mode="text")
@@ -263,7 +288,9 @@ def test_a_parameter_that_is_refused_inside_a_batch_is_asked_for_differently(
         judged(fake, dataset, tmp_path, mode="text", max_tokens=50)
         assert {row["status"] for row in rows(tmp_path)} == {"ok"}
         assert sum(fake.paid.values()) == 12
-        assert all("max_completion_tokens" in row["notes"][0] for row in rows(tmp_path))
+        assert all(
+            "max_completion_tokens" in row["notes"][0] for row in rows(tmp_path)
+        )
 
 
 def test_a_refused_key_is_an_error_and_nothing_is_lost(
@@ -271,7 +298,11 @@ def test_a_refused_key_is_an_error_and_nothing_is_lost(
 ) -> None:
     with FakeBatches() as fake, pytest.raises(RunError, match="404"):
         wrong = vj.client(
-            "api", model="m", base_url=f"{fake.url}/nowhere", cache=False, batch=True
+            "api",
+            model="m",
+            base_url=f"{fake.url}/nowhere",
+            cache=False,
+            batch=True,
         )
         vj.judge(dataset, wrong, tmp_path, progress=False)
     assert has_batches(tmp_path)
@@ -319,16 +350,24 @@ def test_a_server_that_is_away_while_a_batch_runs_is_waited_for(
     assert {row["status"] for row in rows(tmp_path)} == {"ok"}
 
 
-def test_a_live_run_over_open_batches_is_refused(dataset: Path, tmp_path: Path) -> None:
+def test_a_live_run_over_open_batches_is_refused(
+    dataset: Path, tmp_path: Path
+) -> None:
     with FakeBatches(Faults(slow_s=60)) as fake:
         judged(
-            fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False)
+            fake,
+            dataset,
+            tmp_path,
+            mode="text",
+            batch=Settings(5, 0.05, wait=False),
         )
         with pytest.raises(UsageError, match="batches have not ended"):
             judged(fake, dataset, tmp_path, mode="text", batch=False)
 
 
-def test_limits_of_a_live_run_cannot_be_kept(dataset: Path, tmp_path: Path) -> None:
+def test_limits_of_a_live_run_cannot_be_kept(
+    dataset: Path, tmp_path: Path
+) -> None:
     from visualjudge.runs.budget import Limits
 
     with FakeBatches() as fake, pytest.raises(UsageError, match="--max-cost"):
@@ -336,7 +375,9 @@ def test_limits_of_a_live_run_cannot_be_kept(dataset: Path, tmp_path: Path) -> N
 
 
 def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
-    dataset = make_dataset(tmp_path / "dataset", pairwise=2, ranking=0, scoring=0)
+    dataset = make_dataset(
+        tmp_path / "dataset", pairwise=2, ranking=0, scoring=0
+    )
     questions = json.loads((dataset / "questions.json").read_text())
     questions[1] |= {name: questions[0][name] for name in ("prompt", "images")}
     (dataset / "questions.json").write_text(json.dumps(questions))

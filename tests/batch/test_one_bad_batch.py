@@ -1,5 +1,5 @@
-"""One bad batch costs one batch: closed with its cause, asked for again on request, never submitted
-without end.
+"""One bad batch costs one batch: closed with its cause, asked for again on request,
+never submitted without end.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Refusing(FakeBatches):
-    """Answers with an error status where ``refused`` says so: (method, part of the path) ->
-    status.
+    """Answers with an error status where ``refused`` says so: (method, part of the
+    path) -> status.
     """
 
-    def __init__(self, refused: dict[tuple[str, str], int] | None = None) -> None:
+    def __init__(
+        self, refused: dict[tuple[str, str], int] | None = None
+    ) -> None:
         super().__init__(Faults(slow_s=0))
         self.refused = refused or {}
 
@@ -74,13 +76,19 @@ def judged(
         batch=settings,
     )
     return vj.judge(
-        dataset, asked, out, progress=False, mode="text", **{"resume": True, **options}
+        dataset,
+        asked,
+        out,
+        progress=False,
+        mode="text",
+        **{"resume": True, **options},
     )
 
 
 def causes(out: Path) -> Counter[str]:
     lines = [
-        json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (out / "verdicts.jsonl").read_text().splitlines()
     ]
     return Counter(line.get("cause") or line["status"] for line in lines)
 
@@ -113,7 +121,9 @@ def test_a_batch_that_is_gone_is_submitted_again_on_request(
         assert len(fake.batches) == 4
 
 
-def test_the_replies_that_can_be_had_are_kept(dataset: Path, tmp_path: Path) -> None:
+def test_the_replies_that_can_be_had_are_kept(
+    dataset: Path, tmp_path: Path
+) -> None:
     with Refusing({("GET", "/files/output-batch_1"): 403}) as fake:
         judged(fake, dataset, tmp_path)
         assert causes(tmp_path) == {"ok": 4, "result lost": 2}
@@ -125,7 +135,10 @@ def cancelled(dataset: Path, out: Path, fake: FakeBatches) -> None:
     fake.faults = Faults(slow_s=3600)
     judged(fake, dataset, out, wait=False)
     for batch in fake.batches.values():
-        batch.cancelled, batch.outcomes = True, dict.fromkeys(batch.outcomes, "gone")
+        batch.cancelled, batch.outcomes = (
+            True,
+            dict.fromkeys(batch.outcomes, "gone"),
+        )
     fake.paid.clear()
     fake._openai_line = lambda kind, name, body, outcome: (  # type: ignore[method-assign]
         None
@@ -152,7 +165,9 @@ def test_what_was_cancelled_is_not_submitted_again_without_being_told_to(
 def test_what_is_refused_as_too_much_is_queued_is_submitted_a_bounded_number_of_times(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visualjudge.clients.batch.batched_client.MOST_QUEUED", 4)
+    monkeypatch.setattr(
+        "visualjudge.clients.batch.batched_client.MOST_QUEUED", 4
+    )
     with FakeBatches(Faults(limited=1.0, slow_s=0)) as fake:
         judged(fake, dataset, tmp_path, size=6)
         assert len(fake.batches) == 4

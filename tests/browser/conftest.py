@@ -1,5 +1,5 @@
-"""Skipped, with the reason, where Selenium or Chromium is not installed; ``make test-browser``
-installs what it can.
+"""Skipped, with the reason, where Selenium or Chromium is not installed; ``make
+test-browser`` installs what it can.
 """
 
 from __future__ import annotations
@@ -13,16 +13,29 @@ import pytest
 from PIL import Image
 
 from browsing import CHROMIUM, DRIVER, Browser, Studio
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 
 AXE = [
-    Path(p) for p in (os.environ.get("VISUALJUDGE_AXE", ""), ".venv/axe.min.js") if p
+    Path(p)
+    for p in (os.environ.get("VISUALJUDGE_AXE", ""), ".venv/axe.min.js")
+    if p
 ]
 PROMPT = (
-    "<image>\n\nJudge.\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich of the two predictions "
+    "<image>\n\nJudge.\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich of the two "
+    "predictions "
     "is better, A or B?"
 )
-NASTY = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
+NASTY = (
+    "</script><script>document.title='broken'</script><img src=x "
+    "onerror=document.title='broken'>"
+)
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +45,8 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     )
     if CHROMIUM is None or DRIVER is None:
         pytest.skip(
-            "Chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
+            "Chromium and chromedriver are not installed: apt-get install chromium "
+            "chromium-driver"
         )
     made = Browser(tmp_path_factory.mktemp("profile"))
     yield made
@@ -41,8 +55,8 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser; a test fails if its pages complained on the console or asked anybody else for
-    anything.
+    """The browser; a test fails if its pages complained on the console or asked anybody
+    else for anything.
     """
     chromium.size(1440, 900)
     chromium.theme("light")
@@ -54,7 +68,9 @@ def browser(chromium: Browser) -> Iterator[Browser]:
 def _photograph(path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     pixels = np.repeat(
-        np.repeat(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8), 10, 0), 10, 1
+        np.repeat(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8), 10, 0),
+        10,
+        1,
     )
     Image.fromarray(pixels).save(path)
 
@@ -74,9 +90,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "class_of_interest": ("cat", NASTY),
     }
     questions = [
-        pair(i, (i % 8 + 0.5, 9.5), images=three(i), **changes) for i in range(3000)
+        pair(i, (i % 8 + 0.5, 9.5), images=three(i), **changes)
+        for i in range(3000)
     ]
-    questions += [ranking(i, (1.0, 5.0, 9.0, 3.0), prompt=NASTY) for i in range(6)]
+    questions += [
+        ranking(i, (1.0, 5.0, 9.0, 3.0), prompt=NASTY) for i in range(6)
+    ]
     questions += [scoring(i, float(i), image_id=NASTY) for i in range(6)]
     root = write_dataset(home / "ds", questions)
     (root / "media").mkdir()
@@ -89,7 +108,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_run(home / "runs/one", root, mixed, judge=f"one {NASTY}")
     write_run(
-        home / "runs/two", root, [said(q, "B") for q in questions[:900]], judge="two"
+        home / "runs/two",
+        root,
+        [said(q, "B") for q in questions[:900]],
+        judge="two",
     )
     return home
 
@@ -107,6 +129,7 @@ def axe() -> str:
     found = [path for path in AXE if path.is_file()]
     if not found:
         pytest.skip(
-            "axe-core is not here: run make test-browser, or set VISUALJUDGE_AXE to axe.min.js"
+            "axe-core is not here: run make test-browser, or set VISUALJUDGE_AXE to "
+            "axe.min.js"
         )
     return found[0].read_text()

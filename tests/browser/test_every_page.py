@@ -1,5 +1,5 @@
-"""axe-core finds no fault of any level on any page of the studio, in light and dark: all templates are
-listed.
+"""axe-core finds no fault of any level on any page of the studio, in light and dark:
+all templates are listed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 
 def test_every_template_is_looked_at() -> None:
     held = {
-        entry.name for entry in (files("visualjudge.studio") / "templates").iterdir()
+        entry.name
+        for entry in (files("visualjudge.studio") / "templates").iterdir()
     }
     assert held - PARTS == SHOWN.keys()
     assert set(SHOWN.values()) <= globals().keys()
@@ -69,7 +70,9 @@ def _served(app: Any) -> Iterator[str]:
 
 
 @THEMES
-def test_pages_of_a_dataset(browser: Any, studio: Any, axe: str, theme: str) -> None:
+def test_pages_of_a_dataset(
+    browser: Any, studio: Any, axe: str, theme: str
+) -> None:
     browser.theme(theme)
     browser.open(studio.address)
     link = browser.until(
@@ -92,7 +95,9 @@ def test_pages_of_a_dataset(browser: Any, studio: Any, axe: str, theme: str) -> 
             browser.until(CARDS)
         assert faults(browser, axe) == [], page
     browser.open(f"{studio.address}{link}?q=nothingofthis")
-    browser.until("return document.querySelector('vj-grid').hasAttribute('data-empty')")
+    browser.until(
+        "return document.querySelector('vj-grid').hasAttribute('data-empty')"
+    )
     assert faults(browser, axe) == []
     browser.open(f"{studio.address}/r/{run}")
     assert faults(browser, axe) == []
@@ -112,7 +117,8 @@ def test_pages_while_a_dataset_is_indexed(
     from visualjudge.studio.site import Site
 
     site = Site(
-        find_places([write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])]), tmp_path
+        find_places([write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])]),
+        tmp_path,
     )
     slug = site.places.datasets[0].slug
     site._indexing = {slug: None}
@@ -133,7 +139,9 @@ def test_pages_while_a_dataset_is_indexed(
 
 
 @THEMES
-def test_pages_of_a_study(browser: Any, axe: str, theme: str, tmp_path: Path) -> None:
+def test_pages_of_a_study(
+    browser: Any, axe: str, theme: str, tmp_path: Path
+) -> None:
     from visualjudge.studio.guard import LOOPBACK
     from visualjudge.studio.people.access import ADMIN
     from visualjudge.studio.people.pages import people_app, people_pages
@@ -147,9 +155,12 @@ def test_pages_of_a_study(browser: Any, axe: str, theme: str, tmp_path: Path) ->
     ]
     questions += [ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0)]
     site = Site(
-        find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache"
+        find_places([write_dataset(tmp_path / "ds", questions)]),
+        tmp_path / "cache",
     )
-    (tmp_path / "how.md").write_text("# Look well\n\n[no link](https://example.org)")
+    (tmp_path / "how.md").write_text(
+        "# Look well\n\n[no link](https://example.org)"
+    )
     settings = Settings(practice=1, least_seconds=0)
     pages = people_pages(
         site,
@@ -176,7 +187,8 @@ def _look_while_answering(browser: Any, axe: str) -> None:
     kinds, slot = set(), None
     while True:
         state = browser.until(
-            f"{READY.replace('return ', 'const q = ')}; const page = document.querySelector("
+            f"{READY.replace('return ', 'const q = ')}; const page = "
+            "document.querySelector("
             "'vj-rater'); if (document.querySelector('.finished')) return 'finished';"
             "if (page.held) return 'feedback';"
             "return q && q.slot !== arguments[0] ? q : null",
@@ -192,7 +204,13 @@ def _look_while_answering(browser: Any, axe: str) -> None:
         if state["type"] not in kinds:
             assert faults(browser, axe) == [], state["type"]
         kinds.add(state["type"])
-        letters = "".join(option["letter"] for option in state["options"]).lower()
-        keys = {"pairwise": "a", "ranking": letters, "scoring": "7"}[state["type"]]
-        browser.keys(*keys, *([] if state["type"] == "pairwise" else ["\ue007"]))
+        letters = "".join(
+            option["letter"] for option in state["options"]
+        ).lower()
+        keys = {"pairwise": "a", "ranking": letters, "scoring": "7"}[
+            state["type"]
+        ]
+        browser.keys(
+            *keys, *([] if state["type"] == "pairwise" else ["\ue007"])
+        )
     assert kinds == {"pairwise", "ranking", "scoring"}

@@ -1,5 +1,5 @@
-"""A user looks at questions: filter, open, flicker, zoom to one pixel, next; and comes back to the
-same view.
+"""A user looks at questions: filter, open, flicker, zoom to one pixel, next; and comes
+back to the same view.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def _choose(browser: Any, facet: str, value: str) -> None:
     browser.until("return document.querySelector('vj-facets input')")
     box = f"f-{facet}-{value}"
     browser.js(
-        "document.getElementById(arguments[0]).closest('details').open = true", box
+        "document.getElementById(arguments[0]).closest('details').open = true",
+        box,
     )
     browser.js("document.getElementById(arguments[0]).click()", box)
 
@@ -97,36 +98,52 @@ def test_what_is_on_the_canvas_is_the_image_to_the_pixel(
           })))))"""
     )
     for color, name in zip(colors, ("image_1", "image_2"), strict=True):
-        assert tuple(color) == Image.open(folder / f"ds/media/{name}.png").getpixel(
-            (80, 60)
-        )
+        assert tuple(color) == Image.open(
+            folder / f"ds/media/{name}.png"
+        ).getpixel((80, 60))
 
 
-def test_slider_and_difference_show(browser: Any, studio: Any, slug: str) -> None:
+def test_slider_and_difference_show(
+    browser: Any, studio: Any, slug: str
+) -> None:
     browser.open(f"{studio.address}/d/{slug}/q/q0")
     browser.until("return document.querySelector('vj-stage.ready')")
     browser.keys("d")
     browser.until(
-        "return document.querySelector('vj-stage figcaption').textContent.startsWith('|Option A "
+        "return document.querySelector('vj-stage "
+        "figcaption').textContent.startsWith('|Option A "
         "− Option B|')"
     )
     browser.keys("l")
     browser.until(
-        "return document.querySelector('vj-stage figcaption').textContent === 'Option A | Option B'"
+        "return document.querySelector('vj-stage figcaption').textContent === 'Option "
+        "A | Option B'"
     )
 
 
-def test_the_address_restores_the_view(browser: Any, studio: Any, slug: str) -> None:
-    browser.open(f"{studio.address}/d/{slug}?type=pairwise&sort=-margin&q=judge")
+def test_the_address_restores_the_view(
+    browser: Any, studio: Any, slug: str
+) -> None:
+    browser.open(
+        f"{studio.address}/d/{slug}?type=pairwise&sort=-margin&q=judge"
+    )
     browser.until(CARDS)
     browser.js("const g = document.querySelector('vj-grid'); g.goTo(900)")
     browser.until("return new URLSearchParams(location.search).get('at') > 800")
     before = browser.js("return document.querySelector('vj-grid').first")
     browser.driver.refresh()
     browser.until(CARDS)
-    assert browser.until("return document.querySelector('vj-grid').first") == before
-    assert browser.js("return document.querySelector('[name=sort]').value") == "-margin"
-    assert browser.js("return document.querySelector('[name=q]').value") == "judge"
+    assert (
+        browser.until("return document.querySelector('vj-grid').first")
+        == before
+    )
+    assert (
+        browser.js("return document.querySelector('[name=sort]').value")
+        == "-margin"
+    )
+    assert (
+        browser.js("return document.querySelector('[name=q]').value") == "judge"
+    )
     assert "Question type: pairwise" in browser.js(
         "return document.querySelector('.chips').textContent"
     )
@@ -148,26 +165,34 @@ def test_judges_are_compared_within_the_filters_of_the_grid(
     )
 
 
-def test_a_note_is_saved_while_one_types(browser: Any, studio: Any, slug: str) -> None:
+def test_a_note_is_saved_while_one_types(
+    browser: Any, studio: Any, slug: str
+) -> None:
     address = f"{studio.address}/d/{slug}/q/q9"
     browser.open(address)
     browser.until("return document.querySelector('vj-mark textarea')")
     browser.js("document.querySelector('vj-mark textarea').focus()")
     browser.keys(*"why")
     assert (
-        browser.js("return document.querySelector('vj-mark textarea').value") == "why"
+        browser.js("return document.querySelector('vj-mark textarea').value")
+        == "why"
     )
     browser.driver.refresh()  # at once: the page that goes saves it
-    browser.until("return document.querySelector('vj-mark textarea')?.value === 'why'")
+    browser.until(
+        "return document.querySelector('vj-mark textarea')?.value === 'why'"
+    )
     browser.js("document.querySelector('vj-mark textarea').focus()")
     browser.keys("?")
     browser.until(
-        "return document.querySelector('vj-mark [role=status]').textContent === 'Saved.'"
+        "return document.querySelector('vj-mark [role=status]').textContent === "
+        "'Saved.'"
     )
     assert browser.js("return document.activeElement.localName") == "textarea"
 
 
-def test_one_tag_alone_is_a_filter(browser: Any, studio: Any, slug: str) -> None:
+def test_one_tag_alone_is_a_filter(
+    browser: Any, studio: Any, slug: str
+) -> None:
     browser.open(f"{studio.address}/d/{slug}/q/q11")
     browser.until("return document.querySelector('vj-mark button')")
     browser.js("document.querySelector('vj-mark input').value = 'alone'")
@@ -185,33 +210,43 @@ def test_questions_are_starred_and_tagged(
     browser.open(f"{studio.address}/d/{slug}/q/q7")
     browser.until("return document.querySelector('vj-mark button')")
     browser.keys("m")
-    browser.until("return document.querySelector('vj-mark [aria-pressed=true]')")
+    browser.until(
+        "return document.querySelector('vj-mark [aria-pressed=true]')"
+    )
     browser.js("document.querySelector('vj-mark input').value = 'odd <b>'")
     browser.js("document.querySelector('vj-mark form button').click()")
     browser.until(
-        "return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')"
+        "return document.querySelector('vj-mark .chip')?.textContent.includes('odd "
+        "<b>')"
     )
     browser.open(f"{studio.address}/d/{slug}?star=starred")
     browser.until(CARDS)
     assert browser.js(
-        "return [...document.querySelectorAll('.card[data-star]')].map((c) => c.dataset.id)"
+        "return [...document.querySelectorAll('.card[data-star]')].map((c) => "
+        "c.dataset.id)"
     ) == ["q7"]
     browser.js("document.querySelector('.sets summary').click()")
     browser.until(
-        "return document.querySelector('.commands pre')?.textContent.includes('--questions')"
+        "return document.querySelector('.commands "
+        "pre')?.textContent.includes('--questions')"
     )
     browser.js(
-        "[...document.querySelectorAll('.sets button')].find((b) => b.textContent === 'Unstar "
+        "[...document.querySelectorAll('.sets button')].find((b) => b.textContent === "
+        "'Unstar "
         "all').click()"
     )
-    browser.until("return document.querySelector('vj-grid').hasAttribute('data-empty')")
+    browser.until(
+        "return document.querySelector('vj-grid').hasAttribute('data-empty')"
+    )
     browser.open(f"{studio.address}/d/{slug}/q/q7")
     browser.until(
-        "return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')"
+        "return document.querySelector('vj-mark .chip')?.textContent.includes('odd "
+        "<b>')"
     )
     assert (
         browser.js(
-            "return document.querySelector('vj-mark [aria-pressed]').getAttribute('aria-pressed')"
+            "return document.querySelector('vj-mark "
+            "[aria-pressed]').getAttribute('aria-pressed')"
         )
         == "false"
     )
@@ -230,7 +265,8 @@ def test_only_visible_cards_are_in_the_page_and_the_last_one_is_reached(
         "const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight"
     )
     browser.until(
-        "return [...document.querySelectorAll('.card')].some((c) => c.dataset.id === 's5')"
+        "return [...document.querySelectorAll('.card')].some((c) => c.dataset.id === "
+        "'s5')"
     )
     assert browser.js("return document.querySelectorAll('.card').length") < 60
 
@@ -251,7 +287,10 @@ def test_a_grid_taller_than_a_browser_allows_is_scrolled_to_its_end(
         browser.js("document.querySelector('vj-grid').goTo(arguments[0])", card)
         columns = browser.js("return document.querySelector('vj-grid').columns")
         assert (
-            abs(browser.js("return document.querySelector('vj-grid').first") - card)
+            abs(
+                browser.js("return document.querySelector('vj-grid').first")
+                - card
+            )
             < 6 * columns
         )
     browser.js(
@@ -294,7 +333,10 @@ def test_hostile_texts_stay_texts(
         browser.open(studio.address + page)
         browser.until("return document.readyState === 'complete'")
         assert browser.driver.title != "broken"
-        assert browser.js("return document.querySelectorAll('img[src=x]').length") == 0
+        assert (
+            browser.js("return document.querySelectorAll('img[src=x]').length")
+            == 0
+        )
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -326,7 +368,8 @@ def test_axe_finds_no_serious_fault(
             browser.js("document.querySelector('.sets').open = true")
         assert faults(browser, axe) == []
         overflow = browser.js(
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            "return document.documentElement.scrollWidth - "
+            "document.documentElement.clientWidth"
         )
         assert overflow <= 0, page
 
@@ -337,7 +380,8 @@ def test_what_is_wrong_with_a_large_margin_is_three_clicks_from_home(
     browser.open(studio.address)
     click = (
         "const found = [...document.querySelectorAll(arguments[0])].find((e) => "
-        "e.textContent.includes(arguments[1]) && e.checkVisibility()); found?.click(); return found"
+        "e.textContent.includes(arguments[1]) && e.checkVisibility()); found?.click(); "
+        "return found"
     )
     browser.until(click, ".tile-actions a", "Questions")
     for value in ("4 and more", "wrong"):

@@ -1,5 +1,5 @@
-"""People answer by keyboard alone; a server that is killed loses nothing; two at once do not
-meet.
+"""People answer by keyboard alone; a server that is killed loses nothing; two at once
+do not meet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import pytest
 from browsing import Studio, faults
 from judged_records import pair, ranking, write_dataset
 
-SLOT = "return document.querySelector('vj-rater[data-ready]:has(.choices)')?.question?.slot"
+SLOT = (
+    "return "
+    "document.querySelector('vj-rater[data-ready]:has(.choices)')?.question?.slot"
+)
 NEXT = SLOT + " !== arguments[0] && " + SLOT.removeprefix("return ")
 """Another question than the one of this slot, once its images can be seen."""
 PRESS = (
@@ -31,7 +34,8 @@ return [...document.querySelectorAll('button')].filter((b) => b.checkVisibility(
 }).map((b) => b.textContent)"""
 """The buttons that a message covers."""
 KIND = (
-    "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => "
+    "const q = document.querySelector('vj-rater').question; return [q.type, "
+    "q.options.map((o) => "
     "o.letter).join('')]"
 )
 
@@ -63,12 +67,17 @@ def _lines(studio: Studio) -> list[dict[str, Any]]:
 
 
 def _answer(browser: Any, before: str | None = None) -> str:
-    """Answer the question on the page by keys, once it is another one than ``before``; its slot."""
+    """Answer the question on the page by keys, once it is another one than ``before``;
+    its slot."""
     slot: str = browser.until(NEXT, before)
     while browser.js(UNSEEN):
-        browser.keys("\ue014")  # one image at a time, on a narrow screen: the next one
+        browser.keys(
+            "\ue014"
+        )  # one image at a time, on a narrow screen: the next one
     kind, letters = browser.js(KIND)
-    keys = {"pairwise": "b", "ranking": letters.lower()[::-1], "scoring": "7"}[kind]
+    keys = {"pairwise": "b", "ranking": letters.lower()[::-1], "scoring": "7"}[
+        kind
+    ]
     browser.keys(*keys, *([] if kind == "pairwise" else ["\ue007"]))
     return slot
 
@@ -96,7 +105,9 @@ def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(
     browser.complaints()  # what the console says of the server that was away
 
 
-def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> None:
+def test_undo_note_and_cannot_tell_by_keyboard(
+    browser: Any, rating: Studio
+) -> None:
     browser.open(rating.links["anna"])
     slot = _answer(browser)
     browser.until(NEXT, slot)
@@ -158,8 +169,13 @@ def test_a_letter_of_a_ranking_does_not_change_the_view(
             "return document.querySelector('vj-stage')?.dataset.mode === 'side'"
         )
         browser.keys("d")
-        browser.until("return document.querySelector('vj-rater').chosen === 'D'")
-        assert browser.js("return document.querySelector('vj-stage').mode") == "side"
+        browser.until(
+            "return document.querySelector('vj-rater').chosen === 'D'"
+        )
+        assert (
+            browser.js("return document.querySelector('vj-stage').mode")
+            == "side"
+        )
         browser.keys("f")
         browser.until(
             "return document.querySelector('vj-stage').dataset.mode === 'flicker'"
@@ -182,16 +198,19 @@ def test_a_held_key_answers_one_question_and_no_unseen_one(
         else 0
     )
     browser.js(
-        PRESS + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)"
+        PRESS
+        + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)"
     )
     browser.until(NEXT, slot)
     browser.js(
         PRESS
-        + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) "
+        + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; "
+        "i++) "
         "press(false)"
     )
     browser.until(
-        "return document.querySelector('.toast').textContent.includes('Look at the question first')"
+        "return document.querySelector('.toast').textContent.includes('Look at the "
+        "question first')"
     )
     assert len(_lines(rating)) == before + 1
 
@@ -202,7 +221,9 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
         for i in range(6)
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
-    (tmp_path / "how.md").write_text("# Look well\n\n<img src=x onerror=alert(1)>")
+    (tmp_path / "how.md").write_text(
+        "# Look well\n\n<img src=x onerror=alert(1)>"
+    )
     design = (
         "--practice",
         "1",
@@ -224,17 +245,28 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
     try:
         browser.open(study.links["anna"])
         browser.until(
-            "return document.querySelector('dialog[open] h1')?.textContent === 'Look well'"
+            "return document.querySelector('dialog[open] h1')?.textContent === 'Look "
+            "well'"
         )
-        assert browser.js("return document.querySelectorAll('dialog img').length") == 0
+        assert (
+            browser.js("return document.querySelectorAll('dialog img').length")
+            == 0
+        )
         browser.keys("a")
         browser.until("return document.querySelector('vj-rater').question")
-        assert browser.js("return document.querySelector('vj-rater').ready") is False
+        assert (
+            browser.js("return document.querySelector('vj-rater').ready")
+            is False
+        )
         browser.js("document.querySelector('dialog button').click()")
         slot = browser.until(SLOT)
-        assert browser.js("return document.querySelector('vj-rater').question.practice")
+        assert browser.js(
+            "return document.querySelector('vj-rater').question.practice"
+        )
         browser.keys("a")
-        said = browser.until("return document.querySelector('.feedback')?.textContent")
+        said = browser.until(
+            "return document.querySelector('.feedback')?.textContent"
+        )
         assert said in ("✓ Right.", "✕ The better one is B.")
         browser.keys("b")  # not before the feedback was read
         browser.keys("\ue007")
@@ -289,7 +321,10 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             )
             assert below <= 800, kind
         if kind == "pairwise" and kind not in kinds:
-            assert browser.js("return document.querySelector('vj-stage').mode") == "one"
+            assert (
+                browser.js("return document.querySelector('vj-stage').mode")
+                == "one"
+            )
             assert browser.js(UNSEEN) == 2
             browser.keys("a")
             browser.until(
@@ -305,7 +340,8 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             for left in (1, 0):
                 _swipe(browser, -120)
                 browser.until(
-                    "return document.querySelector('vj-stage').unseen.length === arguments[0]",
+                    "return document.querySelector('vj-stage').unseen.length === "
+                    "arguments[0]",
                     left,
                 )
             _swipe(browser, 120)
@@ -314,7 +350,8 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             )
             browser.js("document.querySelector('.choice').click()")
             browser.until(
-                "return document.querySelector('vj-rater').question?.slot !== arguments[0]",
+                "return document.querySelector('vj-rater').question?.slot !== "
+                "arguments[0]",
                 slot,
             )
             assert len(_lines(rating)) == before + 1
@@ -325,7 +362,9 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
 
 
 def _swipe(browser: Any, across: int) -> None:
-    box = browser.js("return document.querySelector('.panes').getBoundingClientRect()")
+    box = browser.js(
+        "return document.querySelector('.panes').getBoundingClientRect()"
+    )
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     steps = [
         ("touchStart", 0.0),
@@ -344,7 +383,8 @@ def _swipe(browser: Any, across: int) -> None:
 @pytest.fixture
 def phone(browser: Any) -> Iterator[Any]:
     browser.driver.execute_cdp_cmd(
-        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2}
+        "Emulation.setTouchEmulationEnabled",
+        {"enabled": True, "maxTouchPoints": 2},
     )
     browser.size(400, 800)
     yield browser
@@ -363,25 +403,35 @@ def test_no_pinch_or_swipe_moves_an_image_out_of_the_stage(
     fitted = phone.until(
         "return Number(document.querySelector('vj-stage').dataset.scale)"
     )
-    _touch(phone, [(-50, 0), (50, 0)], [(-30, 0), (30, 0)])  # inwards: not below Fit
+    _touch(
+        phone, [(-50, 0), (50, 0)], [(-30, 0), (30, 0)]
+    )  # inwards: not below Fit
     assert (
-        phone.js("return Number(document.querySelector('vj-stage').dataset.scale)")
+        phone.js(
+            "return Number(document.querySelector('vj-stage').dataset.scale)"
+        )
         == fitted
     )
     _touch(phone, [(0, 0)], [(-120, 0)])
-    phone.until("return document.querySelector('vj-stage').dataset.shown === 'A'")
+    phone.until(
+        "return document.querySelector('vj-stage').dataset.shown === 'A'"
+    )
     _touch(phone, [(-30, 0), (30, 0)], [(-90, 0), (90, 0)])
-    phone.until("return Number(document.querySelector('vj-stage').dataset.scale) > arguments[0]",
+    phone.until("return Number(document.querySelector('vj-stage').dataset.scale) > "
+                "arguments[0]",
                 1.5 * fitted)  # fmt: skip
     for _ in range(5):
         _touch(phone, [(100, 100)], [(-100, -100)])
     assert phone.js(DRAWN) > 0.5
     # B is on the stage now, but most of it is outside
     phone.js("[...document.querySelectorAll('.picks button')].at(-1).click()")
-    phone.until("return document.querySelector('vj-stage').dataset.shown === 'B'")
+    phone.until(
+        "return document.querySelector('vj-stage').dataset.shown === 'B'"
+    )
     phone.keys("a")
     phone.until(
-        "return document.querySelector('.toast').textContent.includes('Not seen yet: image B. ')"
+        "return document.querySelector('.toast').textContent.includes('Not seen yet: "
+        "image B. ')"
     )
     fit = "document.querySelector('.zooms button[aria-keyshortcuts=\"0\"]')"
     assert phone.js(f"return {fit}.getBoundingClientRect().width") > 0
@@ -402,7 +452,8 @@ def test_an_option_that_is_covered_or_scrolled_away_is_not_seen(
     phone.js(
         "const cover = document.createElement('div'); cover.id = 'cover';"
         "cover.style.cssText = 'position: fixed; inset: 0; z-index: 9';"
-        "document.body.append(cover); document.querySelector('vj-stage').seen.forEach((s) => "
+        "document.body.append(cover); "
+        "document.querySelector('vj-stage').seen.forEach((s) => "
         "s.clear())"
     )
     for left in (3, 3, 3):
@@ -415,7 +466,9 @@ def test_an_option_that_is_covered_or_scrolled_away_is_not_seen(
 
 
 def _next_image(browser: Any) -> None:
-    shown = browser.js("return document.querySelector('vj-stage').dataset.shown")
+    shown = browser.js(
+        "return document.querySelector('vj-stage').dataset.shown"
+    )
     browser.keys("\ue014")
     browser.until(
         "return document.querySelector('vj-stage').dataset.shown !== arguments[0]",
@@ -439,7 +492,9 @@ def test_an_image_keeps_its_shape_in_every_view(
     dataset = write_dataset(tmp_path / "ds", [five])
     (tmp_path / "ds/media").mkdir()
     for name in names:
-        (tmp_path / "ds" / name).write_bytes((folder / "ds" / name).read_bytes())
+        (tmp_path / "ds" / name).write_bytes(
+            (folder / "ds" / name).read_bytes()
+        )
     study = Studio(
         str(dataset),
         "--people",
@@ -454,12 +509,16 @@ def test_an_image_keeps_its_shape_in_every_view(
             phone.open(study.links["anna"])
             phone.until(SLOT)
             for mode in ("side", "one", "flicker", "side", "difference", "one"):
-                phone.js(f"document.querySelector('[data-mode={mode}]').click()")
+                phone.js(
+                    f"document.querySelector('[data-mode={mode}]').click()"
+                )
                 phone.until(
-                    f"return document.querySelector('vj-stage').dataset.mode === '{mode}'"
+                    "return document.querySelector('vj-stage').dataset.mode === "
+                    f"'{mode}'"
                 )
                 shapes = phone.js(
-                    "return [...document.querySelectorAll('vj-stage canvas')].map((c) => [c.width, "
+                    "return [...document.querySelectorAll('vj-stage canvas')].map((c) "
+                    "=> [c.width, "
                     "c.height, c.clientWidth, c.clientHeight])"
                 )
                 assert all(shape[:2] == shape[2:] for shape in shapes), (
@@ -471,7 +530,9 @@ def test_an_image_keeps_its_shape_in_every_view(
         study.kill()
 
 
-def test_an_earlier_answer_can_be_left_as_it_is(browser: Any, rating: Studio) -> None:
+def test_an_earlier_answer_can_be_left_as_it_is(
+    browser: Any, rating: Studio
+) -> None:
     browser.open(rating.links["anna"])
     slot = _answer(browser)
     now = browser.until(NEXT, slot)
@@ -510,11 +571,19 @@ return (4 * drawn) / data.length;
 
 
 def _touch(browser: Any, start: list[Any], stop: list[Any]) -> None:
-    """Fingers that move from one set of places to another, from the middle of the stage."""
-    box = browser.js("return document.querySelector('.panes').getBoundingClientRect()")
-    middle = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    """Fingers that move from one set of places to another, from the middle of the
+    stage."""
+    box = browser.js(
+        "return document.querySelector('.panes').getBoundingClientRect()"
+    )
+    middle = np.array(
+        [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+    )
     a, b = np.array(start, float), np.array(stop, float)
-    steps = [("touchStart", 0.0), *(("touchMove", part / 6) for part in range(1, 7))]
+    steps = [
+        ("touchStart", 0.0),
+        *(("touchMove", part / 6) for part in range(1, 7)),
+    ]
     for kind, part in [*steps, ("touchEnd", None)]:
         places = [] if part is None else (middle + a + (b - a) * part).tolist()
         points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
@@ -523,7 +592,9 @@ def _touch(browser: Any, start: list[Any], stop: list[Any]) -> None:
         )
 
 
-def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None:
+def test_two_raters_in_two_windows_at_once(
+    browser: Any, rating: Studio
+) -> None:
     browser.open(rating.links["anna"])
     anna = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("window")
@@ -537,7 +608,10 @@ def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None
     browser.until(NEXT, slots[ben])
     browser.driver.close()
     browser.driver.switch_to.window(anna)
-    assert Counter(line["rater"] for line in _lines(rating)) == {"anna": 6, "ben": 6}
+    assert Counter(line["rater"] for line in _lines(rating)) == {
+        "anna": 6,
+        "ben": 6,
+    }
 
 
 def test_a_window_left_behind_moves_on_without_a_second_verdict(
@@ -545,11 +619,15 @@ def test_a_window_left_behind_moves_on_without_a_second_verdict(
 ) -> None:
     browser.open(rating.links["anna"])
     slot = browser.until(SLOT)
-    token = browser.js("return document.querySelector('vj-rater').dataset.token")
+    token = browser.js(
+        "return document.querySelector('vj-rater').dataset.token"
+    )
     browser.js(
-        "return fetch('/people/anna/answer', {method: 'POST', headers: {'X-Studio-Token': "
+        "return fetch('/people/anna/answer', {method: 'POST', headers: "
+        "{'X-Studio-Token': "
         "arguments[0]}, "
-        "body: JSON.stringify({slot: arguments[1], seconds: 1, cannot_tell: true})}).then((r) => "
+        "body: JSON.stringify({slot: arguments[1], seconds: 1, cannot_tell: "
+        "true})}).then((r) => "
         "r.status)",
         token,
         slot,
@@ -600,7 +678,10 @@ def test_an_answer_during_a_slow_undo_is_not_taken_for_another_window(
     try:
         browser.keys("u", "a", "b")  # both before the earlier question is there
         browser.until(SLOT + " === arguments[0]", slot)
-        assert browser.js("return document.querySelector('.toast').textContent") == ""
+        assert (
+            browser.js("return document.querySelector('.toast').textContent")
+            == ""
+        )
     finally:
         fast = {**slow, "latency": 0}
         browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", fast)
@@ -611,12 +692,19 @@ def test_images_use_the_pane_and_legends_show_colours(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
     names = tuple(f"media/image_{k}.png" for k in range(3))
-    legend = "<image>\n\nOptions:\n\nA. <image>\nLegend: cat = iris (#6258C4)\n\nB. <image>\n\nWhich?"
-    question = pair(0, (9.0, 1.0), images=names, prompt=legend, encoding="pixel_s0_m0")
+    legend = (
+        "<image>\n\nOptions:\n\nA. <image>\nLegend: cat = iris (#6258C4)\n\nB. "
+        "<image>\n\nWhich?"
+    )
+    question = pair(
+        0, (9.0, 1.0), images=names, prompt=legend, encoding="pixel_s0_m0"
+    )
     dataset = write_dataset(tmp_path / "ds", [question])
     (tmp_path / "ds/media").mkdir()
     for name in names:
-        (tmp_path / "ds" / name).write_bytes((folder / "ds" / name).read_bytes())
+        (tmp_path / "ds" / name).write_bytes(
+            (folder / "ds" / name).read_bytes()
+        )
     people = ("--people", str(tmp_path / "p"), "--rater", "anna")
     study = Studio(str(dataset), *people, cache=tmp_path / "cache")
     try:
@@ -625,10 +713,13 @@ def test_images_use_the_pane_and_legends_show_colours(
         browser.until(SLOT)
         widths = browser.js(
             "const s = document.querySelector('vj-stage');"
-            "return [...s.querySelectorAll('canvas')].map(() => s.scale() * s.base.width)"
+            "return [...s.querySelectorAll('canvas')].map(() => s.scale() * "
+            "s.base.width)"
         )
         assert len(widths) == 3
-        assert min(widths) > 420  # above their legends, they were 368 pixels wide
+        assert (
+            min(widths) > 420
+        )  # above their legends, they were 368 pixels wide
         text = browser.js(
             "return document.querySelector('.text-option pre').textContent"
         )

@@ -1,5 +1,5 @@
-"""The report in a browser: no serious fault, no overflow, tables that sort, and nothing asked for
-but the page.
+"""The report in a browser: no serious fault, no overflow, tables that sort, and nothing
+asked for but the page.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def test_axe_finds_no_serious_fault(
     assert faults(browser, axe, serious=True) == []
     assert (
         browser.js(
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            "return document.documentElement.scrollWidth - "
+            "document.documentElement.clientWidth"
         )
         <= 0
     )
@@ -84,7 +85,8 @@ def test_the_first_screen_has_the_answer_a_picture_and_at_most_eight_links(
     browser.size(1440, 900)
     browser.open(address)
     seen = (
-        "return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility() && "
+        "return [...document.querySelectorAll(arguments[0])].filter(e => "
+        "e.checkVisibility() && "
         "e.getBoundingClientRect().top < innerHeight).length"
     )
     assert browser.js(seen, ".answer") == 2
@@ -107,7 +109,9 @@ def test_a_summary_is_one_page_of_paper(browser: Any, address: str) -> None:
 def test_a_card_is_enlarged(browser: Any, address: str) -> None:
     browser.size(1440, 900)
     browser.open(address)
-    wide = "return document.querySelector('.miss').getBoundingClientRect().width"
+    wide = (
+        "return document.querySelector('.miss').getBoundingClientRect().width"
+    )
     before = browser.js(wide)
     for pressed in (".miss .zoom", ".miss img"):
         browser.js(f"document.querySelector('{pressed}').click()")
@@ -122,25 +126,34 @@ def test_all_that_is_folded_is_printed_but_long_tables(
 ) -> None:
     browser.open(address)
     browser.js("dispatchEvent(new Event('beforeprint'))")
-    closed = "return [...document.querySelectorAll('details:not([open])')].map(d => d.className)"
-    inside = "return document.querySelectorAll('.miss details:not([open])').length"
+    closed = (
+        "return [...document.querySelectorAll('details:not([open])')].map(d => "
+        "d.className)"
+    )
+    inside = (
+        "return document.querySelectorAll('.miss details:not([open])').length"
+    )
     names = [name for name in browser.js(closed) if name]
     assert all("long" in name or "setup" in name for name in names), names
     assert len(browser.js(closed)) - len(names) == browser.js(inside)
     assert set(browser.complaints()) == {address}
 
 
-def test_contents_bring_each_question_to_the_top(browser: Any, address: str) -> None:
+def test_contents_bring_each_question_to_the_top(
+    browser: Any, address: str
+) -> None:
     browser.open(address)
     for name in browser.js(
-        "return [...document.querySelectorAll('#contents a')].map(link => link.hash.slice(1))"
+        "return [...document.querySelectorAll('#contents a')].map(link => "
+        "link.hash.slice(1))"
     ):
         browser.js(
             "document.querySelector(`#contents a[href='#${arguments[0]}']`).click()",
             name,
         )
         top, end = browser.js(
-            "return [document.getElementById(arguments[0]).getBoundingClientRect().top, "
+            "return "
+            "[document.getElementById(arguments[0]).getBoundingClientRect().top, "
             "scrollY + innerHeight >= document.documentElement.scrollHeight - 2]",
             name,
         )

@@ -1,5 +1,5 @@
-"""The built site: no serious accessibility fault on any page, no dead link, and search that asks
-nobody.
+"""The built site: no serious accessibility fault on any page, no dead link, and search
+that asks nobody.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Quiet(SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built strictly: a dead link or anchor fails the build."""
     pytest.importorskip(
-        "material", reason="MkDocs Material is not installed: run make test-browser"
+        "material",
+        reason="MkDocs Material is not installed: run make test-browser",
     )
     folder = tmp_path_factory.mktemp("site") / "site"
     command = [
@@ -50,7 +51,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(site))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -62,9 +65,12 @@ def address(site: Path) -> Iterator[str]:
 def test_no_page_has_a_serious_accessibility_fault(
     browser: Browser, axe: str, site: Path, address: str, theme: str
 ) -> None:
-    """In light every page; in dark, which changes colours alone, one page of each kind."""
+    """In light every page; in dark, which changes colours alone, one page of each
+    kind."""
     browser.theme(theme)
-    pages = sorted(page.relative_to(site).as_posix() for page in site.rglob("*.html"))
+    pages = sorted(
+        page.relative_to(site).as_posix() for page in site.rglob("*.html")
+    )
     assert len(pages) > 50
     kinds = {
         "index.html",
@@ -85,10 +91,13 @@ def test_search_finds_pages_and_asks_nobody_else(
     browser: Browser, address: str
 ) -> None:
     browser.open(f"{address}/index.html")
-    browser.js("document.querySelector('[data-md-component=search-query]').focus()")
+    browser.js(
+        "document.querySelector('[data-md-component=search-query]').focus()"
+    )
     browser.keys(*"swap")
     found = browser.until(
-        "const links = [...document.querySelectorAll('.md-search-result__link')].map((a) => "
+        "const links = "
+        "[...document.querySelectorAll('.md-search-result__link')].map((a) => "
         "a.href);"
         "return links.length ? links : null"
     )

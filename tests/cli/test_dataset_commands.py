@@ -1,4 +1,5 @@
-"""build, validate, export, prompts as a user meets them: lines, counts and exit statuses."""
+"""build, validate, export, prompts as a user meets them: lines, counts and exit
+statuses."""
 
 from __future__ import annotations
 
@@ -32,18 +33,32 @@ def test_clean_data_builds_validates_and_exports(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
-    assert _status(monkeypatch, "build", data, "--out", out, "--workers", 1) == 0
+    assert (
+        _status(monkeypatch, "build", data, "--out", out, "--workers", 1) == 0
+    )
     assert _status(monkeypatch, "describe", out) == 0
     assert "all checksums and rules hold" in capsys.readouterr().out
     assert (
         _status(
-            monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl"
+            monkeypatch,
+            "export",
+            out,
+            "--format",
+            "trl",
+            "--out",
+            tmp_path / "t.jsonl",
         )
         == 0
     )
     assert (
         _status(
-            monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl"
+            monkeypatch,
+            "export",
+            out,
+            "--format",
+            "trl",
+            "--out",
+            tmp_path / "t.jsonl",
         )
         == 2
     )
@@ -63,7 +78,9 @@ def test_clean_data_builds_validates_and_exports(
     )
 
 
-@pytest.mark.parametrize(("more", "status"), [((), 1), (("--skip-invalid",), 0)])
+@pytest.mark.parametrize(
+    ("more", "status"), [((), 1), (("--skip-invalid",), 0)]
+)
 def test_bad_records_are_told_counted_and_left_out(
     data: Path,
     tmp_path: Path,
@@ -80,16 +97,30 @@ def test_bad_records_are_told_counted_and_left_out(
     )
     assert (
         _status(
-            monkeypatch, "build", data, "--out", tmp_path / "out", "--workers", 1, *more
+            monkeypatch,
+            "build",
+            data,
+            "--out",
+            tmp_path / "out",
+            "--workers",
+            1,
+            *more,
         )
         == status
     )
     first, second, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("object_detection_annotations.json: a07: final_score: ")
-    assert second.startswith("object_detection_annotations.json: a08: image_id: ")
+    assert first.startswith(
+        "object_detection_annotations.json: a07: final_score: "
+    )
+    assert second.startswith(
+        "object_detection_annotations.json: a08: image_id: "
+    )
     assert last == "visualjudge: 2 invalid records left out"
     assert (
-        json.loads((tmp_path / "out/dataset.json").read_text())["invalid_records"] == 2
+        json.loads((tmp_path / "out/dataset.json").read_text())[
+            "invalid_records"
+        ]
+        == 2
     )
 
 
@@ -112,7 +143,10 @@ def test_wrong_option_is_one_line_and_status_2(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert _status(monkeypatch, "build", data, "--out", tmp_path / "out", *more) == 2
+    assert (
+        _status(monkeypatch, "build", data, "--out", tmp_path / "out", *more)
+        == 2
+    )
     [line] = capsys.readouterr().err.splitlines()
     assert reason in line
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,5 @@
-"""The program writes UTF-8 whatever the system's encoding is, as on Windows without UTF-8 mode."""
+"""The program writes UTF-8 whatever the system's encoding is, as on Windows without
+UTF-8 mode."""
 
 from __future__ import annotations
 

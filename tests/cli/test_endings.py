@@ -1,4 +1,5 @@
-"""What commands end with: the next one, JSON for machines, and no colour where none is wanted."""
+"""What commands end with: the next one, JSON for machines, and no colour where none is
+wanted."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Example:
 
 
 def said(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *words: object,
 ) -> tuple[str, str]:
     monkeypatch.setattr(sys, "argv", ["visualjudge", *map(str, words)])
     with pytest.raises(SystemExit):
@@ -54,7 +57,10 @@ def labels(made: Example) -> Path:
 
 
 def ratings(
-    path: Path, raters: int, item: str = "photo{}", dimension: str = "object_detection"
+    path: Path,
+    raters: int,
+    item: str = "photo{}",
+    dimension: str = "object_detection",
 ) -> Path:
     """People who rate each source of the example the better the lower its number."""
     rows = [
@@ -102,12 +108,27 @@ ENDINGS = {
         "judge",
     ),
     "label": (
-        lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"),
+        lambda made: (
+            "label",
+            made.run,
+            "--n",
+            6,
+            "--out",
+            made.out / "next.csv",
+        ),
         "correct",
     ),
-    "correct": (lambda made: ("correct", made.run, "--labels", labels(made)), "report"),
+    "correct": (
+        lambda made: ("correct", made.run, "--labels", labels(made)),
+        "report",
+    ),
     "agreement": (
-        lambda made: ("agreement", ratings(made.out / "r.csv", 2), "--run", made.run),
+        lambda made: (
+            "agreement",
+            ratings(made.out / "r.csv", 2),
+            "--run",
+            made.run,
+        ),
         "card",
     ),
     "probe": (
@@ -123,9 +144,18 @@ ENDINGS = {
         ),
         "judge",
     ),
-    "build": (lambda made: ("build", made.data, "--out", made.out / "built"), "judge"),
+    "build": (
+        lambda made: ("build", made.data, "--out", made.out / "built"),
+        "judge",
+    ),
     "judge": (
-        lambda made: ("judge", made.dataset, *RANDOM, "--out", made.out / "judged"),
+        lambda made: (
+            "judge",
+            made.dataset,
+            *RANDOM,
+            "--out",
+            made.out / "judged",
+        ),
         "report",
     ),
     "report": (lambda made: ("report", made.run), "card"),
@@ -143,7 +173,13 @@ ENDINGS = {
         "mmbench",
     ),
     "mmbench eval": (
-        lambda made: ("mmbench", "eval", replies(made), "--data", choices(made)),
+        lambda made: (
+            "mmbench",
+            "eval",
+            replies(made),
+            "--data",
+            choices(made),
+        ),
         "mmbench",
     ),
 }
@@ -169,9 +205,13 @@ def test_a_command_names_a_next_one_that_exists(
 
 
 def test_one_source_leads_to_no_plan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    data = make_folder(tmp_path / "data", tasks=["object_detection"], annotations=1)
+    data = make_folder(
+        tmp_path / "data", tasks=["object_detection"], annotations=1
+    )
     out, _ = said(capsys, monkeypatch, "describe", data)
     assert "no two predictions can be compared" in out
     assert out.splitlines()[-1].startswith("next: visualjudge build ")
@@ -194,14 +234,16 @@ def test_every_next_command_is_given_word_by_word() -> None:
             assert not isinstance(word, ast.JoinedStr), (
                 f"{file.name}: {ast.unparse(word)}"
             )
-            assert not isinstance(word, ast.Constant) or " " not in str(word.value), (
-                f"{file.name}: {word.value}"
-            )
+            assert not isinstance(word, ast.Constant) or " " not in str(
+                word.value
+            ), f"{file.name}: {word.value}"
         assert "next: visualjudge" not in file.read_text("utf-8")
 
 
 @pytest.fixture
-def there(made: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def there(
+    made: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A working folder of its own: commands name files in it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -227,7 +269,9 @@ def test_a_queue_is_drawn_anew_only_as_long_as_nobody_has_labelled(
 ) -> None:
     again = ("label", made.run, "--n", 9, "--out", "next.csv")
     for _ in range(2):
-        assert "next: visualjudge correct" in said(capsys, monkeypatch, *again)[0]
+        assert (
+            "next: visualjudge correct" in said(capsys, monkeypatch, *again)[0]
+        )
     kept = filled(there / "next.csv", rows=1)
     assert "or was changed since" in said(capsys, monkeypatch, *again)[1]
     assert (there / "next.csv").read_bytes() == kept
@@ -242,20 +286,27 @@ def test_the_next_command_of_correct_and_card_can_be_given(
     for name in ("next.csv", "more.csv"):
         said(capsys, monkeypatch, "label", made.run, "--n", 12, "--out", name)
         filled(there / name)
-    for command in (("correct", made.run, "--labels", "next.csv"), ("card", made.run)):
+    for command in (
+        ("correct", made.run, "--labels", "next.csv"),
+        ("card", made.run),
+    ):
         (line,) = [
             x
             for x in said(capsys, monkeypatch, *command)[0].splitlines()
             if x.startswith("next: ")
         ]
         out, err = said(
-            capsys, monkeypatch, *shlex.split(line.removeprefix("next: visualjudge "))
+            capsys,
+            monkeypatch,
+            *shlex.split(line.removeprefix("next: visualjudge ")),
         )
         assert f"next: visualjudge {command[0]}" in out and not err
 
 
 def test_one_of_a_thing_is_said_in_the_singular(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     root = write_dataset(tmp_path / "set", [pair(0, (9.0, 1.0))])
     run, table, replies = (
@@ -266,7 +317,9 @@ def test_one_of_a_thing_is_said_in_the_singular(
     table.write_text(
         "index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n"
     )
-    replies.write_text('{"index":1,"prediction":"A"}\n{"index":2,"prediction":"B"}\n')
+    replies.write_text(
+        '{"index":1,"prediction":"A"}\n{"index":2,"prediction":"B"}\n'
+    )
     commands: list[tuple[object, ...]] = [
         ("judge", root, *RANDOM, "--out", run),
         ("report", run),
@@ -279,7 +332,16 @@ def test_one_of_a_thing_is_said_in_the_singular(
         wrong = re.search(r"(?<![\d.,])1 (?!of|less)\w+s\b(?!:)", told)
         assert wrong is None, (words[:2], told)
     assert "1 verdict: " in "".join(
-        said(capsys, monkeypatch, "judge", root, *RANDOM, "--resume", "--out", run)
+        said(
+            capsys,
+            monkeypatch,
+            "judge",
+            root,
+            *RANDOM,
+            "--resume",
+            "--out",
+            run,
+        )
     )
 
 
@@ -294,7 +356,8 @@ def test_agreement_without_people_is_an_error_that_names_the_reason(
     )
     assert (
         not out
-        and "visualjudge: nothing to compare: ratings of people are needed" in err
+        and "visualjudge: nothing to compare: ratings of people are needed"
+        in err
     )
     assert "ratings repeat an item" in err
 
@@ -304,11 +367,13 @@ def test_agreement_without_people_is_an_error_that_names_the_reason(
     [
         (
             {"dimension": "faith"},
-            "people have dimension 'faith', the judge 'object_detection'; in a run it is the task",
+            "people have dimension 'faith', the judge 'object_detection'; in a run it "
+            "is the task",
         ),
         (
             {"item": "{}.png"},
-            "people have item '0.png', the judge 'photo0/dog'; in a run it is the image_id "
+            "people have item '0.png', the judge 'photo0/dog'; in a run it is the "
+            "image_id "
             "(of a question about one class of interest image_id/CLASS)",
         ),
     ],
@@ -324,7 +389,9 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
     table = ratings(there / "people.csv", 2, **other)
     out, err = said(capsys, monkeypatch, "agreement", table, "--run", made.run)
     assert out.startswith("Scores") and "out each item" in out
-    assert err == f"visualjudge: run: no rating in common with people: {reason}\n"
+    assert (
+        err == f"visualjudge: run: no rating in common with people: {reason}\n"
+    )
 
 
 def test_a_judge_that_gave_no_score_is_named_beside_people(
@@ -355,7 +422,8 @@ def test_a_judge_that_gave_no_score_is_named_beside_people(
     )
     assert (
         err
-        == "visualjudge: pairs: no rating in common with people: the judge has no usable score "
+        == "visualjudge: pairs: no rating in common with people: the judge has no "
+        "usable score "
         "of a named source\n"
     )
 
@@ -374,7 +442,14 @@ def test_after_the_last_label_there_is_nothing_to_draw(
     assert (
         "at most the 0 annotations without a label"
         in said(
-            capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x.csv"
+            capsys,
+            monkeypatch,
+            "label",
+            made.run,
+            "--labels",
+            every,
+            "--out",
+            "x.csv",
         )[1]
     )
 
@@ -408,7 +483,11 @@ def on_a_terminal(*commands: tuple[object, ...]) -> bytes:
 
     child, screen = pty.fork()
     if child == 0:
-        os.environ |= {"NO_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "80"}
+        os.environ |= {
+            "NO_COLOR": "1",
+            "TERM": "xterm-256color",
+            "COLUMNS": "80",
+        }
         os.environ.pop("FORCE_COLOR", None)
         os.execv(sys.executable, [sys.executable, "-c", program])
     written = b""

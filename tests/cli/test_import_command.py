@@ -25,9 +25,16 @@ def scene(tmp_path: Path) -> Path:
     truth = [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)]
     images = [{"id": 7, "file_name": "a.png", "width": 20, "height": 10}]
     files = {
-        "gt": {"images": images, "categories": CATEGORIES, "annotations": truth},
+        "gt": {
+            "images": images,
+            "categories": CATEGORIES,
+            "annotations": truth,
+        },
         "good": [{**one, "score": 0.9} for one in truth],
-        "half": [row(1, 0, 0, 10, 5, score=0.9), row(2, 10, 0, 8, 8, score=0.8)],
+        "half": [
+            row(1, 0, 0, 10, 5, score=0.9),
+            row(2, 10, 0, 8, 8, score=0.8),
+        ],
         "bad": [row(1, 0, 0, 10, -5, score=0.9)],
     }
     for name, content in files.items():
@@ -81,7 +88,9 @@ def test_two_sources_in_one_call_are_scored_class_by_class(
     }
     shown = records(scene)["half:a:cat"]
     assert shown["class_of_interest"] == ["cat"]
-    assert [one["label"] for one in shown["prediction"]["detections"]] == ["cat"]
+    assert [one["label"] for one in shown["prediction"]["detections"]] == [
+        "cat"
+    ]
     assert "AP 1.000, AP50 1.000" in capsys.readouterr().out
 
 
@@ -107,7 +116,8 @@ def test_a_bad_prediction_is_one_line_and_status_1(
     told = capsys.readouterr().err.splitlines()
     assert (
         told[0]
-        == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width or height"
+        == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width "
+        "or height"
     )
     assert told[1] == "visualjudge: invalid records left out: 1"
     assert call(scene, *options, "--skip-invalid") == 0
@@ -123,8 +133,10 @@ def test_predictions_of_other_images_are_refused(
     assert call(scene, "--pred", f"{scene}/other.json", "--source", "x") == 1
     told = capsys.readouterr()
     assert told.err.splitlines() == [
-        "other.json: [0]: image_id: must be the id of an image of gt.json, such as 7, got 8",
-        f"visualjudge: {scene}/other.json: must contain predictions for images of the ground "
+        "other.json: [0]: image_id: must be the id of an image of gt.json, such as 7, "
+        "got 8",
+        f"visualjudge: {scene}/other.json: must contain predictions for images of the "
+        "ground "
         "truth, got none that is valid",
     ]
     assert not told.out and not (scene / "data" / "annotations").exists()
@@ -155,7 +167,9 @@ def rated(folder: Path, head: str, *options: str) -> int:
     """The exit status of ``import outputs`` of two outputs with the scores 1 and 5."""
     for name in "ab":
         Image.new("RGB", (20, 10)).save(folder / f"{name}.png")
-    (folder / "t.csv").write_text(f"{head}\na.png,1,a cat,sdxl\nb.png,5,a cat,flux\n")
+    (folder / "t.csv").write_text(
+        f"{head}\na.png,1,a cat,sdxl\nb.png,5,a cat,flux\n"
+    )
     given = [
         "--task",
         "generation_t2i",
@@ -165,7 +179,14 @@ def rated(folder: Path, head: str, *options: str) -> int:
         str(folder),
         *options,
     ]
-    sys.argv = ["visualjudge", "import", "outputs", *given, "--out", f"{folder}/data"]
+    sys.argv = [
+        "visualjudge",
+        "import",
+        "outputs",
+        *given,
+        "--out",
+        f"{folder}/data",
+    ]
     with pytest.raises(SystemExit) as ended:
         run()
     code = ended.value.code
@@ -175,11 +196,18 @@ def rated(folder: Path, head: str, *options: str) -> int:
 def test_a_table_names_its_sources_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert rated(tmp_path, "output,score,prompt,source", "--score-range", "1", "5") == 0
+    assert (
+        rated(tmp_path, "output,score,prompt,source", "--score-range", "1", "5")
+        == 0
+    )
     told = capsys.readouterr()
-    assert "next: visualjudge describe" in told.out and "warning" not in told.err
+    assert (
+        "next: visualjudge describe" in told.out and "warning" not in told.err
+    )
     rows = json.loads(
-        (tmp_path / "data/annotations/generation_t2i_annotations.json").read_text()
+        (
+            tmp_path / "data/annotations/generation_t2i_annotations.json"
+        ).read_text()
     )
     assert {(one["source"], one["final_score"]) for one in rows} == {
         ("sdxl", 0.0),
@@ -198,10 +226,13 @@ def test_a_missing_column_is_told_once_with_those_that_are_there(
     assert rated(tmp_path, "file,score,prompt,source") == 2
     told = capsys.readouterr().err
     assert (
-        "must have a column 'output', got file, score, prompt, source; --column output=NAME"
-        in told
+        "must have a column 'output', got file, score, prompt, source; --column "
+        "output=NAME" in told
     )
-    assert rated(tmp_path, "file,score,prompt,source", "--column", "output=file") == 0
+    assert (
+        rated(tmp_path, "file,score,prompt,source", "--column", "output=file")
+        == 0
+    )
 
 
 def test_scores_from_1_to_5_without_a_range_are_warned_of(
@@ -209,11 +240,14 @@ def test_scores_from_1_to_5_without_a_range_are_warned_of(
 ) -> None:
     assert rated(tmp_path, "output,score,prompt,source") == 0
     assert (
-        "all 2 values are whole or half numbers from 1 to 5, and were read as ranging from 0 to 10"
-        in capsys.readouterr().err
+        "all 2 values are whole or half numbers from 1 to 5, and were read as ranging "
+        "from 0 to 10" in capsys.readouterr().err
     )
     assert (
-        rated(tmp_path, "output,score,prompt,source", "--score-range", "0", "10") == 0
+        rated(
+            tmp_path, "output,score,prompt,source", "--score-range", "0", "10"
+        )
+        == 0
     )
     assert "warning" not in capsys.readouterr().err
 
@@ -237,17 +271,27 @@ def test_a_missing_file_is_one_line(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(scene, "--pred", f"{scene}/none.json", "--source", "x") == 1
-    assert capsys.readouterr().err == f"visualjudge: {scene}/none.json: no such file\n"
+    assert (
+        capsys.readouterr().err
+        == f"visualjudge: {scene}/none.json: no such file\n"
+    )
 
 
 def imported(
-    scene: Path, found: list[dict], *options: str, truth: list[dict] | None = None
+    scene: Path,
+    found: list[dict],
+    *options: str,
+    truth: list[dict] | None = None,
 ) -> int:
     (scene / "pred.json").write_text(json.dumps(found))
     if truth is not None:
         known = json.loads((scene / "gt.json").read_text())
-        (scene / "gt.json").write_text(json.dumps({**known, "annotations": truth}))
-    return call(scene, "--pred", f"{scene}/pred.json", "--source", "it", *options)
+        (scene / "gt.json").write_text(
+            json.dumps({**known, "annotations": truth})
+        )
+    return call(
+        scene, "--pred", f"{scene}/pred.json", "--source", "it", *options
+    )
 
 
 def test_predictions_of_classes_that_the_image_lacks_are_counted(
@@ -255,19 +299,26 @@ def test_predictions_of_classes_that_the_image_lacks_are_counted(
 ) -> None:
     cat, dog = row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.9)
     line = (
-        "predictions of classes that the ground truth of their image lacks: 1 of 2, neither "
+        "predictions of classes that the ground truth of their image lacks: 1 of 2, "
+        "neither "
         "shown nor scored"
     )
     assert imported(scene, [cat, dog], truth=[row(1, 0, 0, 10, 10)]) == 0
     assert line in capsys.readouterr().out
-    assert imported(scene, [cat, dog], "--class-of-interest", "all", "--replace") == 0
+    assert (
+        imported(scene, [cat, dog], "--class-of-interest", "all", "--replace")
+        == 0
+    )
     assert "lacks" not in capsys.readouterr().out
 
 
 def test_where_nothing_matches_nothing_is_left_out(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exchanged = [row(2, 0, 0, 10, 10, score=0.9), row(1, 10, 0, 8, 8, score=0.2)]
+    exchanged = [
+        row(2, 0, 0, 10, 10, score=0.9),
+        row(1, 10, 0, 8, 8, score=0.2),
+    ]
     assert imported(scene, exchanged) == 0
     assert (
         "no prediction matches a truth at IoU (OKS) 0.5, so all are kept"
@@ -281,13 +332,19 @@ def test_where_nothing_matches_nothing_is_left_out(
 def test_a_prediction_without_a_score_is_told(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8)]) == 0
+    assert (
+        imported(scene, [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8)])
+        == 0
+    )
     assert (
         "predictions without a score: 1 of 2; AP and the threshold"
         in capsys.readouterr().out
     )
     assert (
-        imported(scene, [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)], "--replace") == 0
+        imported(
+            scene, [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)], "--replace"
+        )
+        == 0
     )
     assert "predictions without a score: 2 of 2" in capsys.readouterr().out
 
@@ -306,14 +363,20 @@ def test_doubtful_truth_is_told_by_kind(
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], truth=truth) == 0
     told = capsys.readouterr().err
     for where, line in (
-        (1, "id: occurs twice; the records count as two objects; records like this: 1"),
+        (
+            1,
+            "id: occurs twice; the records count as two objects; records like this: 1",
+        ),
         (
             4,
-            "image_id: must be an image of the file; the record is left out; records like this: 1",
+            "image_id: must be an image of the file; the record is left out; records "
+            "like this: 1",
         ),
     ):
         assert f"gt.json: annotations[{where}]: {line}" in told
-    assert "gt.json: image a: a truth has no area, so nothing can find it" in told
+    assert (
+        "gt.json: image a: a truth has no area, so nothing can find it" in told
+    )
     assert "a truth extends beyond its image; records like this: 1" in told
 
 
@@ -322,23 +385,34 @@ def test_doubtful_truth_is_told_by_kind(
     [
         (
             [0, 1],
-            "warning: predictions identical to another of their image: 2 of 4; remove them",
+            "warning: predictions identical to another of their image: 2 of 4; remove "
+            "them",
         ),
         (
             [0],
-            "warning: predictions identical to another of their image: 1 of 3; remove them",
+            "warning: predictions identical to another of their image: 1 of 3; remove "
+            "them",
         ),
         ([], ""),
     ],
 )
 def test_predictions_that_are_listed_twice_are_counted(
-    scene: Path, repeats: list[int], line: str, capsys: pytest.CaptureFixture[str]
+    scene: Path,
+    repeats: list[int],
+    line: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pred = [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.8)]
     assert imported(scene, [*pred, *(pred[k] for k in repeats)]) == 0
     out = "".join(capsys.readouterr())
-    assert line in out if line else "twice" not in out and "identical" not in out
-    other = [*pred, row(1, 0, 0, 10, 10, score=0.7), row(1, 0, 0, 10, 9, score=0.9)]
+    assert (
+        line in out if line else "twice" not in out and "identical" not in out
+    )
+    other = [
+        *pred,
+        row(1, 0, 0, 10, 10, score=0.7),
+        row(1, 0, 0, 10, 9, score=0.9),
+    ]
     assert imported(scene, other, "--replace") == 0
     assert "identical" not in capsys.readouterr().out
 
@@ -352,7 +426,10 @@ def test_an_import_without_any_ground_truth_fails(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert (
-        imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], *options, truth=truth) == 1
+        imported(
+            scene, [row(1, 0, 0, 10, 10, score=0.9)], *options, truth=truth
+        )
+        == 1
     )
     err = capsys.readouterr().err
     assert (
@@ -362,10 +439,14 @@ def test_an_import_without_any_ground_truth_fails(
     assert not (scene / "data").exists()
 
 
-def test_an_image_without_ground_truth_beside_others_is_imported(scene: Path) -> None:
+def test_an_image_without_ground_truth_beside_others_is_imported(
+    scene: Path,
+) -> None:
     Image.new("RGB", (20, 10), "white").save(scene / "images" / "b.png")
     gt = json.loads((scene / "gt.json").read_text())
-    gt["images"].append({"id": 8, "file_name": "b.png", "width": 20, "height": 10})
+    gt["images"].append(
+        {"id": 8, "file_name": "b.png", "width": 20, "height": 10}
+    )
     (scene / "gt.json").write_text(json.dumps(gt))
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)]) == 0
 
@@ -374,7 +455,9 @@ def test_an_import_of_no_image_fails(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gt = json.loads((scene / "gt.json").read_text())
-    (scene / "gt.json").write_text(json.dumps({**gt, "images": [], "annotations": []}))
+    (scene / "gt.json").write_text(
+        json.dumps({**gt, "images": [], "annotations": []})
+    )
     assert imported(scene, []) == 1
     assert f"{scene}/gt.json: nothing was imported" in capsys.readouterr().err
 
@@ -401,5 +484,8 @@ def test_an_unknown_id_is_named(
     told: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert imported(scene, [{**row(1, 0, 0, 10, 10, score=0.9), field: value}]) == 1
+    assert (
+        imported(scene, [{**row(1, 0, 0, 10, 10, score=0.9), field: value}])
+        == 1
+    )
     assert told in capsys.readouterr().err

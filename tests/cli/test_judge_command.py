@@ -1,4 +1,5 @@
-"""`visualjudge judge` as a user runs it: exit statuses, messages, kill -9 and --resume."""
+"""`visualjudge judge` as a user runs it: exit statuses, messages, kill -9 and
+--resume."""
 
 from __future__ import annotations
 
@@ -21,7 +22,12 @@ from runs.chaotic_server import ChaoticServer, running
 from runs.made_dataset import make_dataset
 from visualjudge.cli.main import run
 
-COMMAND = [sys.executable, "-c", "from visualjudge.cli.main import run; run()", "judge"]
+COMMAND = [
+    sys.executable,
+    "-c",
+    "from visualjudge.cli.main import run; run()",
+    "judge",
+]
 
 
 @pytest.fixture
@@ -30,7 +36,11 @@ def dataset(tmp_path: Path) -> Path:
 
 
 def environment(tmp_path: Path, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if "API_KEY" not in name
+    }
     return {**kept, "XDG_CACHE_HOME": str(tmp_path / "cache"), **more}
 
 
@@ -60,7 +70,8 @@ def judge(tmp_path: Path, *args: Any, **env: str) -> Done:
 
 def lines(run: Path) -> list[dict[str, Any]]:
     return [
-        json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (run / "verdicts.jsonl").read_text().splitlines()
     ]
 
 
@@ -105,7 +116,9 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(
     )
 
 
-def test_a_repeated_run_comes_out_of_the_cache(tmp_path: Path, dataset: Path) -> None:
+def test_a_repeated_run_comes_out_of_the_cache(
+    tmp_path: Path, dataset: Path
+) -> None:
     with running(ChaoticServer({})) as server:
         for name in ("one", "two"):
             done = judge(
@@ -165,11 +178,18 @@ def test_no_budget_is_exceeded_by_concurrency_or_retries(
     ]
     with running(ChaoticServer({}, delay_s=0.02)) as server:
         done = judge(
-            tmp_path, *args, server.url, "--max-cost", "0.0005", "--price", "1/1"
+            tmp_path,
+            *args,
+            server.url,
+            "--max-cost",
+            "0.0005",
+            "--price",
+            "1/1",
         )
         assert server.did["ok"] == 4
         assert (
-            "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost 0.000101; 8 "
+            "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost "
+            "0.000101; 8 "
             "verdicts" in done.stderr
         )
     with running(ChaoticServer({}, delay_s=0.02, text="who knows")) as server:
@@ -194,9 +214,18 @@ def test_no_budget_is_exceeded_by_concurrency_or_retries(
             in done.stderr
         )
     done = judge(
-        tmp_path, *args, server.url, "--max-calls", 2, "--set", "retries=2", "--resume"
+        tmp_path,
+        *args,
+        server.url,
+        "--max-calls",
+        2,
+        "--set",
+        "retries=2",
+        "--resume",
     )
-    assert done.returncode == 2 and "--max-calls must be at least 3" in done.stderr
+    assert (
+        done.returncode == 2 and "--max-calls must be at least 3" in done.stderr
+    )
 
 
 def test_a_refused_key_is_said_once_and_shown_nowhere(
@@ -242,11 +271,14 @@ def test_a_key_that_was_not_sent_is_said(tmp_path: Path, dataset: Path) -> None:
             tmp_path / "run",
         )
     assert (
-        "HTTP 401: no; no API key was sent: set it, or name its variable with --api-key-env"
-        in done.stderr
+        "HTTP 401: no; no API key was sent: set it, or name its variable with "
+        "--api-key-env" in done.stderr
     )
     done = judge(tmp_path, dataset, "--model", "m", "--out", tmp_path / "run2")
-    assert "set OPENAI_API_KEY, or name its variable with --api-key-env" in done.stderr
+    assert (
+        "set OPENAI_API_KEY, or name its variable with --api-key-env"
+        in done.stderr
+    )
     done = judge(
         tmp_path,
         dataset,
@@ -279,7 +311,9 @@ def test_a_server_that_is_not_there_is_named_with_the_reason(
         tmp_path / "run",
     )
     assert done.returncode == 1
-    assert "the last: http://127.0.0.1:9/v1: connection refused\n" in done.stderr
+    assert (
+        "the last: http://127.0.0.1:9/v1: connection refused\n" in done.stderr
+    )
     assert "password" not in done.stderr
 
 
@@ -320,21 +354,32 @@ def test_a_dry_run_with_resume_counts_only_what_is_left(
     ]
     judge(tmp_path, *args, "--limit", 5)
     before = (tmp_path / "run" / "verdicts.jsonl").read_bytes()
-    assert "calls: 7\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
+    assert (
+        "calls: 7\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
+    )
     assert "calls: 12\n" in judge(tmp_path, *args, "--dry-run").stdout
     failed = before.replace(b'"status":"ok"', b'"status":"api_error"', 2)
     (tmp_path / "run" / "verdicts.jsonl").write_bytes(failed)
     assert (
         "calls: 9\n"
         in judge(
-            tmp_path, *args, "--set", "retry_errors=true", "--resume", "--dry-run"
+            tmp_path,
+            *args,
+            "--set",
+            "retry_errors=true",
+            "--resume",
+            "--dry-run",
         ).stdout
     )
     judge(tmp_path, *args, "--set", "retry_errors=true", "--resume")
-    assert "calls: 0\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
+    assert (
+        "calls: 0\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
+    )
 
 
-def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -> None:
+def test_a_file_where_a_folder_is_meant_is_told(
+    tmp_path: Path, dataset: Path
+) -> None:
     (tmp_path / "run").write_text("mine")
     done = judge(
         tmp_path,
@@ -353,7 +398,9 @@ def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -
     )
 
 
-def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> None:
+def test_a_dry_run_counts_and_asks_nothing(
+    tmp_path: Path, dataset: Path
+) -> None:
     done = judge(
         tmp_path,
         dataset,
@@ -411,17 +458,23 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
         ",".join(str(tmp_path / name) for name in "abc"),
     ]
     assert (
-        judge(tmp_path, dataset, *panel, "--out", tmp_path / "majority").returncode == 0
+        judge(
+            tmp_path, dataset, *panel, "--out", tmp_path / "majority"
+        ).returncode
+        == 0
     )
     answers = {
         q["id"]: q["answer"]
         for q in json.loads((dataset / "questions.json").read_text())
     }
     assert all(
-        line["value"] == answers[line["id"]] for line in lines(tmp_path / "majority")
+        line["value"] == answers[line["id"]]
+        for line in lines(tmp_path / "majority")
     )
     assert (
-        json.loads((tmp_path / "majority" / "run.json").read_text())["simulated"]
+        json.loads((tmp_path / "majority" / "run.json").read_text())[
+            "simulated"
+        ]
         is True
     )
 
@@ -432,7 +485,11 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
         (["--model", "m", "--backend", "telepathy"], 2, "telepathy"),
         (["--backend", "baseline"], 2, "--model"),
         (["--backend", "baseline", "--model", "guess"], 2, "oracle:P"),
-        (["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
+        (
+            ["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"],
+            2,
+            "NOT_SET_ANYWHERE",
+        ),
         (["--model", "m", "--task", "poetry"], 2, "poetry"),
         (
             ["--model", "m", "--base-url", "localhost:8765/v1"],

@@ -35,7 +35,9 @@ def test_errors_become_one_line_and_a_status(
 
 
 def ended(
-    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> tuple[int, str, str]:
     """The status, output and errors of a command."""
     monkeypatch.setattr(sys, "argv", ["visualjudge", *words.split()])
@@ -56,7 +58,10 @@ def ended(
         ),
         ("judge x --outt y", "No such option: --outt"),
         ("judge x --temperature 0 --out y", "--set NAME=VALUE"),
-        ("judge x --model a --model=b --out y", "--model takes one value, got 2"),
+        (
+            "judge x --model a --model=b --out y",
+            "--model takes one value, got 2",
+        ),
         ("label x --out next.xlsx", "--out must end in .csv, got next.xlsx"),
         ("build a b --out c", "quote values with spaces, repeat an option"),
         ("judge x", "Missing option '--out'"),
@@ -74,7 +79,10 @@ def ended(
             "describe x --json no/such/folder.json",
             "--json: no/such/folder.json: no folder no/such",
         ),
-        ("build x --out y --set max_pairs=3", "--set: must be one of max_side, form"),
+        (
+            "build x --out y --set max_pairs=3",
+            "--set: must be one of max_side, form",
+        ),
         (
             "judge x --out y --set timeout",
             "--set must be NAME=VALUE, such as timeout=60",
@@ -109,14 +117,20 @@ def paths() -> list[str]:
     names = []
     for name in main.COMMANDS:
         command = main.command_named(name)
-        below = command.list_commands(None) if hasattr(command, "commands") else [""]
+        below = (
+            command.list_commands(None)
+            if hasattr(command, "commands")
+            else [""]
+        )
         names += [f"{name} {sub}".strip() for sub in below]
     return names
 
 
 @pytest.mark.parametrize("path", ["", *paths()])
 def test_a_help_fits_a_screen_and_ends_with_an_example(
-    path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    path: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     status, out, _ = ended(f"{path} --help", monkeypatch, capsys)
@@ -138,7 +152,10 @@ for words in ([], *([name] for name in COMMANDS)):
 
 def test_no_command_imports_a_heavy_library_for_its_help() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", HELP_OF_ALL], capture_output=True, text=True, check=True
+        [sys.executable, "-c", HELP_OF_ALL],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     lines = done.stdout.splitlines()
     assert len(lines) > 20
@@ -149,13 +166,18 @@ def test_no_command_imports_a_heavy_library_for_its_help() -> None:
     ("words", "offered"),
     [("visualjudge ju", "judge"), ("visualjudge judge --base", "--base-url")],
 )
-def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
+def test_the_shell_completes_commands_and_options(
+    words: str, offered: str
+) -> None:
     place = {
         "_VISUALJUDGE_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(words.count(" ")),
     }
-    script = "import sys; sys.argv[0] = 'visualjudge'; from visualjudge.cli.main import run; run()"
+    script = (
+        "import sys; sys.argv[0] = 'visualjudge'; from visualjudge.cli.main "
+        "import run; run()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, **place},

@@ -1,4 +1,5 @@
-"""``visualjudge mmbench``: exit status and one clear line, from the table to the report."""
+"""``visualjudge mmbench``: exit status and one clear line, from the table to the
+report."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def call(*words):
 def data(tmp_path):
     path = tmp_path / "data.tsv"
     path.write_text(
-        HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\timage\n"
+        HEADER
+        + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\timage\n"
     )
     return path
 
@@ -56,7 +58,9 @@ def test_report_of_two_models_names_both(data, replies, tmp_path):
         tmp_path / "r.html",
     )
     assert done.returncode == 0, done.stderr
-    assert {"one", "two"} <= {line.split(" ")[0] for line in done.stdout.splitlines()}
+    assert {"one", "two"} <= {
+        line.split(" ")[0] for line in done.stdout.splitlines()
+    }
     assert (tmp_path / "r.html").exists()
 
 
@@ -85,17 +89,22 @@ def test_no_output_is_written_over_an_input(data, replies, tmp_path):
 
 
 def test_a_report_ends_in_html(data, tmp_path):
-    done = call("eval", tmp_path / "p.tsv", "--data", data, "--out", tmp_path / "r.txt")
+    done = call(
+        "eval", tmp_path / "p.tsv", "--data", data, "--out", tmp_path / "r.txt"
+    )
     assert done.returncode == 2
     assert "--out must end in .html, got" in done.stderr
 
 
-def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(data, tmp_path):
+def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(
+    data, tmp_path
+):
     (tmp_path / "x.xls").write_text("{}")
     done = call("eval", tmp_path / "x.xls", "--data", data)
     assert done.returncode == 1
     assert done.stderr.strip().endswith(
-        f"{tmp_path / 'x.xls'}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl that `mmbench "
+        f"{tmp_path / 'x.xls'}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl "
+        "that `mmbench "
         "infer` wrote"
     )
     assert done.stderr.count("\n") == 1
@@ -114,13 +123,17 @@ def test_image_that_is_none_stops_before_asking(data, tmp_path):
         tmp_path / "p.xlsx",
     )
     assert done.returncode == 1
-    assert "index 1: image: neither base64 nor the index of a row" in done.stderr
+    assert (
+        "index 1: image: neither base64 nor the index of a row" in done.stderr
+    )
     assert not (tmp_path / "p.jsonl").exists()
 
 
-def test_lists_that_hold_no_images_are_one_line_before_anything_is_asked(tmp_path):
-    """Tables of several images a question that are no images, or are paths, as ``export --format
-    vlmevalkit`` writes them.
+def test_lists_that_hold_no_images_are_one_line_before_anything_is_asked(
+    tmp_path,
+):
+    """Tables of several images a question that are no images, or are paths, as ``export
+    --format vlmevalkit`` writes them.
     """
     table = tmp_path / "several.tsv"
     rows = "".join(
@@ -160,7 +173,9 @@ def test_unusable_record_stops_unless_skipped(data, replies, tmp_path):
     stopped = call("eval", replies, "--data", data)
     assert stopped.returncode == 1
     assert "data.tsv:4: index 3: answer: 'E'" in stopped.stderr
-    assert call("eval", replies, "--data", data, "--skip-invalid").returncode == 0
+    assert (
+        call("eval", replies, "--data", data, "--skip-invalid").returncode == 0
+    )
 
 
 def test_every_sub_command_shows_an_example():
@@ -168,15 +183,20 @@ def test_every_sub_command_shows_an_example():
         assert f"visualjudge mmbench {name}" in call(name, "--help").stdout
 
 
-def test_a_question_whose_image_is_not_there_is_left_out_of_the_rotations(tmp_path):
+def test_a_question_whose_image_is_not_there_is_left_out_of_the_rotations(
+    tmp_path,
+):
     table = tmp_path / "data.tsv"
     table.write_text(
-        HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\t99\n"
+        HEADER
+        + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\t99\n"
     )
     refused = call("circular", table, "--out", tmp_path / "r.tsv")
     assert refused.returncode == 1
     assert "the images of 1 record cannot be used" in refused.stderr
     assert not (tmp_path / "r.tsv").exists()
-    done = call("circular", table, "--out", tmp_path / "r.tsv", "--skip-invalid")
+    done = call(
+        "circular", table, "--out", tmp_path / "r.tsv", "--skip-invalid"
+    )
     assert done.returncode == 0
     assert "2 rows of 1 question" in done.stdout

@@ -1,5 +1,5 @@
-"""Options are declared once: the command and the Python function have the same names and
-defaults, and every command that selects questions selects the same ones.
+"""Options are declared once: the command and the Python function have the same names
+and defaults, and every command that selects questions selects the same ones.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def test_a_selection_means_the_same_wherever_it_is_made(
     assert {question.annotation_ids for question in few} == {
         question.annotation_ids for question in whole if question.id in wanted
     }
-    assert len(few) == len(wanted) and few.meta["options"]["where"] == ["margin>2"]
+    assert len(few) == len(wanted) and few.meta["options"]["where"] == [
+        "margin>2"
+    ]
     asked = vj.judge(
         whole,
         vj.client("baseline", model="first"),
@@ -113,7 +115,11 @@ def test_a_selection_means_the_same_wherever_it_is_made(
     assert {key[0] for key in asked.verdicts} == wanted
     facts = vj.analyse(made.run, **part).metrics["dataset"]
     assert facts["questions"] == len(wanted)
-    assert facts["where"] == ["encoding=0305 or text_xyxy", "type=pairwise", "margin>2"]
+    assert facts["where"] == [
+        "encoding=0305 or text_xyxy",
+        "type=pairwise",
+        "margin>2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +130,10 @@ def test_a_selection_means_the_same_wherever_it_is_made(
             "(did you mean 0305?), got 'boxes+xyxy'",
         ),
         ("report {run} --encoding 305", "(did you mean 0305?), got '305'"),
-        ("build {data} --encoding text_xywz --out x", "(did you mean text_xywh?)"),
+        (
+            "build {data} --encoding text_xywz --out x",
+            "(did you mean text_xywh?)",
+        ),
         (
             "card {run} --task object-detection",
             "--task must be one of object_detection, got",
@@ -135,7 +144,10 @@ def test_a_selection_means_the_same_wherever_it_is_made(
             "(did you mean source?), got 'souce'",
         ),
         ("plan {data} --encoding oxyxy", "--encoding must be one of "),
-        ("report {run} --where task=nothing", "no question fits; task must be one of"),
+        (
+            "report {run} --where task=nothing",
+            "no question fits; task must be one of",
+        ),
         ("build {data} --task keypiont --out x", "(did you mean keypoint?)"),
     ],
 )
@@ -153,7 +165,9 @@ def test_a_coroutine_is_known_as_one() -> None:
     assert not inspect.iscoroutinefunction(vj.judge)
 
 
-def test_a_number_below_its_bound_is_refused_and_an_unknown_keyword_named() -> None:
+def test_a_number_below_its_bound_is_refused_and_an_unknown_keyword_named() -> (
+    None
+):
     @keywords(BuildOptions)
     def taken(*, options: BuildOptions) -> BuildOptions:
         return options
@@ -161,9 +175,9 @@ def test_a_number_below_its_bound_is_refused_and_an_unknown_keyword_named() -> N
     assert taken(judge_pairs=3, caps=Caps(judge_groups=7)).caps == Caps(
         judge_groups=7, judge_pairs=3
     )
-    assert taken(tasks="keypoint", types=["ranking"], where=None) == BuildOptions(
-        tasks=("keypoint",), types=("ranking",)
-    )
+    assert taken(
+        tasks="keypoint", types=["ranking"], where=None
+    ) == BuildOptions(tasks=("keypoint",), types=("ranking",))
     for wrong in ({"judge_pairs": -1}, {"max_side": 0}):
         with pytest.raises(UsageError, match="must be at least"):
             taken(**wrong)

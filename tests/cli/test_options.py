@@ -1,5 +1,5 @@
-"""Options that commands share: one definition each, shown under its heading, and the choice of
-questions.
+"""Options that commands share: one definition each, shown under its heading, and the
+choice of questions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from visualjudge.options import Choice
 
 
 def _run(
-    *args: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    *args: object,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[int, str, str]:
     monkeypatch.setattr(sys, "argv", ["visualjudge", *map(str, args)])
     status = 0
@@ -40,7 +42,8 @@ def _run(
 def _questions() -> list[Question]:
     """Two tasks, one of them with 10 times as many questions, in two encodings."""
     many = [
-        pair(k, (1.0, 3.0), encoding=("text_xyxy", "0305")[k % 2]) for k in range(60)
+        pair(k, (1.0, 3.0), encoding=("text_xyxy", "0305")[k % 2])
+        for k in range(60)
     ]
     few = [
         pair(100 + k, (1.0, 9.0), task="keypoint", encoding="pixel_s0_c1_m0")
@@ -53,7 +56,9 @@ def _sample(number: int, seed: int = 42) -> list[Question]:
     questions = _questions()
     return [
         questions[k]
-        for k in sample_positions(questions, range(len(questions)), number, seed)
+        for k in sample_positions(
+            questions, range(len(questions)), number, seed
+        )
     ]
 
 
@@ -64,7 +69,9 @@ def test_a_sample_is_balanced_over_tasks_and_encodings() -> None:
         "object_detection": 6,
         "keypoint": 6,
     }
-    assert Counter(q.encoding for q in drawn if q.task == "object_detection") == {
+    assert Counter(
+        q.encoding for q in drawn if q.task == "object_detection"
+    ) == {
         "text_xyxy": 3,
         "0305": 3,
     }
@@ -117,7 +124,10 @@ def test_margin_is_the_least_difference() -> None:
             "--where must name one of id, task, .*, got 'size'",
         ),
         (Choice(where=("task",)), "--where must be FIELD=VALUE"),
-        (Choice(where=("margin<x",)), "< must be followed by a number, got 'x'"),
+        (
+            Choice(where=("margin<x",)),
+            "< must be followed by a number, got 'x'",
+        ),
         (
             Choice(encodings=("0305", "nope")),
             "--encoding must be one of text_xyxy, 0305, .*, got 'nope'",
@@ -132,13 +142,17 @@ def test_margin_is_the_least_difference() -> None:
         ),
     ],
 )
-def test_a_choice_that_cannot_be_meant_is_refused(choice: Choice, message: str) -> None:
+def test_a_choice_that_cannot_be_meant_is_refused(
+    choice: Choice, message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         chosen(_questions(), choice)
 
 
 def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from visualjudge.apps.frontdoor.opened_run import open_run
     from visualjudge.dataset.folder import load_dataset
@@ -174,10 +188,23 @@ def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
         "margin>4",
     ]
     status, out, _ = command(
-        "judge", tmp_path / "one", "--out", tmp_path / "run", "--sample", 7, *asked
+        "judge",
+        tmp_path / "one",
+        "--out",
+        tmp_path / "run",
+        "--sample",
+        7,
+        *asked,
     )
     assert (status, "7 verdicts: ok 7" in out) == (0, True)
-    known = {question.id: question for question in load_dataset(tmp_path / "one")}
-    given = [known[identity] for identity, _, _ in open_run(tmp_path / "run").verdicts]
-    assert all(q.question_type == "pairwise" and (margin(q) or 0) > 4 for q in given)
+    known = {
+        question.id: question for question in load_dataset(tmp_path / "one")
+    }
+    given = [
+        known[identity]
+        for identity, _, _ in open_run(tmp_path / "run").verdicts
+    ]
+    assert all(
+        q.question_type == "pairwise" and (margin(q) or 0) > 4 for q in given
+    )
     assert len({question.encoding for question in given}) >= 6

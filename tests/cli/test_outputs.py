@@ -1,4 +1,5 @@
-"""Every option that names an output, tried against every file that its command reads."""
+"""Every option that names an output, tried against every file that its command
+reads."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from visualjudge.cli.main import COMMANDS, command_named
 from visualjudge.core.errors import UsageError
 from visualjudge.core.outputs import OutputFile, together
 
-# Each command with outputs, and what it is given besides; {…} are files and folders of the example.
+# Each command with outputs, and what it is given besides; {…} are files and folders of
+# the example.
 GIVEN = {
     "report": "{run}",
     "card": "{run}",
@@ -46,14 +48,24 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "config": "metric_configs: {}\n",
         "rows": '{"key": "1"}\n',
     }
-    suffixes = {"table": "tsv", "replies": "jsonl", "config": "yaml", "rows": "jsonl"}
+    suffixes = {
+        "table": "tsv",
+        "replies": "jsonl",
+        "config": "yaml",
+        "rows": "jsonl",
+    }
     files = {}
     for name, text in texts.items():
         files[name] = root / f"{name}.{suffixes.get(name, 'csv')}"
         files[name].write_text(text)
     lock = root / "judge.lock"
     assert command("gate", "write", made.run, "--out", lock).returncode == 0
-    return files | {"lock": lock, "data": made.data, "run": made.run, "root": root}
+    return files | {
+        "lock": lock,
+        "data": made.data,
+        "run": made.run,
+        "root": root,
+    }
 
 
 def _options(name: str, one: Any) -> Iterator[tuple[str, str]]:
@@ -80,7 +92,9 @@ def test_no_output_takes_the_place_of_an_input(
 ) -> None:
     files = [path for path in places["root"].rglob("*") if path.is_file()]
     media = {path.parent: path for path in files if path.suffix == ".png"}
-    tried = [path for path in files if path.suffix != ".png"] + [*media.values()]
+    tried = [path for path in files if path.suffix != ".png"] + [
+        *media.values()
+    ]
     read = [path for path in tried if not path.name.startswith(".")]
     before = {path: path.read_bytes() for path in read}
     given = GIVEN[name].format(**places).split()
@@ -111,12 +125,22 @@ def test_a_foreign_file_is_replaced_only_by_force_and_ours_is_told(
     assert json.loads((tmp_path / "card.json").read_text())
 
 
-def test_outputs_of_a_command_come_together_or_not_at_all(tmp_path: Path) -> None:
-    first, second = (OutputFile(tmp_path / name) for name in ("a.json", "b.json"))
+def test_outputs_of_a_command_come_together_or_not_at_all(
+    tmp_path: Path,
+) -> None:
+    first, second = (
+        OutputFile(tmp_path / name) for name in ("a.json", "b.json")
+    )
     first.write("old")
-    with pytest.raises(UsageError, match=r"b\.json is a folder"), together(force=True):
+    with (
+        pytest.raises(UsageError, match=r"b\.json is a folder"),
+        together(force=True),
+    ):
         first.write("new")
         second.write("new")
         second.path.mkdir()
     assert first.path.read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.json",
+        "b.json",
+    ]

@@ -1,5 +1,5 @@
-"""No command writes over what it reads, nor over a part of a dataset, run or data folder: through
-the command line.
+"""No command writes over what it reads, nor over a part of a dataset, run or data
+folder: through the command line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ def places(tmp_path: Path) -> Path:
     """``data``, ``ds``, a run ``run`` on it, and tables of people."""
     detection_folder(tmp_path / "data", [1.0])
     write_records(
-        tmp_path / "data", "object_detection", [detection(k, k + 1.0) for k in range(3)]
+        tmp_path / "data",
+        "object_detection",
+        [detection(k, k + 1.0) for k in range(3)],
     )
     (tmp_path / "ds").mkdir()
     make_dataset(tmp_path / "ds")
@@ -40,7 +42,11 @@ def places(tmp_path: Path) -> Path:
             "labels.csv",
             "is an input file",
         ),
-        ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
+        (
+            "agreement labels.csv --json labels.csv",
+            "labels.csv",
+            "is an input file",
+        ),
         (
             "card run --json ds/questions.json",
             "ds/questions.json",
@@ -90,24 +96,40 @@ def test_what_a_command_reads_is_kept(
 
 
 def test_two_outputs_of_a_command_are_two_files(
-    places: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    places: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(places)
     monkeypatch.setattr(
         "sys.argv",
-        ["visualjudge", "report", "run", "--out", "a.html", "--json", "./a.html"],
+        [
+            "visualjudge",
+            "report",
+            "run",
+            "--out",
+            "a.html",
+            "--json",
+            "./a.html",
+        ],
     )
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == 2
-    assert "a.html is what --out writes; name another file" in capsys.readouterr().err
+    assert (
+        "a.html is what --out writes; name another file"
+        in capsys.readouterr().err
+    )
     assert not (places / "a.html").exists()
 
 
 @pytest.mark.parametrize(
     ("command", "suffixes"),
     [
-        ("report run --out ds.txt", ".html or .htm or .pdf or .csv or .md or .tex"),
+        (
+            "report run --out ds.txt",
+            ".html or .htm or .pdf or .csv or .md or .tex",
+        ),
         ("report run --json ds.txt", ".json"),
     ],
 )

@@ -62,8 +62,12 @@ def perturb(root: Path, *options: str, out: str = "data") -> Any:
     return CliRunner().invoke(app, [*words, "--out", str(root / out), *options])
 
 
-def test_every_annotation_is_valid_graded_and_shows_its_labels(coco: Path) -> None:
-    assert perturb(coco, "--per-image", "3", "--pairing", "ladder").exit_code == 0
+def test_every_annotation_is_valid_graded_and_shows_its_labels(
+    coco: Path,
+) -> None:
+    assert (
+        perturb(coco, "--per-image", "3", "--pairing", "ladder").exit_code == 0
+    )
     folder = DataFolder(coco / "data")
     notes = list(folder.annotations("object_detection"))
     assert folder.problems == []
@@ -94,7 +98,9 @@ def test_same_seed_same_bytes_and_another_seed_other_boxes(coco: Path) -> None:
             == 0
         )
     a, b, c = (
-        (coco / out / "annotations" / "object_detection_annotations.json").read_bytes()
+        (
+            coco / out / "annotations" / "object_detection_annotations.json"
+        ).read_bytes()
         for out in "abc"
     )
     assert a == b
@@ -109,7 +115,9 @@ def test_bad_record_is_named_and_the_others_are_made(coco: Path) -> None:
     assert result.exit_code == 1
     assert "gt.json: annotations[2]: bbox" in result.stderr
     folder = DataFolder(coco / "data")
-    assert {note.image_id for note in folder.annotations("object_detection")} == {"1"}
+    assert {
+        note.image_id for note in folder.annotations("object_detection")
+    } == {"1"}
 
 
 def test_unknown_error_type_lists_those_there_are(coco: Path) -> None:
@@ -122,9 +130,12 @@ def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
     assert perturb(coco, "--per-image", "4").exit_code == 0
     folder = DataFolder(coco / "data")
     notes = list(folder.annotations("object_detection"))
-    assert notes and all(note.metadata["pairing"] == "matched" for note in notes)
+    assert notes and all(
+        note.metadata["pairing"] == "matched" for note in notes
+    )
     assert all(
-        0 < note.metadata["severity"] < 1 and note.final_score < 10 for note in notes
+        0 < note.metadata["severity"] < 1 and note.final_score < 10
+        for note in notes
     )
 
 

@@ -1,4 +1,5 @@
-"""A server on loopback for client tests: it records bodies and plays a script of answers."""
+"""A server on loopback for client tests: it records bodies and plays a script of
+answers."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from aiohttp import web
 
 
 class Loopback:
-    """Answers in turn, the last one for ever; an answer is (status, body, headers), a text of a
-    chat completion, a number of seconds to hang, or None to close the connection.
+    """Answers in turn, the last one for ever; an answer is (status, body, headers), a
+    text of a chat completion, a number of seconds to hang, or None to close the
+    connection.
     """
 
     def __init__(self, answers: Sequence[Any]) -> None:
@@ -48,7 +50,9 @@ class Loopback:
         return web.json_response(body, status=status, headers=headers)
 
 
-def completion(text: str | None, finish: str = "stop", **more: Any) -> dict[str, Any]:
+def completion(
+    text: str | None, finish: str = "stop", **more: Any
+) -> dict[str, Any]:
     usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
     choice = {
         "index": 0,

@@ -34,7 +34,9 @@ def ask(
 ) -> tuple[list[Reply], Loopback]:
     async def main() -> tuple[list[Reply], Loopback]:
         async with serving(*answers) as server:
-            client = ApiClient("m", base_url=f"{server.url}/v1", api_key=KEY, **options)
+            client = ApiClient(
+                "m", base_url=f"{server.url}/v1", api_key=KEY, **options
+            )
             try:
                 return [await client.ask(request) for _ in range(times)], server
             finally:
@@ -54,9 +56,12 @@ def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(
     backend: str,
 ) -> None:
     with pytest.raises(
-        UsageError, match=r"^base_url, --base-url: must begin with http:// or https://$"
+        UsageError,
+        match=r"^base_url, --base-url: must begin with http:// or https://$",
     ):
-        build_client(backend, model_name="m", base_url="localhost:8765/v1", api_key=KEY)
+        build_client(
+            backend, model_name="m", base_url="localhost:8765/v1", api_key=KEY
+        )
 
 
 def test_a_url_without_a_scheme_in_the_environment_is_refused(
@@ -64,7 +69,8 @@ def test_a_url_without_a_scheme_in_the_environment_is_refused(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "joe:secret@localhost:8765/v1")
     with pytest.raises(
-        UsageError, match=r"^OPENAI_BASE_URL: must begin with http:// or https://$"
+        UsageError,
+        match=r"^OPENAI_BASE_URL: must begin with http:// or https://$",
     ):
         ApiClient("m", api_key=KEY)
 
@@ -73,9 +79,16 @@ def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_
     None
 ):
     image = image_part(np.full((4, 5, 3), 9, np.uint8))
-    request = Request((TextPart('say "hi"\n'), image, TextPart("ü")), system="be brief")
+    request = Request(
+        (TextPart('say "hi"\n'), image, TextPart("ü")), system="be brief"
+    )
     replies, server = ask(
-        ["A"], request, max_tokens=11, temperature=0.5, seed=3, extra_body={"x": 1}
+        ["A"],
+        request,
+        max_tokens=11,
+        temperature=0.5,
+        seed=3,
+        extra_body={"x": 1},
     )
     body = server.bodies[0]
     url = "data:image/png;base64," + base64.b64encode(image.data).decode()
@@ -91,7 +104,8 @@ def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_
         },
     ]
     assert {
-        name: body[name] for name in ("model", "max_tokens", "temperature", "seed", "x")
+        name: body[name]
+        for name in ("model", "max_tokens", "temperature", "seed", "x")
     } == {
         "model": "m",
         "max_tokens": 11,
@@ -110,7 +124,9 @@ def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_
 
 
 def test_a_request_overrides_the_clients_defaults() -> None:
-    _, server = ask(["A"], Request((TextPart("x"),), max_tokens=5), max_tokens=99)
+    _, server = ask(
+        ["A"], Request((TextPart("x"),), max_tokens=5), max_tokens=99
+    )
     assert server.bodies[0]["max_tokens"] == 5
 
 
@@ -135,7 +151,9 @@ def test_bodies_above_a_mebibyte_raise_no_warning() -> None:
         (completion("x", "tool_calls"), "x", "other"),
         (completion(None), "", "stop"),
         (
-            completion("ignored", message={"content": None, "refusal": "I will not"}),
+            completion(
+                "ignored", message={"content": None, "refusal": "I will not"}
+            ),
             "I will not",
             "refusal",
         ),
@@ -173,13 +191,18 @@ def test_log_probabilities_are_asked_for_and_read() -> None:
         [(200, completion("A", logprobs={"content": content}), {})],
         Request((TextPart("x"),), top_logprobs=5),
     )
-    assert (server.bodies[0]["logprobs"], server.bodies[0]["top_logprobs"]) == (True, 5)
+    assert (server.bodies[0]["logprobs"], server.bodies[0]["top_logprobs"]) == (
+        True,
+        5,
+    )
     assert replies[0].tokens is not None
     assert replies[0].tokens[0].top[0].token == "B"
 
 
 def test_a_schema_is_sent_strictly_and_nothing_noted_when_it_is_kept() -> None:
-    replies, server = ask(['{"winner": "A"}'], Request((TextPart("x"),), schema=SCHEMA))
+    replies, server = ask(
+        ['{"winner": "A"}'], Request((TextPart("x"),), schema=SCHEMA)
+    )
     assert server.bodies[0]["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "Winner", "schema": SCHEMA, "strict": True},
@@ -202,7 +225,11 @@ def test_a_schema_that_the_server_ignores_is_noted(said: str) -> None:
             "max_tokens",
             "max_completion_tokens",
         ),
-        ("'temperature' does not support 0 with this model", "temperature", None),
+        (
+            "'temperature' does not support 0 with this model",
+            "temperature",
+            None,
+        ),
         ("unknown field: seed", "seed", None),
         ("logprobs are not available", "logprobs", None),
     ],
@@ -218,10 +245,14 @@ def test_a_parameter_refused_by_name_is_asked_for_differently_once_and_for_all(
         seed=1,
         top_logprobs=2,
     )
-    replies, server = ask([refused(400, message), '{"winner": "A"}'], request, times=2)
+    replies, server = ask(
+        [refused(400, message), '{"winner": "A"}'], request, times=2
+    )
     assert [without in body for body in server.bodies] == [True, False, False]
     assert with_ is None or server.bodies[1][with_] == 5
-    assert all(any("refused" in note for note in reply.notes) for reply in replies)
+    assert all(
+        any("refused" in note for note in reply.notes) for reply in replies
+    )
 
 
 def test_a_400_that_names_no_parameter_is_final() -> None:
@@ -235,7 +266,11 @@ def test_a_400_that_names_no_parameter_is_final() -> None:
 def test_an_error_status_carries_the_servers_words_and_its_wish() -> None:
     error = error_of([refused(429, "slow\n down", Retry_After="7")])
     assert isinstance(error, ApiError)
-    assert (error.status, error.retry_after, error.retryable) == (429, 7.0, True)
+    assert (error.status, error.retry_after, error.retryable) == (
+        429,
+        7.0,
+        True,
+    )
     assert "slow down" in str(error)
 
 
@@ -290,7 +325,9 @@ def test_what_is_no_reply_has_a_cause_and_may_be_asked_again(
 
 
 def test_an_error_inside_a_200_keeps_its_code() -> None:
-    error = error_of([(200, {"error": {"code": 503, "message": "no capacity"}}, {})])
+    error = error_of(
+        [(200, {"error": {"code": 503, "message": "no capacity"}}, {})]
+    )
     assert isinstance(error, ApiError)
     assert error.status == 503
 
@@ -314,12 +351,18 @@ def test_a_proxy_of_the_environment_carries_requests_and_its_password_is_in_no_m
     async def main() -> tuple[Loopback, Exception | None]:
         async with serving("A") as proxy:
             for name in ("http_proxy", "https_proxy"):
-                monkeypatch.setenv(name, proxy.url.replace("//", "//joe:tiger@"))
+                monkeypatch.setenv(
+                    name, proxy.url.replace("//", "//joe:tiger@")
+                )
             monkeypatch.setenv("no_proxy", "")
-            plain = ApiClient("m", base_url="http://model.example/v1", api_key=KEY)
+            plain = ApiClient(
+                "m", base_url="http://model.example/v1", api_key=KEY
+            )
             assert (await plain.ask(HELLO)).text == "A"
             await plain.aclose()
-            encrypted = ApiClient("m", base_url="https://model.example/v1", api_key=KEY)
+            encrypted = ApiClient(
+                "m", base_url="https://model.example/v1", api_key=KEY
+            )
             with pytest.raises(
                 TransportError
             ) as caught:  # this proxy answers no CONNECT
@@ -329,7 +372,10 @@ def test_a_proxy_of_the_environment_carries_requests_and_its_password_is_in_no_m
 
     proxy, failure = asyncio.run(main())
     login = base64.b64encode(b"joe:tiger").decode()
-    assert (proxy.headers[0]["Host"], proxy.headers[0]["Proxy-Authorization"]) == (
+    assert (
+        proxy.headers[0]["Host"],
+        proxy.headers[0]["Proxy-Authorization"],
+    ) == (
         "model.example",
         f"Basic {login}",
     )
@@ -339,7 +385,9 @@ def test_a_proxy_of_the_environment_carries_requests_and_its_password_is_in_no_m
 def test_a_login_of_netrc_is_not_in_the_way_of_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "netrc").write_text("machine 127.0.0.1 login joe password tiger")
+    (tmp_path / "netrc").write_text(
+        "machine 127.0.0.1 login joe password tiger"
+    )
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     replies, server = ask(["A"])
     assert replies[0].text == "A"
@@ -379,7 +427,10 @@ def test_vllm_is_found_by_address_and_port_and_sends_no_key_of_openais(
     client = VllmClient("m", ip_address="10.0.0.5", port="8011")
     assert client.base_url == "http://10.0.0.5:8011/v1"
     assert "Authorization" not in client.headers()
-    assert VllmClient("m", port=1, base_url="http://h/v1").base_url == "http://h/v1"
+    assert (
+        VllmClient("m", port=1, base_url="http://h/v1").base_url
+        == "http://h/v1"
+    )
 
 
 def test_a_base_url_may_be_the_full_endpoint() -> None:

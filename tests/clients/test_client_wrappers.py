@@ -1,4 +1,5 @@
-"""Clients that wrap clients: asking again, fewer calls at once, replies on disk, smaller images."""
+"""Clients that wrap clients: asking again, fewer calls at once, replies on disk,
+smaller images."""
 
 from __future__ import annotations
 
@@ -90,7 +91,9 @@ def test_waits_double_with_jitter_and_end_with_the_last_failure() -> None:
 def test_two_requests_do_not_wait_alike() -> None:
     waits = Waits()
     client = Retrying(
-        ScriptedClient([ApiError(500, "x")]), RetryPolicy(attempts=2), sleep=waits
+        ScriptedClient([ApiError(500, "x")]),
+        RetryPolicy(attempts=2),
+        sleep=waits,
     )
     for _ in range(2):
         with pytest.raises(ApiError):
@@ -107,7 +110,9 @@ def test_retry_after_is_waited_for_in_full() -> None:
 
 def test_a_retry_after_beyond_patience_is_reported_at_once() -> None:
     waits = Waits()
-    with pytest.raises(TransportError, match="tomorrow; it asks to wait 90,000 s"):
+    with pytest.raises(
+        TransportError, match="tomorrow; it asks to wait 90,000 s"
+    ):
         run(
             Retrying(
                 ScriptedClient([ApiError(429, "tomorrow", retry_after=9e4)]),
@@ -126,17 +131,25 @@ def test_a_judges_own_attempt_is_passed_on() -> None:
 REFUSED = TransportError("refused", cause="connection", reached=False)
 
 
-def test_a_server_that_was_never_reached_is_not_waited_for_unless_told_to() -> None:
+def test_a_server_that_was_never_reached_is_not_waited_for_unless_told_to() -> (
+    None
+):
     inner, waits = ScriptedClient([REFUSED]), Waits()
     with pytest.raises(TransportError):
         run(Retrying(inner, sleep=waits).ask(HELLO))
     assert (len(inner.requests), waits.seconds) == (1, [])
     with pytest.raises(TransportError):
-        run(Retrying(inner, RetryPolicy(attempts=4, absent=4), sleep=waits).ask(HELLO))
+        run(
+            Retrying(inner, RetryPolicy(attempts=4, absent=4), sleep=waits).ask(
+                HELLO
+            )
+        )
     assert (len(inner.requests), len(waits.seconds)) == (5, 3)
 
 
-@pytest.mark.parametrize("first", ["A", ApiError(400, "no"), TransportError("reset")])
+@pytest.mark.parametrize(
+    "first", ["A", ApiError(400, "no"), TransportError("reset")]
+)
 def test_a_server_that_was_reached_is_waited_for_by_every_call(
     first: str | ApiError | TransportError,
 ) -> None:
@@ -208,9 +221,13 @@ def test_overload_halves_once_for_all_that_had_begun(
 
 
 @pytest.mark.parametrize("capacity", [3, 8, 20])
-def test_it_finds_and_keeps_to_what_a_server_takes_at_once(capacity: int) -> None:
+def test_it_finds_and_keeps_to_what_a_server_takes_at_once(
+    capacity: int,
+) -> None:
     crowd = Crowd()
-    crowd.outcome = lambda n: ApiError(429, "x") if crowd.inside > capacity else None
+    crowd.outcome = lambda n: (
+        ApiError(429, "x") if crowd.inside > capacity else None
+    )
     client, used, refused = Limited(crowd, 32), list[int](), 0
 
     async def one() -> None:
@@ -257,7 +274,9 @@ def test_a_cancelled_waiter_gives_its_turn_on() -> None:
         client = Limited(crowd, 1)
         first = asyncio.create_task(client.ask(HELLO))
         await asyncio.sleep(0)
-        second, third = (asyncio.create_task(client.ask(HELLO)) for _ in range(2))
+        second, third = (
+            asyncio.create_task(client.ask(HELLO)) for _ in range(2)
+        )
         await asyncio.sleep(0)
         second.cancel()
         await asyncio.wait_for(asyncio.gather(first, third), 1)
@@ -298,7 +317,10 @@ def test_each_attempt_has_an_entry_of_its_own(tmp_path: Path) -> None:
 
     async def judge() -> list[str]:
         client = Cached(inner, tmp_path)
-        return [(await client.ask(HELLO, attempt=attempt)).text for attempt in (0, 1)]
+        return [
+            (await client.ask(HELLO, attempt=attempt)).text
+            for attempt in (0, 1)
+        ]
 
     assert run(judge()) == run(judge()) == ["bad", "good"]
     assert len(inner.requests) == 2
@@ -333,7 +355,9 @@ def test_images_are_told_apart_by_their_bytes_and_place() -> None:
     assert cache_key(who, Request((IMAGE, text))) != cache_key(
         who, Request((text, IMAGE))
     )
-    assert cache_key(who, Request((IMAGE,))) != cache_key(who, Request((OTHER_IMAGE,)))
+    assert cache_key(who, Request((IMAGE,))) != cache_key(
+        who, Request((OTHER_IMAGE,))
+    )
     assert cache_key(who, Request((IMAGE,))) == cache_key(
         who, Request((ImagePart(IMAGE.data),))
     )
@@ -367,7 +391,10 @@ def test_a_cache_that_cannot_be_written_is_one_warning(
     (tmp_path / "file").write_text("")
     client = Cached(ScriptedClient(["A"]), tmp_path / "file")
     for repeat in range(3):
-        assert run(client.ask(Request((TextPart("x"),), repeat=repeat))).text == "A"
+        assert (
+            run(client.ask(Request((TextPart("x"),), repeat=repeat))).text
+            == "A"
+        )
     assert len(caplog.records) == 1
 
 
@@ -378,7 +405,10 @@ def test_a_copied_cache_works_and_a_damaged_one_is_told_once(
     run(first.ask(HELLO))
     run(first.aclose())
     shutil.copytree(tmp_path / "here", tmp_path / "there")
-    assert run(Cached(ScriptedClient(["B"]), tmp_path / "there").ask(HELLO)).text == "A"
+    assert (
+        run(Cached(ScriptedClient(["B"]), tmp_path / "there").ask(HELLO)).text
+        == "A"
+    )
     (tmp_path / "here" / FILE).write_bytes(b"no database" * 1000)
     damaged = Cached(ScriptedClient(["B"]), tmp_path / "here")
     assert [run(damaged.ask(HELLO)).text for _ in range(2)] == ["B", "B"]

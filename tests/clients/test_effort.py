@@ -17,13 +17,24 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("api", "low", {"reasoning_effort": "low"}),
     ("api", 2000, {"reasoning": {"max_tokens": 2000}}),
     ("vllm", "none", {"chat_template_kwargs": OFF}),
-    ("vllm", "high", {"chat_template_kwargs": {**ON, "reasoning_effort": "high"}}),
+    (
+        "vllm",
+        "high",
+        {"chat_template_kwargs": {**ON, "reasoning_effort": "high"}},
+    ),
     ("vllm", "4096", {"chat_template_kwargs": {**ON, "thinking_budget": 4096}}),
-    ("anthropic", "none", {"thinking": {"type": "disabled"}, "max_tokens": 100}),
+    (
+        "anthropic",
+        "none",
+        {"thinking": {"type": "disabled"}, "max_tokens": 100},
+    ),
     (
         "anthropic",
         "low",
-        {"thinking": {"type": "enabled", "budget_tokens": 2048}, "max_tokens": 2148},
+        {
+            "thinking": {"type": "enabled", "budget_tokens": 2048},
+            "max_tokens": 2148,
+        },
     ),
 ]
 
@@ -52,7 +63,9 @@ def test_effort_is_sent_as_each_protocol_names_it(
 def test_gemini_gets_a_budget_of_thinking_tokens() -> None:
     thinking = client("google", "medium")
     body = orjson.loads(b"".join(thinking._pieces(ASKED)))
-    assert body["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 8192}
+    assert body["generationConfig"]["thinkingConfig"] == {
+        "thinkingBudget": 8192
+    }
 
 
 def test_effort_is_in_the_key_of_a_reply_and_a_wrong_one_is_refused() -> None:
@@ -64,4 +77,6 @@ def test_effort_is_in_the_key_of_a_reply_and_a_wrong_one_is_refused() -> None:
     with pytest.raises(UsageError, match="effort"):
         client("api", "much")
     with pytest.raises(UsageError, match="effort"):
-        build_client("api", model_name="m", api_key="a-key-of-some-length", effort=2000)
+        build_client(
+            "api", model_name="m", api_key="a-key-of-some-length", effort=2000
+        )

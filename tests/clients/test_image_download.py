@@ -28,7 +28,9 @@ def fetch(
     async def main() -> bytes:
         async with serving(*answers) as server:
             return await fetch_image(
-                server.url + path, allow_private=allow_private, timeout_s=timeout_s
+                server.url + path,
+                allow_private=allow_private,
+                timeout_s=timeout_s,
             )
 
     return asyncio.run(main())
@@ -36,7 +38,8 @@ def fetch(
 
 def test_bytes_are_fetched_as_they_are() -> None:
     assert (
-        fetch([(200, PNG, {"Content-Type": "text/html", "Set-Cookie": "a=b"})]) == PNG
+        fetch([(200, PNG, {"Content-Type": "text/html", "Set-Cookie": "a=b"})])
+        == PNG
     )
 
 
@@ -50,13 +53,21 @@ def test_a_host_that_is_late_again_has_less_time_until_it_answers(
         async with serving(1.0, 1.0, 1.0, (200, PNG, {}), 1.0) as server:
             for _ in range(5):
                 try:
-                    await fetch_image(server.url, allow_private=True, timeout_s=0.6)
+                    await fetch_image(
+                        server.url, allow_private=True, timeout_s=0.6
+                    )
                     told.append("fetched")
                 except DataError as error:
                     told.append(str(error).partition("within ")[2])
         return told
 
-    assert asyncio.run(main()) == ["0.6 s", "0.3 s", "0.25 s", "fetched", "0.6 s"]
+    assert asyncio.run(main()) == [
+        "0.6 s",
+        "0.3 s",
+        "0.25 s",
+        "fetched",
+        "0.6 s",
+    ]
 
 
 def test_a_redirect_is_followed_and_its_target_checked_again() -> None:
@@ -73,7 +84,9 @@ def test_a_public_server_cannot_send_to_a_private_one(
     monkeypatch.setattr(
         image_parts, "is_public", lambda address: address == "127.0.0.1"
     )
-    with pytest.raises(DataError, match=r"169\.254\.169\.254 is not a public address"):
+    with pytest.raises(
+        DataError, match=r"169\.254\.169\.254 is not a public address"
+    ):
         fetch(
             [(302, b"", {"Location": "http://169.254.169.254/latest"})],
             allow_private=False,
@@ -82,12 +95,24 @@ def test_a_public_server_cannot_send_to_a_private_one(
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "[::1]", "127.1", "0x7f000001", "2130706433", "0.0.0.0"],
+    [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        "127.1",
+        "0x7f000001",
+        "2130706433",
+        "0.0.0.0",
+    ],
 )
 def test_loopback_is_refused_however_it_is_written(host: str) -> None:
-    with pytest.raises(DataError, match=r"is not a public address|cannot be fetched"):
+    with pytest.raises(
+        DataError, match=r"is not a public address|cannot be fetched"
+    ):
         asyncio.run(
-            fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5)
+            fetch_image(
+                f"http://{host}:9/a.png", allow_private=False, timeout_s=5
+            )
         )
 
 
@@ -103,7 +128,9 @@ def test_loopback_is_refused_however_it_is_written(host: str) -> None:
 def test_an_address_is_checked_as_it_is_connected_to(host: str) -> None:
     with pytest.raises(DataError, match="is not a public address"):
         asyncio.run(
-            fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5)
+            fetch_image(
+                f"http://{host}:9/a.png", allow_private=False, timeout_s=5
+            )
         )
 
 
@@ -114,7 +141,9 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: answer)
     with pytest.raises(DataError, match="is not a public address"):
         asyncio.run(
-            fetch_image("http://images.example/a.png", allow_private=False, timeout_s=5)
+            fetch_image(
+                "http://images.example/a.png", allow_private=False, timeout_s=5
+            )
         )
 
 
@@ -142,7 +171,12 @@ def test_public_addresses(address: str, public: bool) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [None, 3.0, (404, b"no", {}), (200, b"x" * 100, {"Content-Length": "5000"})],
+    [
+        None,
+        3.0,
+        (404, b"no", {}),
+        (200, b"x" * 100, {"Content-Length": "5000"}),
+    ],
     ids=str,
 )
 def test_a_network_fault_is_one_line(answer: Any) -> None:

@@ -33,7 +33,9 @@ def shown(part: ImagePart, mode: str = "RGB") -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
-def test_files_that_servers_read_go_byte_for_byte(kind: str, tmp_path: Path) -> None:
+def test_files_that_servers_read_go_byte_for_byte(
+    kind: str, tmp_path: Path
+) -> None:
     data = saved(RGB, kind)
     path = tmp_path / "a"
     path.write_bytes(data)
@@ -73,10 +75,15 @@ def test_sixteen_bits_are_scaled_not_clipped() -> None:
         (RGB[:, ::-1], RGB[:, ::-1]),
         (RGB[:, :, 0], np.repeat(RGB[:, :, :1], 3, axis=2)),
         (RGB / 255.0, RGB),
-        (RGB[:, :, 0] > 99, np.repeat(np.where(RGB[:, :, :1] > 99, 255, 0), 3, axis=2)),
+        (
+            RGB[:, :, 0] > 99,
+            np.repeat(np.where(RGB[:, :, :1] > 99, 255, 0), 3, axis=2),
+        ),
     ],
 )
-def test_arrays_keep_their_pixels(array: NDArray[Any], due: NDArray[Any]) -> None:
+def test_arrays_keep_their_pixels(
+    array: NDArray[Any], due: NDArray[Any]
+) -> None:
     assert (shown(image_part(array)) == due).all()
 
 
@@ -85,7 +92,9 @@ def test_arrays_keep_their_pixels(array: NDArray[Any], due: NDArray[Any]) -> Non
 def test_arrays_of_any_size_keep_their_pixels(
     height: int, width: int, seed: int
 ) -> None:
-    pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
+    pixels = np.random.default_rng(seed).integers(
+        0, 256, (height, width, 3), np.uint8
+    )
     assert (shown(image_part(pixels)) == pixels).all()
 
 
@@ -98,7 +107,9 @@ def test_transparency_is_kept() -> None:
 def test_pil_images_of_other_modes_keep_what_they_show() -> None:
     for mode in ("L", "P", "1"):
         image = Image.fromarray(RGB).convert(mode)
-        assert (shown(image_part(image)) == np.asarray(image.convert("RGB"))).all()
+        assert (
+            shown(image_part(image)) == np.asarray(image.convert("RGB"))
+        ).all()
 
 
 @pytest.mark.parametrize(

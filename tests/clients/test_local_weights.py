@@ -1,5 +1,5 @@
-"""Local weights through transformers, on a tiny random LLaVA that is made here; what it says means
-nothing.
+"""Local weights through transformers, on a tiny random LLaVA that is made here; what it
+says means nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visualjudge.clients import Reply, Request, TextPart, build_client, image_part
+from visualjudge.clients import (
+    Reply,
+    Request,
+    TextPart,
+    build_client,
+    image_part,
+)
 from visualjudge.core.errors import UsageError
 
 pytestmark = pytest.mark.torch
@@ -43,7 +49,9 @@ def _tokenizer() -> Any:
         initial_alphabet=alphabet,
         show_progress=False,
     )
-    plain.train_from_iterator(["which image is better, image A or image B?"], trainer)
+    plain.train_from_iterator(
+        ["which image is better, image A or image B?"], trainer
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=plain, pad_token="<pad>", eos_token="</s>"
     )
@@ -106,13 +114,19 @@ def requests(number: int, **more: Any) -> list[Request]:
         for _ in range(number)
     ]
     return [
-        Request((TextPart("q" * (i + 1) * 5), shown[i]), system="be brief", **more)
+        Request(
+            (TextPart("q" * (i + 1) * 5), shown[i]), system="be brief", **more
+        )
         for i in range(number)
     ]
 
 
 def ask(
-    weights: Path, asked: Sequence[Request], *, together: bool = True, **options: Any
+    weights: Path,
+    asked: Sequence[Request],
+    *,
+    together: bool = True,
+    **options: Any,
 ) -> list[Reply]:
     async def main() -> list[Reply]:
         client = build_client(
@@ -120,7 +134,9 @@ def ask(
         )
         if together:
             return list(
-                await asyncio.gather(*(client.ask(request) for request in asked))
+                await asyncio.gather(
+                    *(client.ask(request) for request in asked)
+                )
             )
         return [await client.ask(request) for request in asked]
 
@@ -146,7 +162,9 @@ def test_images_matter(weights: Path) -> None:
     assert one.tokens[0].logprob != two.tokens[0].logprob
 
 
-def test_log_probabilities_are_given_with_the_likeliest_first(weights: Path) -> None:
+def test_log_probabilities_are_given_with_the_likeliest_first(
+    weights: Path,
+) -> None:
     (reply,) = ask(weights, requests(1, top_logprobs=3))
     assert reply.tokens is not None
     first = reply.tokens[0]
@@ -186,7 +204,9 @@ def test_effort_and_limit_reach_the_model(weights: Path) -> None:
         ask(weights, requests(1), effort=effort)[0]
         for effort in (None, "none", "high", 512)
     )
-    lengths = [reply.usage["prompt_tokens"] for reply in (plain, budget, none, high)]
+    lengths = [
+        reply.usage["prompt_tokens"] for reply in (plain, budget, none, high)
+    ]
     assert lengths == sorted(set(lengths)), "nothing, True, False, Truehigh"
     (short,) = ask(weights, requests(1, max_tokens=2))
     assert short.usage["completion_tokens"] <= 2

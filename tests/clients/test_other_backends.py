@@ -1,4 +1,5 @@
-"""Gemini and Claude in their own protocols, registries and configurations, plain calls, secrets."""
+"""Gemini and Claude in their own protocols, registries and configurations, plain calls,
+secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +27,12 @@ from visualjudge.clients.registry import Registry
 from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.sync_calls import run_sync
-from visualjudge.core.errors import ApiError, TransportError, UnknownName, UsageError
+from visualjudge.core.errors import (
+    ApiError,
+    TransportError,
+    UnknownName,
+    UsageError,
+)
 from visualjudge.core.records import Served
 from visualjudge.judges.registry import check_backend
 from visualjudge.runs.budget import token_counts
@@ -72,7 +78,9 @@ def gemini(
     text: str | None, finish: str = "STOP", **more: Any
 ) -> tuple[int, Any, dict[str, str]]:
     parts = (
-        [] if text is None else [{"text": "thinking…", "thought": True}, {"text": text}]
+        []
+        if text is None
+        else [{"text": "thinking…", "thought": True}, {"text": text}]
     )
     candidate = {
         "content": {"role": "model", "parts": parts},
@@ -88,7 +96,9 @@ def gemini(
     return 200, {"candidates": [candidate | more], "usageMetadata": usage}, {}
 
 
-def claude(text: str, stop: str = "end_turn") -> tuple[int, Any, dict[str, str]]:
+def claude(
+    text: str, stop: str = "end_turn"
+) -> tuple[int, Any, dict[str, str]]:
     usage = {"input_tokens": 5, "output_tokens": 2}
     message = {
         "id": "x",
@@ -101,7 +111,10 @@ def claude(text: str, stop: str = "end_turn") -> tuple[int, Any, dict[str, str]]
     return 200, message | {"content": [{"type": "text", "text": text}]}, {}
 
 
-GOOD = {"google": gemini('{"winner": "A"}'), "anthropic": claude('{"winner": "A"}')}
+GOOD = {
+    "google": gemini('{"winner": "A"}'),
+    "anthropic": claude('{"winner": "A"}'),
+}
 OTHERS = list(GOOD)
 
 
@@ -206,8 +219,8 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
 @pytest.mark.parametrize(
     ("backend", "usage", "expected"),
     [
-        # https://ai.google.dev/api/generate-content: candidates, thoughts, prompt and tool use
-        # stand side by side
+        # https://ai.google.dev/api/generate-content: candidates, thoughts, prompt and
+        # tool use stand side by side
         (
             "google",
             {
@@ -220,7 +233,11 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
         ),
         (
             "google",
-            {"promptTokenCount": 21, "thoughtsTokenCount": 60, "totalTokenCount": 81},
+            {
+                "promptTokenCount": 21,
+                "thoughtsTokenCount": 60,
+                "totalTokenCount": 81,
+            },
             (21, 60, 81),
         ),
         (
@@ -243,8 +260,8 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
             },
             (90, 2, 92),
         ),
-        # https://platform.openai.com/docs/api-reference/chat/object: reasoning and cached tokens
-        # are parts
+        # https://platform.openai.com/docs/api-reference/chat/object: reasoning and
+        # cached tokens are parts
         (
             "api",
             {
@@ -268,7 +285,11 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
         ),
         (
             "api",
-            {"prompt_tokens": 258, "completion_tokens": 12, "total_tokens": 358},
+            {
+                "prompt_tokens": 258,
+                "completion_tokens": 12,
+                "total_tokens": 358,
+            },
             (258, 100, 358),
         ),
         ("api", {"prompt_tokens": 7, "completion_tokens": 2}, (7, 2, None)),
@@ -277,8 +298,8 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
             {"prompt_tokens": 7, "completion_tokens": 30, "total_tokens": 37},
             (7, 30, 37),
         ),
-        # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching: cached input stands
-        # beside the rest
+        # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching: cached
+        # input stands beside the rest
         (
             "anthropic",
             {
@@ -295,13 +316,18 @@ def test_tokens_are_all_that_is_billed(
     backend: str, usage: Any, expected: tuple[int | None, ...]
 ) -> None:
     status, body, headers = GOOD.get(backend, (200, completion("A"), {}))
-    counts = {name: usage for name in ("usage", "usageMetadata") if name in body}
+    counts = {
+        name: usage for name in ("usage", "usageMetadata") if name in body
+    }
     reply, _ = ask(
         backend, [(status, body | counts, headers)], Request((TextPart("x"),))
     )
     assert (
         tuple(
-            map(reply.usage.get, ("prompt_tokens", "completion_tokens", "total_tokens"))
+            map(
+                reply.usage.get,
+                ("prompt_tokens", "completion_tokens", "total_tokens"),
+            )
         )
         == expected
     )
@@ -321,7 +347,11 @@ def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:
         Request((TextPart("x"),), max_tokens=9),
         extra_body=extra,
     )
-    how = {"maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 0}, "topK": 3}
+    how = {
+        "maxOutputTokens": 5,
+        "thinkingConfig": {"thinkingBudget": 0},
+        "topK": 3,
+    }
     assert server.bodies[0] == {
         "contents": [{"role": "user", "parts": [{"text": "x"}]}],
         "generationConfig": how,
@@ -350,7 +380,9 @@ def test_a_model_of_gemini_is_one_path(model: str, path: str) -> None:
     assert asyncio.run(main()) == f"/v1beta/{path}:generateContent"
 
 
-def test_log_probabilities_of_gemini_are_read_and_malformed_ones_left_out() -> None:
+def test_log_probabilities_of_gemini_are_read_and_malformed_ones_left_out() -> (
+    None
+):
     one, other = (
         {"token": "A", "tokenId": 1, "logProbability": -0.1},
         {"token": "B", "logProbability": -2.5},
@@ -401,18 +433,26 @@ def test_claude_gets_system_images_and_schema() -> None:
         ("google", gemini("cut", "MAX_TOKENS"), "length"),
         ("google", gemini(None, "SAFETY"), "refusal"),
         ("google", gemini("x", "OTHER"), "other"),
-        ("google", (200, {"promptFeedback": {"blockReason": "SAFETY"}}, {}), "refusal"),
+        (
+            "google",
+            (200, {"promptFeedback": {"blockReason": "SAFETY"}}, {}),
+            "refusal",
+        ),
         ("anthropic", claude("cut", "max_tokens"), "length"),
         ("anthropic", claude("", "refusal"), "refusal"),
     ],
 )
-def test_finish_reasons_are_read(backend: str, answer: Any, finish: str) -> None:
+def test_finish_reasons_are_read(
+    backend: str, answer: Any, finish: str
+) -> None:
     reply, _ = ask(backend, [answer])
     assert reply.finish_reason == finish
 
 
 @pytest.mark.parametrize("backend", OTHERS)
-def test_an_error_keeps_status_words_and_wish_and_loses_the_key(backend: str) -> None:
+def test_an_error_keeps_status_words_and_wish_and_loses_the_key(
+    backend: str,
+) -> None:
     with pytest.raises(ApiError) as caught:
         ask(backend, [refused(429, f"key {KEY} is too fast", Retry_After="3")])
     assert (caught.value.status, caught.value.retry_after) == (429, 3.0)
@@ -437,7 +477,9 @@ def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
     ("answer", "cause"),
     [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")],
 )
-def test_a_lost_reply_has_a_cause(backend: str, answer: Any, cause: str) -> None:
+def test_a_lost_reply_has_a_cause(
+    backend: str, answer: Any, cause: str
+) -> None:
     with pytest.raises(TransportError) as caught:
         ask(backend, [answer])
     assert caught.value.cause in (cause, "no reply in body")
@@ -469,13 +511,17 @@ def test_a_schema_that_the_server_refuses_is_left_out(backend: str) -> None:
     assert any("schema refused" in note for note in reply.notes)
 
 
-def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() -> None:
+def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() -> (
+    None
+):
     async def main() -> None:
         async with serving(claude("A")) as server:
             client = build_client(
                 "anthropic", model_name="m", base_url=server.url, api_key=KEY
             )
-            reply = await client.ask(Request((TextPart("x"),), seed=1, top_logprobs=3))
+            reply = await client.ask(
+                Request((TextPart("x"),), seed=1, top_logprobs=3)
+            )
             assert reply.notes == (
                 "this backend gives no log-probabilities",
                 "this backend does not support a seed",
@@ -498,11 +544,14 @@ def test_a_missing_key_is_a_wrong_call(
 
 @pytest.mark.parametrize("backend", ["api", "vllm", *OTHERS])
 def test_no_repr_shows_a_key(backend: str) -> None:
-    client = build_client(backend, model_name="m", base_url="http://h", api_key=KEY)
+    client = build_client(
+        backend, model_name="m", base_url="http://h", api_key=KEY
+    )
     assert KEY not in repr(client) + str(client) + repr(vars(client))
 
 
-# ---------------------------------------------------------------- registry and configuration
+# ---------------------------------------------------------------- registry and
+# configuration
 
 
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:
@@ -526,13 +575,20 @@ def test_a_registry_imports_when_asked_and_takes_ones_own() -> None:
 
 def test_values_may_be_text_and_null_is_left_out() -> None:
     client = build_client(
-        "vllm", model_name="m", port="8011", timeout="15", max_tokens="7", base_url=None
+        "vllm",
+        model_name="m",
+        port="8011",
+        timeout="15",
+        max_tokens="7",
+        base_url=None,
     )
     assert client.base_url == "http://127.0.0.1:8011/v1"
     assert client.defaults["max_tokens"] == 7
 
 
-def test_keys_of_judges_and_of_other_backends_may_stand_in_a_configuration() -> None:
+def test_keys_of_judges_and_of_other_backends_may_stand_in_a_configuration() -> (
+    None
+):
     build_client(
         "api",
         model_name="m",
@@ -598,7 +654,9 @@ def test_a_plain_call_inside_its_own_loop_says_so_and_does_not_hang() -> None:
 
 
 def test_a_secret_is_shown_by_nothing() -> None:
-    client = build_client("api", model_name="m", base_url="http://h/v1", api_key=KEY)
+    client = build_client(
+        "api", model_name="m", base_url="http://h/v1", api_key=KEY
+    )
     assert KEY not in f"{client} {vars(client)} {client.identity}"
 
 
@@ -618,7 +676,9 @@ def test_a_secret_may_have_escapes_of_any_kind(written: str) -> None:
 
 
 def test_a_public_url_has_no_password_and_no_query() -> None:
-    assert public_url("https://me:word@host:8/v1/?key=1#x") == "https://host:8/v1"
+    assert (
+        public_url("https://me:word@host:8/v1/?key=1#x") == "https://host:8/v1"
+    )
 
 
 API = "api for OpenAI, and with --base-url for servers with its protocol"
@@ -638,11 +698,15 @@ API = "api for OpenAI, and with --base-url for servers with its protocol"
         ("antropic", "anthropic"),
     ],
 )
-def test_another_name_of_a_backend_names_the_right_one(name: str, right: str) -> None:
+def test_another_name_of_a_backend_names_the_right_one(
+    name: str, right: str
+) -> None:
     known = "known: api, google, vllm, anthropic, transformers"
     with pytest.raises(UnknownName) as raised:
         open_client({"backend": name, "model_name": "m"})
-    assert f"unknown backend {name!r}; use {right}; {known}" in str(raised.value)
+    assert f"unknown backend {name!r}; use {right}; {known}" in str(
+        raised.value
+    )
     with pytest.raises(UnknownName) as raised:
         check_backend(name)
     assert f"unknown backend {name!r}; use {right}; {known}, baseline" in str(

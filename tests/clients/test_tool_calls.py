@@ -58,7 +58,9 @@ async def run(called: ToolCall) -> ToolResult:
     if called.name == "count":
         return ToolResult(called, (TextPart("three"),))
     if called.name != "zoom" or not called.arguments.startswith("{"):
-        return ToolResult(called, (TextPart("Error: no such tool"),), failed=True)
+        return ToolResult(
+            called, (TextPart("Error: no such tool"),), failed=True
+        )
     return ToolResult(called, (TextPart("a region"), SHOWN))
 
 
@@ -67,7 +69,8 @@ def talk(
 ) -> tuple[Conversation, Loopback]:
     async def main() -> tuple[Conversation, Loopback]:
         answers = [
-            reply if isinstance(reply, tuple) else (200, reply, {}) for reply in replies
+            reply if isinstance(reply, tuple) else (200, reply, {})
+            for reply in replies
         ]
         async with serving(*answers) as server:
             client = build_client(
@@ -100,8 +103,14 @@ def dialogue(backend: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_conversation_with_tools(backend: str) -> None:
     done, server = talk(backend, dialogue(backend))
-    assert (done.ending, done.reply.text, done.calls) == ("answered", "Answer: A", 4)
-    assert [result.call.name for turn in done.turns for result in turn.results] == [
+    assert (done.ending, done.reply.text, done.calls) == (
+        "answered",
+        "Answer: A",
+        4,
+    )
+    assert [
+        result.call.name for turn in done.turns for result in turn.results
+    ] == [
         "zoom",
         "zoom",
         "count",
@@ -151,7 +160,10 @@ def test_openai_bodies() -> None:
 
 def test_reasoning_goes_back_with_its_calls() -> None:
     replies = dialogue("api")
-    replies[0]["choices"][0]["message"] |= {"reasoning_content": "hm", "refusal": None}
+    replies[0]["choices"][0]["message"] |= {
+        "reasoning_content": "hm",
+        "refusal": None,
+    }
     _, server = talk("api", replies)
     assert server.bodies[1]["messages"][2]["reasoning_content"] == "hm"
     assert "refusal" not in server.bodies[1]["messages"][2]
@@ -204,7 +216,8 @@ def test_gemini_bodies() -> None:
 
 
 def _consume(value: Any) -> None:
-    """Look at every part of a validated body: pydantic validates an Iterable as it is read."""
+    """Look at every part of a validated body: pydantic validates an Iterable as it is
+    read."""
     if isinstance(value, dict):
         value = value.values()
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
@@ -247,7 +260,10 @@ def awkward(backend: str) -> list[dict[str, Any]]:
     wrong: Any = "no object" if backend != "google" else {}
     return [
         say("", [call("", {"x": 1})]),
-        say("two", [call("zoom", wrong, "one"), call("no such tool!", {}, "two")]),
+        say(
+            "two",
+            [call("zoom", wrong, "one"), call("no such tool!", {}, "two")],
+        ),
         say("Answer: B"),
     ]
 
@@ -285,10 +301,14 @@ def test_a_server_without_tools_says_so(backend: str) -> None:
         (None, {}, "name of a tool"),
     ],
 )
-def test_a_call_may_hold_anything(name: Any, arguments: Any, problem: str) -> None:
+def test_a_call_may_hold_anything(
+    name: Any, arguments: Any, problem: str
+) -> None:
     made = call_of(7, 2, {"name": name, "arguments": arguments}, "arguments")
     assert problem in made.problem and bool(problem) == bool(made.problem)
-    assert made.id.endswith("2") and isinstance(json.loads(made.arguments), dict)
+    assert made.id.endswith("2") and isinstance(
+        json.loads(made.arguments), dict
+    )
 
 
 def scripted(*lines: Any, most: int = 6) -> Conversation:
@@ -323,23 +343,35 @@ def test_calls_without_end_are_told_so_and_end() -> None:
 
 
 def test_an_answer_after_the_last_warning_counts() -> None:
-    done = scripted(calling('{"x": 1}'), calling('{"x": 2}'), "Answer: B", most=1)
+    done = scripted(
+        calling('{"x": 1}'), calling('{"x": 2}'), "Answer: B", most=1
+    )
     assert (done.ending, done.reply.text) == ("answered", "Answer: B")
 
 
 def test_parallel_calls_are_bounded() -> None:
-    done = scripted(calling(*(f'{{"x": {k}}}' for k in range(500))), "A", most=4)
+    done = scripted(
+        calling(*(f'{{"x": {k}}}' for k in range(500))), "A", most=4
+    )
     assert len(done.turns[0].results) == MOST_AT_ONCE
     assert words(done) == ["a region"] * 4 + [NONE_LEFT] * (MOST_AT_ONCE - 4)
 
 
 def test_a_failed_call_ends_the_conversation_with_what_it_cost() -> None:
     reply = Reply(
-        "", usage={"prompt_tokens": 5}, calls=(ToolCall("c", "zoom", '{"x": 1}'),)
+        "",
+        usage={"prompt_tokens": 5},
+        calls=(ToolCall("c", "zoom", '{"x": 1}'),),
     )
-    error = TransportError("gone", cause="connection", usage={"prompt_tokens": 2})
+    error = TransportError(
+        "gone", cause="connection", usage={"prompt_tokens": 2}
+    )
     done = scripted(reply, error)
-    assert (done.ending, done.calls, done.paid["prompt_tokens"]) == ("failed", 2, 7)
+    assert (done.ending, done.calls, done.paid["prompt_tokens"]) == (
+        "failed",
+        2,
+        7,
+    )
     assert isinstance(done.error, ClientError)
 
 
@@ -350,7 +382,9 @@ def test_without_tools_calls_in_a_reply_are_no_calls() -> None:
     assert (done.ending, done.reply.text, done.calls) == ("answered", line, 1)
 
 
-def test_every_turn_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_turn_is_cached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     lines = [calling('{"x": 1}'), calling('{"x": 2}'), "Answer: A"]
     asked = ScriptedClient(lines)
@@ -367,6 +401,10 @@ def test_every_turn_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_requests_without_tools_have_the_cache_key_that_they_had() -> None:
     key = cache_key(
-        ScriptedClient(["A"]).identity, Request((TextPart("Which?"), IMAGE), seed=3)
+        ScriptedClient(["A"]).identity,
+        Request((TextPart("Which?"), IMAGE), seed=3),
     )
-    assert key == "5726436e9cfe956fe25e539d3223b0a8d2faf1ee515055171763ab744216fd73"
+    assert (
+        key
+        == "5726436e9cfe956fe25e539d3223b0a8d2faf1ee515055171763ab744216fd73"
+    )

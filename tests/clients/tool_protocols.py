@@ -50,9 +50,12 @@ def openai(
 def claude(
     text: str | None, calls: Sequence[Call] = (), finish: str | None = None
 ) -> dict[str, Any]:
-    content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    content: list[dict[str, Any]] = (
+        [{"type": "text", "text": text}] if text else []
+    )
     content += [
-        {"type": "tool_use", "id": i, "name": n, "input": a} for i, n, a in calls
+        {"type": "tool_use", "id": i, "name": n, "input": a}
+        for i, n, a in calls
     ]
     return {
         "id": "x",

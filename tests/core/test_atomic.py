@@ -11,11 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visualjudge.core.atomic import atomic_path, new_scratch, write_bytes, write_json
+from visualjudge.core.atomic import (
+    atomic_path,
+    new_scratch,
+    write_bytes,
+    write_json,
+)
 from visualjudge.core.outputs import OutputFile
 
 
-def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:
+def test_failed_write_leaves_the_old_file_and_no_scratch(
+    tmp_path: Path,
+) -> None:
     target = tmp_path / "report.json"
     target.write_text("old")
     with pytest.raises(RuntimeError), atomic_path(target) as scratch:
@@ -27,7 +34,10 @@ def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None
 
 def test_nan_becomes_null_because_json_has_none(tmp_path: Path) -> None:
     write_json(tmp_path / "m.json", {"a": float("nan"), "b": np.float64(0.5)})
-    assert json.loads((tmp_path / "m.json").read_text()) == {"a": None, "b": 0.5}
+    assert json.loads((tmp_path / "m.json").read_text()) == {
+        "a": None,
+        "b": 0.5,
+    }
 
 
 def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
@@ -50,10 +60,13 @@ def test_an_interrupt_as_the_file_is_made_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_write_left_goes_with_the_next_one(tmp_path: Path) -> None:
+def test_what_a_killed_write_left_goes_with_the_next_one(
+    tmp_path: Path,
+) -> None:
     target = tmp_path / "a.json"
     write = (
-        "import os, sys; from pathlib import Path; from visualjudge.core import atomic\n"
+        "import os, sys; from pathlib import Path; from visualjudge.core import "
+        "atomic\n"
         "atomic.new_scratch(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", write, target], check=False)

@@ -30,7 +30,9 @@ def test_a_file_larger_than_its_kind_may_be_is_not_opened(
     with path.open("wb") as file:
         file.truncate(BOUNDS[kind].size + 1)
     for read in (check_file, open_file, read_file):
-        with pytest.raises(DataError, match=r"file: must have at most \d+ MiB, got"):
+        with pytest.raises(
+            DataError, match=r"file: must have at most \d+ MiB, got"
+        ):
             read(path, kind)
 
 
@@ -81,7 +83,8 @@ def test_yaml_has_the_scalars_of_json(text: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "tag", ["!!int 59:59", "!!float 1:2.5", "!!timestamp 2026-01-01", "!!binary aGk="]
+    "tag",
+    ["!!int 59:59", "!!float 1:2.5", "!!timestamp 2026-01-01", "!!binary aGk="],
 )
 def test_a_tag_brings_no_other_scalars_back(tag: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"a: {tag}\n")

@@ -7,7 +7,8 @@ from visualjudge.core.errors import Problem, summarized
 
 def test_up_to_three_of_a_kind_are_written_out() -> None:
     problems = [
-        Problem("a.json", f"r{k}", "bbox", "the field is missing") for k in range(3)
+        Problem("a.json", f"r{k}", "bbox", "the field is missing")
+        for k in range(3)
     ]
     assert summarized(problems) == [str(problem) for problem in problems]
 
@@ -23,7 +24,8 @@ def test_more_become_a_count_with_three_examples() -> None:
         str(other),
     ]
     same = [
-        Problem("a.json", f"r{k}", "bbox", "the field is missing") for k in range(4)
+        Problem("a.json", f"r{k}", "bbox", "the field is missing")
+        for k in range(4)
     ]
     assert summarized(same) == [
         "a.json: r0, r1, r2 and 1 more: bbox: the field is missing"

@@ -51,7 +51,9 @@ def test_no_text_acts_where_it_is_shown(text: str) -> None:
     page = Elements(f'<p title="{for_html(text)}">{for_html(text)}</p>')
     assert page.names == ["p"]
     assert page.text == visible(text)
-    element = ElementTree.fromstring(f'<a b="{for_html(text)}">{for_html(text)}</a>')
+    element = ElementTree.fromstring(
+        f'<a b="{for_html(text)}">{for_html(text)}</a>'
+    )
     assert len(element) == 0
     shown = for_terminal(text).replace("\r\n", "\n")
     assert all(sign.isprintable() or sign in "\n\t" for sign in shown)
@@ -64,6 +66,10 @@ def test_no_text_acts_where_it_is_shown(text: str) -> None:
         assert "##[" not in part
 
 
-@pytest.mark.parametrize("text", [text for text in EVIL if "\ud800" not in text])
+@pytest.mark.parametrize(
+    "text", [text for text in EVIL if "\ud800" not in text]
+)
 def test_no_cell_is_a_formula(text: str) -> None:
-    assert for_csv(pl.DataFrame({"a": [text]}))["a"][0][:1] not in tuple("=+-@\t\r")
+    assert for_csv(pl.DataFrame({"a": [text]}))["a"][0][:1] not in tuple(
+        "=+-@\t\r"
+    )

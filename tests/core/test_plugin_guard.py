@@ -1,5 +1,5 @@
-"""A fault of a plug-in's function names the plug-in and the row, and costs the records that it is
-about.
+"""A fault of a plug-in's function names the plug-in and the row, and costs the records
+that it is about.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def failing_for_one(scene, style):  # type: ignore[no-untyped-def]
     return draw.boxes_text(scene, style)
 
 
-def test_a_fault_names_the_row_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_names_the_row_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(registry._STATE, "loading", "aerial")
     with pytest.raises(
         PluginError,
@@ -100,7 +102,8 @@ def test_an_encoding_that_fails_costs_the_questions_about_that_annotation(
     done = build(data, tmp_path / "left")
     told = [str(problem) for problem in done.problems]
     assert told and all(
-        "script, encoding text_xyxy: ValueError: no room left" in line for line in told
+        "script, encoding text_xyxy: ValueError: no room left" in line
+        for line in told
     )
     [lost] = {problem.record for problem in done.problems}
     left = load_dataset(tmp_path / "left").questions

@@ -23,14 +23,18 @@ def test_same_keys_give_the_same_draws_whatever_was_drawn_before(
 def test_other_keys_give_another_seed(
     seed: int, first: list[object], second: list[object]
 ) -> None:
-    assert (seed_for(seed, *first) == seed_for(seed, *second)) == (first == second)
+    assert (seed_for(seed, *first) == seed_for(seed, *second)) == (
+        first == second
+    )
 
 
 def test_joined_keys_are_not_confused() -> None:
     assert seed_for(1, "ab", "c") != seed_for(1, "a", "bc")
 
 
-def test_uniform_draws_fill_the_unit_interval_and_depend_on_their_keys() -> None:
+def test_uniform_draws_fill_the_unit_interval_and_depend_on_their_keys() -> (
+    None
+):
     drawn = np.array([uniforms_for(7, "q", k) for k in range(4000)])
     assert uniforms_for(7, "q", 3) == tuple(drawn[3])
     assert drawn.min() >= 0

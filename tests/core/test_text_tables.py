@@ -81,7 +81,9 @@ CELL = st.text("abc ,.-_0123456789", max_size=40)
         max_size=5,
     )
 )
-def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> None:
+def test_no_character_of_a_cell_is_lost(
+    rows: list[tuple[str, str, str]],
+) -> None:
     text = Table(("name", "other", "value"), tuple(rows)).text(60)
     assert max(map(len, text.splitlines())) <= 60
     for *_, number in rows:
@@ -94,25 +96,32 @@ def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> Non
 
 
 def test_a_column_may_be_empty() -> None:
-    assert Table(("", "value"), (("", "1"),)).text(60).splitlines()[-1].strip() == "1"
+    assert (
+        Table(("", "value"), (("", "1"),)).text(60).splitlines()[-1].strip()
+        == "1"
+    )
 
 
 def test_sentences_below_a_table_break_between_words() -> None:
     sentence = (
-        "assumes the labelled items were chosen with the probabilities of the labels file, as "
+        "assumes the labelled items were chosen with the probabilities of the labels "
+        "file, as "
         "written by label"
     )
     lines = Table(("a",), (("1",),), (sentence,)).text(60).splitlines()[2:]
     assert (
-        len(lines) == 2 and max(map(len, lines)) <= 60 and " ".join(lines) == sentence
+        len(lines) == 2
+        and max(map(len, lines)) <= 60
+        and " ".join(lines) == sentence
     )
-    assert Table(("a",), (("1",),), (sentence,)).text(sys.maxsize).splitlines()[2:] == [
-        sentence
-    ]
+    assert Table(("a",), (("1",),), (sentence,)).text(sys.maxsize).splitlines()[
+        2:
+    ] == [sentence]
 
 
 def test_each_form_shows_the_same_cells() -> None:
-    """A styled cell has two lines, a state and an icon in HTML, and one line of text elsewhere."""
+    """A styled cell has two lines, a state and an icon in HTML, and one line of text
+    elsewhere."""
     answer = Styled("no", below="too few <images>", state="fail", icon="✗")
     made = Table(
         ("task_name", "answer", "n"),
@@ -123,7 +132,8 @@ def test_each_form_shows_the_same_cells() -> None:
     )
     page = made.html()
     assert (
-        '<tr class="hit"><td>instance_<wbr>seg&lt;b&gt;</td><td><span class="fail">✗ no</span>'
+        '<tr class="hit"><td>instance_<wbr>seg&lt;b&gt;</td><td><span class="fail">✗ '
+        "no</span>"
         '<br><small>too few &lt;images&gt;</small></td><td class="n">1,200</td></tr>'
     ) in page
     assert '<tr><td>keypoint</td><td>yes</td><td class="n">=3</td></tr>' in page
@@ -136,7 +146,8 @@ def test_each_form_shows_the_same_cells() -> None:
 def test_a_bar_never_breaks() -> None:
     bars = ("····│──●──·········", "····│···──●──······", "····│······──●──···")
     made = Table(
-        ("a name of some length", "one", "two", "three"), (("a task of a name", *bars),)
+        ("a name of some length", "one", "two", "three"),
+        (("a task of a name", *bars),),
     )
     text = made.text(60)
     assert max(map(len, text.splitlines())) <= 60

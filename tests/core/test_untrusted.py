@@ -1,4 +1,5 @@
-"""What a stranger's folder states stays inside it, and costs no more than its kind may."""
+"""What a stranger's folder states stays inside it, and costs no more than its kind
+may."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_file_inside_is_found_also_over_a_link_that_stays_inside(root: Path) -> None:
+def test_a_file_inside_is_found_also_over_a_link_that_stays_inside(
+    root: Path,
+) -> None:
     (root / "media/link.png").symlink_to("a.png")
     assert confined_path(root, "media/a.png") == root / "media/a.png"
     assert confined_path(root, "media/link.png").read_bytes() == b"a"
@@ -173,7 +176,9 @@ ALIASES = "a: &a [x, x]\n" + "".join(
         "a: b: c",
     ],
 )  # fmt: skip
-def test_yaml_that_nests_grows_or_acts_is_refused(root: Path, text: str) -> None:
+def test_yaml_that_nests_grows_or_acts_is_refused(
+    root: Path, text: str
+) -> None:
     (root / "a.yaml").write_text(text)
     with pytest.raises(DataError, match=r"a\.yaml: must be YAML"):
         yamls.read_yaml(root / "a.yaml")
@@ -192,7 +197,8 @@ def test_reading_apart_costs_no_more_than_it_may(
     assert apart(size_of, root / "media/a.png", "image") == 1
     for function in (grown, late):
         with pytest.raises(
-            DataError, match=r"a\.png: takes more than 512 MiB .* or 1 s to read"
+            DataError,
+            match=r"a\.png: takes more than 512 MiB .* or 1 s to read",
         ):
             apart(function, root / "media/a.png", "image")
     (root / "b.png").touch()
@@ -208,7 +214,8 @@ def test_reading_apart_runs_neither_the_script_nor_what_lies_in_the_folder(
     (tmp_path / "folder/a").touch()
     script = tmp_path / "script.py"
     script.write_text(
-        "print('once')\nfrom pathlib import Path\nfrom visualjudge.core.untrusted import apart\n"
+        "print('once')\nfrom pathlib import Path\nfrom visualjudge.core.untrusted "
+        "import apart\n"
         "print(apart(Path.exists, Path('a'), 'table'))\n"
     )
     done = subprocess.run(
@@ -225,5 +232,7 @@ def test_the_page_of_security_states_the_bounds() -> None:
     page = (Path(__file__).parents[2] / "docs/security.md").read_text("utf-8")
     assert len(page.split()) <= 900
     for kind, bound in BOUNDS.items():
-        [row] = [line for line in page.splitlines() if line.startswith(f"| `{kind}`")]
+        [row] = [
+            line for line in page.splitlines() if line.startswith(f"| `{kind}`")
+        ]
         assert f"| {bound.size >> 20} MiB |" in row

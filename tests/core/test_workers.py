@@ -22,7 +22,9 @@ from visualjudge.core.workers import Workers
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_results_come_in_order_and_errors_as_they_were_raised(workers: int) -> None:
+def test_results_come_in_order_and_errors_as_they_were_raised(
+    workers: int,
+) -> None:
     with Workers(workers) as pool:
         assert list(pool.map(halved, range(0, 60, 2))) == list(range(30))
         assert list(pool.map(halved, [])) == []
@@ -42,7 +44,10 @@ def test_processes_start_when_this_one_has_worked_for_so_long() -> None:
     with Workers(2, after=60) as pool:
         assert set(pool.map(place_after, [0.01] * 4)) == {os.getpid()}
     with Workers(2, after=0.1) as pool:
-        places = [*pool.map(place_after, [0.06] * 3), *pool.map(place_after, [0])]
+        places = [
+            *pool.map(place_after, [0.06] * 3),
+            *pool.map(place_after, [0]),
+        ]
     assert places[:2] == [os.getpid()] * 2
     assert os.getpid() not in places[2:]
 
@@ -90,7 +95,8 @@ def test_this_process_has_its_threads_of_opencv_back_after_the_work() -> None:
 def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
     code = "from core.worker_chunks import map_forever; map_forever()"
     started = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=Path(__file__).parents[1],
     )
     deadline = time.monotonic() + 30
     while len(ids := [int(path.name) for path in tmp_path.iterdir()]) < 2:
@@ -105,4 +111,6 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
 
 def _runs(number: int) -> bool:
     stat = Path(f"/proc/{number}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    return (
+        stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    )

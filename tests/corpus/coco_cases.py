@@ -55,10 +55,16 @@ GT: dict[str, Any] = {
         categories=[{"id": [1], "name": "a"}]
     ),
     "image without id": lambda g, p, r: g["images"][0].pop("id"),
-    "image id occurs twice": lambda g, p, r: g["images"].append(dict(g["images"][0])),
+    "image id occurs twice": lambda g, p, r: g["images"].append(
+        dict(g["images"][0])
+    ),
     "image without file name": lambda g, p, r: g["images"][0].pop("file_name"),
-    "image file is not there": lambda g, p, r: g["images"][0].update(file_name="b.png"),
-    "image width is another": lambda g, p, r: g["images"][0].update(width=WIDTH + 1),
+    "image file is not there": lambda g, p, r: g["images"][0].update(
+        file_name="b.png"
+    ),
+    "image width is another": lambda g, p, r: g["images"][0].update(
+        width=WIDTH + 1
+    ),
     "image height is another": lambda g, p, r: g["images"][0].update(height=5),
     "image sides are exchanged": lambda g, p, r: g["images"][0].update(
         width=HEIGHT, height=WIDTH
@@ -72,16 +78,28 @@ GT: dict[str, Any] = {
     "annotation without image": lambda g, p, r: first(g).pop("image_id"),
     "annotation image is null": lambda g, p, r: first(g).update(image_id=None),
     "annotation image is a list": lambda g, p, r: first(g).update(image_id=[7]),
-    "annotation category unknown": lambda g, p, r: first(g).update(category_id=9),
-    "annotation category is null": lambda g, p, r: first(g).update(category_id=None),
+    "annotation category unknown": lambda g, p, r: first(g).update(
+        category_id=9
+    ),
+    "annotation category is null": lambda g, p, r: first(g).update(
+        category_id=None
+    ),
     "annotation without bbox": lambda g, p, r: first(g).pop("bbox"),
     "annotation bbox has three numbers": lambda g, p, r: first(g).update(
         bbox=[1, 2, 3]
     ),
-    "annotation bbox is a text": lambda g, p, r: first(g).update(bbox="1 2 3 4"),
-    "annotation bbox has a text": lambda g, p, r: first(g).update(bbox=[1, 2, "3", 4]),
-    "annotation bbox is nested": lambda g, p, r: first(g).update(bbox=[[1, 2, 3, 4]]),
-    "annotation width is negative": lambda g, p, r: first(g).update(bbox=[9, 2, -3, 4]),
+    "annotation bbox is a text": lambda g, p, r: first(g).update(
+        bbox="1 2 3 4"
+    ),
+    "annotation bbox has a text": lambda g, p, r: first(g).update(
+        bbox=[1, 2, "3", 4]
+    ),
+    "annotation bbox is nested": lambda g, p, r: first(g).update(
+        bbox=[[1, 2, 3, 4]]
+    ),
+    "annotation width is negative": lambda g, p, r: first(g).update(
+        bbox=[9, 2, -3, 4]
+    ),
     "annotation bbox is NaN": lambda g, p, r: (g_nan(g), p),
     "gt boxes are normalised": lambda g, p, r: [
         a.update(bbox=[0.1, 0.2, 0.4, 0.5]) for a in g["annotations"]
@@ -106,14 +124,18 @@ PRED: dict[str, Any] = {
     "pred category is true": lambda g, p, r: p[0].update(category_id=None),
     "pred without bbox": lambda g, p, r: p[0].pop("bbox"),
     "pred height is negative": lambda g, p, r: p[1].update(bbox=[1, 1, 4, -1]),
-    "pred bbox has five numbers": lambda g, p, r: p[1].update(bbox=[1, 1, 4, 1, 1]),
+    "pred bbox has five numbers": lambda g, p, r: p[1].update(
+        bbox=[1, 1, 4, 1, 1]
+    ),
     "pred bbox has null": lambda g, p, r: p[1].update(bbox=[1, 1, None, 1]),
     "pred score is a text": lambda g, p, r: p[0].update(score="0.9"),
     "pred score is true": lambda g, p, r: p[0].update(score=True),
     "pred boxes are normalised": lambda g, p, r: [
         q.update(bbox=[0.1, 0.2, 0.4, 0.5]) for q in p
     ],
-    "pred boxes are corners": lambda g, p, r: [q.update(bbox=[9, 6, 19, 9]) for q in p],
+    "pred boxes are corners": lambda g, p, r: [
+        q.update(bbox=[9, 6, 19, 9]) for q in p
+    ],
 }
 SEGMENTS: dict[str, Any] = {
     "mask is missing": lambda g, p, r: p[0].pop("segmentation"),
@@ -158,8 +180,12 @@ SEGMENTS: dict[str, Any] = {
     "rle text is empty": lambda g, p, r: p[0].update(
         segmentation={"size": [10, 20], "counts": ""}
     ),
-    "polygon is flat": lambda g, p, r: p[0].update(segmentation=[1, 1, 5, 1, 5, 5]),
-    "polygon has two points": lambda g, p, r: p[0].update(segmentation=[[1, 1, 5, 5]]),
+    "polygon is flat": lambda g, p, r: p[0].update(
+        segmentation=[1, 1, 5, 1, 5, 5]
+    ),
+    "polygon has two points": lambda g, p, r: p[0].update(
+        segmentation=[[1, 1, 5, 5]]
+    ),
     "polygon has an odd count": lambda g, p, r: p[0].update(
         segmentation=[[1, 1, 5, 1, 5, 5, 2]]
     ),
@@ -180,7 +206,9 @@ KEYPOINTS: dict[str, Any] = {
         keypoints=p[0]["keypoints"][:-1]
     ),
     "keypoints have a text": lambda g, p, r: p[0].update(keypoints=["1"] * 51),
-    "keypoints are nested": lambda g, p, r: p[0].update(keypoints=[[1, 2, 2]] * 17),
+    "keypoints are nested": lambda g, p, r: p[0].update(
+        keypoints=[[1, 2, 2]] * 17
+    ),
     "keypoints have null": lambda g, p, r: p[0].update(keypoints=[None] * 51),
     "gt keypoints are missing": lambda g, p, r: first(g).pop("keypoints"),
     "gt person box is bad": lambda g, p, r: first(g).update(bbox=[1, 2, 3]),
@@ -217,7 +245,12 @@ def cases() -> Iterator[Case]:
         "class of interest is nowhere": ("--class-of-interest", "cta"),
         "exif is unknown": ("--exif", "maybe"),
         "score-at is unknown": ("--score-at", "best"),
-        "score-at and min-score": ("--score-at", "best-f1", "--min-score", "0.5"),
+        "score-at and min-score": (
+            "--score-at",
+            "best-f1",
+            "--min-score",
+            "0.5",
+        ),
         "top-k is nought": ("--top-k", "0"),
     }
     for name, more in options.items():
@@ -236,7 +269,9 @@ def cases() -> Iterator[Case]:
         coco_words(BOXES, "--min-score", "0.3"),
     )
     yield Case(
-        "coco: turned image, size of the stored frame", _turned, coco_words(BOXES)
+        "coco: turned image, size of the stored frame",
+        _turned,
+        coco_words(BOXES),
     )
     yield Case("coco: two folders, one name", _two_folders, coco_words(BOXES))
     yield from _panoptic_cases()
@@ -307,21 +342,25 @@ def _panoptic_cases() -> Iterator[Case]:
         "png is of another size": lambda g, r: gray(
             r / "gt/a.png", np.zeros((4, 4, 3), np.uint8)
         ),
-        "segment is not in the png": lambda g, r: first(g)["segments_info"].append(
-            {"id": 5, "category_id": 1}
-        ),
-        "segment category unknown": lambda g, r: first(g)["segments_info"][0].update(
-            category_id=5
-        ),
+        "segment is not in the png": lambda g, r: first(g)[
+            "segments_info"
+        ].append({"id": 5, "category_id": 1}),
+        "segment category unknown": lambda g, r: first(g)["segments_info"][
+            0
+        ].update(category_id=5),
         "segments are a number": lambda g, r: first(g).update(segments_info=3),
         "segment is a number": lambda g, r: first(g).update(segments_info=[3]),
-        "two annotations of an image": lambda g, r: g["annotations"].append(first(g)),
+        "two annotations of an image": lambda g, r: g["annotations"].append(
+            first(g)
+        ),
     }
     for name, change in table.items():
         yield Case(f"panoptic: {name}", _panoptic(change), words)
     no_folder = tuple(word if word != "{}/gt" else "{}/none" for word in words)
     yield Case(
-        "panoptic: no such folder of pngs", _panoptic(lambda g, r: None), no_folder
+        "panoptic: no such folder of pngs",
+        _panoptic(lambda g, r: None),
+        no_folder,
     )
     bare = tuple(word for word in words if word not in ("--gt-pngs", "{}/gt"))
     yield Case("panoptic: no gt-pngs given", _panoptic(lambda g, r: None), bare)

@@ -1,5 +1,5 @@
-"""Formats of one file an image: VOC, YOLO, label maps, depth maps, image pairs, tables of outputs,
-expressions.
+"""Formats of one file an image: VOC, YOLO, label maps, depth maps, image pairs, tables
+of outputs, expressions.
 """
 
 from __future__ import annotations
@@ -44,13 +44,24 @@ def table_of(
 
 
 def cases() -> Iterator[Case]:
-    yield from table_of("voc", voc, words("voc", "Annotations", "pred", "images"), VOC)
     yield from table_of(
-        "yolo", yolo, (*words("yolo", "labels", "pred", "images"), *YOLO_MORE), YOLO
+        "voc", voc, words("voc", "Annotations", "pred", "images"), VOC
     )
-    maps = (*words("label-map", "gt", "pred", "images"), "--classes", "{}/classes.csv")
+    yield from table_of(
+        "yolo",
+        yolo,
+        (*words("yolo", "labels", "pred", "images"), *YOLO_MORE),
+        YOLO,
+    )
+    maps = (
+        *words("label-map", "gt", "pred", "images"),
+        "--classes",
+        "{}/classes.csv",
+    )
     yield from table_of("label-map", label_map, maps, LABEL_MAP)
-    yield from table_of("depth", depth, words("depth", "gt", "pred", "images"), DEPTH)
+    yield from table_of(
+        "depth", depth, words("depth", "gt", "pred", "images"), DEPTH
+    )
     yield from table_of(
         "pairs",
         pairs,
@@ -70,8 +81,12 @@ def cases() -> Iterator[Case]:
         "scale is nought": "0",
         "scale divides by nought": "1/0",
     }.items():
-        yield Case(f"depth options: {name}", depth, (*plain, "--gt-scale", more))
-    yield Case("depth options: align is unknown", depth, (*plain, "--align", "best"))
+        yield Case(
+            f"depth options: {name}", depth, (*plain, "--gt-scale", more)
+        )
+    yield Case(
+        "depth options: align is unknown", depth, (*plain, "--align", "best")
+    )
     yield Case(
         "depth options: two stars",
         depth,
@@ -93,7 +108,8 @@ def cases() -> Iterator[Case]:
         (*OUTPUT_WORDS, "--score-column", "stars"),
     )
     no_table = tuple(
-        "{}/none.csv" if word == "{}/table.csv" else word for word in OUTPUT_WORDS
+        "{}/none.csv" if word == "{}/table.csv" else word
+        for word in OUTPUT_WORDS
     )
     yield Case("outputs options: no such table", outputs, no_table)
     yield Case(
@@ -101,7 +117,9 @@ def cases() -> Iterator[Case]:
         outputs,
         editing("generation_editing"),
     )
-    yield Case("outputs options: a task with a metric", outputs, editing("keypoint"))
+    yield Case(
+        "outputs options: a task with a metric", outputs, editing("keypoint")
+    )
 
 
 def words(command: str, gt: str, pred: str, images: str) -> tuple[str, ...]:
@@ -138,12 +156,16 @@ OUTPUT_WORDS = (
 
 
 def editing(task: str) -> tuple[str, ...]:
-    return tuple(task if word == "generation_t2i" else word for word in OUTPUT_WORDS)
+    return tuple(
+        task if word == "generation_t2i" else word for word in OUTPUT_WORDS
+    )
 
 
 # ---------------------------------------------------------------- VOC
 
-BOX = "<bndbox><xmin>2</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox>"
+BOX = (
+    "<bndbox><xmin>2</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox>"
+)
 XML = (
     "<annotation><filename>a.png</filename><size><width>20</width><height>10</height></size>"
     f"<object><name>cat</name>{BOX}</object></annotation>"
@@ -182,7 +204,9 @@ VOC: dict[str, Change] = {
     "results line has a text": line("a high 2 2 9 8\n"),
     "results box is turned": line("a 0.9 9 8 2 2\n"),
     "results of an unknown image": line("z 0.9 2 2 9 8\n"),
-    "results folder is empty": lambda r: (r / "pred/comp_det_test_cat.txt").unlink(),
+    "results folder is empty": lambda r: (
+        r / "pred/comp_det_test_cat.txt"
+    ).unlink(),
     "no such images folder": lambda r: (r / "images").rename(r / "photos"),
 }
 
@@ -219,7 +243,9 @@ YOLO: dict[str, Change] = {
     "label file without image": lambda r: dump(
         r / "labels/b.txt", "0 0.3 0.4 0.4 0.6\n"
     ),
-    "predictions in pixels": lambda r: dump(r / "pred/a.txt", "0 6 4 8 6 0.9\n"),
+    "predictions in pixels": lambda r: dump(
+        r / "pred/a.txt", "0 6 4 8 6 0.9\n"
+    ),
     "label file is not text": lambda r: (r / "labels/a.txt").write_bytes(
         b"\xff\xfe\x00"
     ),
@@ -249,11 +275,15 @@ LABEL_MAP: dict[str, Change] = {
     "map is a photograph": lambda r: photo(r / "pred/a.png"),
     "map is a text": lambda r: dump(r / "pred/a.png", "no"),
     "map is cut short": lambda r: truncated(r / "gt/a.png"),
-    "prediction is missing": lambda r: (r / "pred/a.png").rename(r / "pred/b.png"),
+    "prediction is missing": lambda r: (r / "pred/a.png").rename(
+        r / "pred/b.png"
+    ),
     "truth is missing": lambda r: (r / "gt/a.png").rename(r / "gt/b.png"),
     "image is cut short": lambda r: truncated(r / "images/a.png"),
     "table without names": lambda r: dump(r / "classes.csv", "id\n1\n"),
-    "table id is a text": lambda r: dump(r / "classes.csv", "id,name\none,road\n"),
+    "table id is a text": lambda r: dump(
+        r / "classes.csv", "id,name\none,road\n"
+    ),
     "table id occurs twice": lambda r: dump(
         r / "classes.csv", "id,name\n1,road\n1,car\n"
     ),
@@ -330,7 +360,9 @@ PAIRS: dict[str, Change] = {
     "restored is cut short": lambda r: truncated(r / "pred/a.png"),
     "clean is a text": lambda r: dump(r / "gt/a.png", "clean"),
     "degraded is cut short": lambda r: truncated(r / "images/a.png"),
-    "restored is missing": lambda r: (r / "pred/a.png").rename(r / "pred/b.png"),
+    "restored is missing": lambda r: (r / "pred/a.png").rename(
+        r / "pred/b.png"
+    ),
     "clean is missing": lambda r: (r / "gt/a.png").rename(r / "gt/b.png"),
     "no such folder": lambda r: (r / "pred").rename(r / "out"),
 }
@@ -361,8 +393,12 @@ OUTPUTS: dict[str, Change] = {
     "row is long": rows("output,score,prompt\no.png,7,a cat,more\n"),
     "output is a text": lambda r: dump(r / "o.png", "no"),
     "output is cut short": lambda r: truncated(r / "o.png"),
-    "image is not there": rows("output,score,prompt,image\no.png,7,a cat,x.png\n"),
-    "table is not text": lambda r: (r / "table.csv").write_bytes(b"\xff\xfe\x00"),
+    "image is not there": rows(
+        "output,score,prompt,image\no.png,7,a cat,x.png\n"
+    ),
+    "table is not text": lambda r: (r / "table.csv").write_bytes(
+        b"\xff\xfe\x00"
+    ),
 }
 
 # ---------------------------------------------------------------- referring expressions
@@ -382,7 +418,10 @@ def expressions() -> Json:
 def referring(root: Path) -> None:
     photo(root / "images/a.png")
     dump(root / "gt.json", expressions())
-    dump(root / "pred.json", [{"key": "1", "segmentation": rle(region(3, 3, 9, 9))}])
+    dump(
+        root / "pred.json",
+        [{"key": "1", "segmentation": rle(region(3, 3, 9, 9))}],
+    )
 
 
 def one(**fields: Any) -> Change:

@@ -1,5 +1,5 @@
-"""Over 200 bad or odd inputs: each ends with one line that names what is wrong, and never with a
-traceback.
+"""Over 200 bad or odd inputs: each ends with one line that names what is wrong, and
+never with a traceback.
 """
 
 from __future__ import annotations
@@ -18,20 +18,27 @@ from visualjudge.cli.main import run
 
 CASES = [*coco_cases.cases(), *file_cases.cases()]
 _COUNT = re.compile(
-    r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must contain "
+    r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must "
+    r"contain "
     r"predictions for images of|warning: the mean score)"
 )
 """Lines after those of the records."""
 
 
 def outcome(case: Case, root: Path) -> tuple[int, str]:
-    """Exit status and stderr of the command, with ``{}`` for the folder and without the closing
-    line on all records.
+    """Exit status and stderr of the command, with ``{}`` for the folder and without the
+    closing line on all records.
     """
     case.make(root)
-    sys.argv = ["visualjudge", *(word.replace("{}", str(root)) for word in case.words)]
+    sys.argv = [
+        "visualjudge",
+        *(word.replace("{}", str(root)) for word in case.words),
+    ]
     said, status = io.StringIO(), 0
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+    with (
+        contextlib.redirect_stderr(said),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
         try:
             run()
         except SystemExit as ended:

@@ -1,4 +1,5 @@
-"""Small inputs of every format, right as they stand; a case breaks one thing in one of them."""
+"""Small inputs of every format, right as they stand; a case breaks one thing in one of
+them."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ WIDTH, HEIGHT = 20, 10
 
 @dataclass(frozen=True)
 class Case:
-    """One bad or odd input: ``make`` writes its files into a folder, ``words`` is the command with
-    ``{}`` for it.
+    """One bad or odd input: ``make`` writes its files into a folder, ``words`` is the
+    command with ``{}`` for it.
     """
 
     name: str
@@ -33,13 +34,16 @@ def dump(path: Path, value: Json) -> None:
 
 
 def photo(
-    path: Path, size: tuple[int, int] = (WIDTH, HEIGHT), seed: int = 0, **save: Any
+    path: Path,
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+    seed: int = 0,
+    **save: Any,
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
-    Image.fromarray(rng.integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)).save(
-        path, **save
-    )
+    Image.fromarray(
+        rng.integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
+    ).save(path, **save)
 
 
 def gray(path: Path, values: Any) -> None:
@@ -58,7 +62,9 @@ def rle(dense: Any) -> Json:
     counts = np.diff(np.concatenate([[0], edges])).tolist()
     return {
         "size": list(np.shape(dense)),
-        "counts": [*counts, int(flat.size - edges[-1])] if len(edges) else [flat.size],
+        "counts": [*counts, int(flat.size - edges[-1])]
+        if len(edges)
+        else [flat.size],
     }
 
 
@@ -76,7 +82,9 @@ def coco_gt() -> Json:
     boxes = [[1, 1, 8, 6], [10, 2, 8, 6]]
     polygons = [[[1, 1, 9, 1, 9, 7, 1, 7]], [[10, 2, 18, 2, 18, 8, 10, 8]]]
     return {
-        "images": [{"id": 7, "file_name": "a.png", "width": WIDTH, "height": HEIGHT}],
+        "images": [
+            {"id": 7, "file_name": "a.png", "width": WIDTH, "height": HEIGHT}
+        ],
         "categories": CATEGORIES,
         "annotations": [
             {
@@ -110,8 +118,8 @@ def coco_pred() -> Json:
 
 
 def coco_files(change: Callable[[Json, Json, Path], Any]) -> Make:
-    """``change(gt, pred, folder)`` edits in place, or returns what takes the place of (gt,
-    pred).
+    """``change(gt, pred, folder)`` edits in place, or returns what takes the place of
+    (gt, pred).
     """
 
     def make(root: Path) -> None:

@@ -26,7 +26,9 @@ def run(*words: object) -> int:
 
 
 def records(root: Path, task: str) -> dict[str, dict[str, Any]]:
-    found = json.loads((root / f"annotations/{task}_annotations.json").read_text())
+    found = json.loads(
+        (root / f"annotations/{task}_annotations.json").read_text()
+    )
     return {note["annotation_id"]: note for note in found}
 
 
@@ -45,7 +47,9 @@ def embedded(path: str) -> dict[str, Any]:
     return {"bytes": Path(path).read_bytes(), "path": Path(path).name}
 
 
-def detection_set(photos: list[str], shift: float, *, scores: bool = False) -> Any:
+def detection_set(
+    photos: list[str], shift: float, *, scores: bool = False
+) -> Any:
     datasets = pytest.importorskip("datasets")
     rows = [
         {
@@ -60,10 +64,18 @@ def detection_set(photos: list[str], shift: float, *, scores: bool = False) -> A
     ]
     objects = {
         "bbox": datasets.Sequence(datasets.Sequence(datasets.Value("float32"))),
-        "category": datasets.Sequence(datasets.ClassLabel(names=["cat", "dog"])),
-        **({"score": datasets.Sequence(datasets.Value("float32"))} if scores else {}),
+        "category": datasets.Sequence(
+            datasets.ClassLabel(names=["cat", "dog"])
+        ),
+        **(
+            {"score": datasets.Sequence(datasets.Value("float32"))}
+            if scores
+            else {}
+        ),
     }
-    features = datasets.Features({"image": datasets.Image(), "objects": objects})
+    features = datasets.Features(
+        {"image": datasets.Image(), "objects": objects}
+    )
     return datasets.Dataset.from_list(rows, features=features)
 
 
@@ -99,10 +111,13 @@ def test_a_data_set_on_disk_is_imported_with_its_embedded_images(
         f"detr:street{k}:{label}" for k in range(3) for label in ("cat", "dog")
     ]
     cat = notes["detr:street1:cat"]
-    assert cat["prediction"]["detections"][0]["bbox"] == pytest.approx([3, 3, 12, 11])
+    assert cat["prediction"]["detections"][0]["bbox"] == pytest.approx(
+        [3, 3, 12, 11]
+    )
     index = json.loads((tmp_path / f"data/images/{task}.json").read_text())
     assert (
-        read_rgb(tmp_path / "data" / index["street1"]["file"]) == read_rgb(photos[1])
+        read_rgb(tmp_path / "data" / index["street1"]["file"])
+        == read_rgb(photos[1])
     ).all()
 
 
@@ -150,7 +165,9 @@ def test_ratings_with_embedded_images_are_a_table(
 def test_several_splits_are_named(photos: list[str], tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     made = detection_set(photos, 0.0)
-    datasets.DatasetDict({"train": made, "test": made}).save_to_disk(tmp_path / "gt")
+    datasets.DatasetDict({"train": made, "test": made}).save_to_disk(
+        tmp_path / "gt"
+    )
     with pytest.raises(
         UsageError, match=r"has several splits; give one of .*gt/train.*gt/test"
     ):
@@ -189,7 +206,10 @@ def test_a_data_set_that_names_files_elsewhere_says_what_to_do(
     )
     assert run("import", "outputs", *words, "--out", tmp_path / "data") == 1
     told = capsys.readouterr().err
-    assert "r.parquet: row 1: output: " in told and "save_to_disk embeds images" in told
+    assert (
+        "r.parquet: row 1: output: " in told
+        and "save_to_disk embeds images" in told
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,13 +222,17 @@ def test_a_data_set_that_names_files_elsewhere_says_what_to_do(
         ),
         (
             lambda root: dump(
-                root / "state.json", {"_data_files": [{"filename": "../x.arrow"}]}
+                root / "state.json",
+                {"_data_files": [{"filename": "../x.arrow"}]},
             ),
             "x.arrow",
         ),
         (
             lambda root: (
-                dump(root / "state.json", {"_data_files": [{"filename": "x.arrow"}]}),
+                dump(
+                    root / "state.json",
+                    {"_data_files": [{"filename": "x.arrow"}]},
+                ),
                 (root / "x.arrow").write_bytes(b"no arrow"),
             ),
             "x.arrow: must be an Arrow stream or file",
@@ -251,7 +275,8 @@ def supervision_detections(**more: Any) -> Any:
 def test_detections_of_supervision_become_boxes_or_masks() -> None:
     found = vj.from_supervision(supervision_detections(), ["cat", "dog"])
     assert [
-        (item.label, item.xyxy, round(item.score or 0, 4)) for item in found.items
+        (item.label, item.xyxy, round(item.score or 0, 4))
+        for item in found.items
     ] == [
         ("dog", (1.0, 2.0, 9.0, 10.0), 0.9),
         ("cat", (3.0, 3.0, 8.0, 9.0), 0.5),
@@ -277,7 +302,9 @@ def test_what_detections_of_supervision_lack_is_said() -> None:
         vj.from_supervision(supervision_detections(), ["cat"])
     with pytest.raises(DataError, match=r"masks: must be \(N, H, W\) bool"):
         vj.from_supervision(
-            supervision_detections(), ["cat", "dog"], task="instance_segmentation"
+            supervision_detections(),
+            ["cat", "dog"],
+            task="instance_segmentation",
         )
 
 
@@ -290,9 +317,16 @@ def test_samples_from_a_script_are_scored_and_added(
         for k, path in enumerate(photos)
     ]
     data = vj.import_samples(
-        "object_detection", samples, tmp_path / "data", source="yolo", min_score=0.6
+        "object_detection",
+        samples,
+        tmp_path / "data",
+        source="yolo",
+        min_score=0.6,
     )
-    notes = {note.annotation_id: note for note in data.annotations("object_detection")}
+    notes = {
+        note.annotation_id: note
+        for note in data.annotations("object_detection")
+    }
     assert notes["yolo:street0:dog"].final_score == 10
     assert notes["yolo:street0:cat"].final_score == 0
     assert notes["yolo:street0:dog"].metadata["min_score"] == 0.6
@@ -306,8 +340,12 @@ def test_a_sample_without_truth_needs_a_score_from_0_to_10(
 ) -> None:
     found = vj.from_supervision(supervision_detections(), ["cat", "dog"])
     samples = [
-        vj.Sample("bad", Path(photos[0]), found, None, found.labels, final_score=given),  # type: ignore[arg-type]
-        vj.Sample("good", Path(photos[1]), found, None, found.labels, final_score=7),
+        vj.Sample(
+            "bad", Path(photos[0]), found, None, found.labels, final_score=given
+        ),  # type: ignore[arg-type]
+        vj.Sample(
+            "good", Path(photos[1]), found, None, found.labels, final_score=7
+        ),
     ]
     told = (
         "truth: must be given"
@@ -323,4 +361,6 @@ def test_a_sample_without_truth_needs_a_score_from_0_to_10(
             classes=("all",),
         )
     notes = list(data.annotations("object_detection"))
-    assert [(note.image_id, note.final_score) for note in notes] == [("good", 7)]
+    assert [(note.image_id, note.final_score) for note in notes] == [
+        ("good", 7)
+    ]

@@ -1,4 +1,5 @@
-"""Every rule of a data folder has a bad record here, and the line that its owner reads."""
+"""Every rule of a data folder has a bad record here, and the line that its owner
+reads."""
 
 from __future__ import annotations
 
@@ -13,7 +14,13 @@ import pytest
 
 import visualjudge as vj
 from corpus.workspace import dump
-from making import detection, detection_folder, make_folder, photograph, write_records
+from making import (
+    detection,
+    detection_folder,
+    make_folder,
+    photograph,
+    write_records,
+)
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.folder import DataFolder
 from visualjudge.vision.raster.images import write_png
@@ -38,8 +45,18 @@ def _box(box: Any, label: Any = "dog") -> dict[str, Any]:
 GOOD_BOX = [1, 1, 5, 5]
 DET = "object_detection"
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
-    (DET, _record(DET, _box(GOOD_BOX), final_score=11), "final_score", "at most 10"),
-    (DET, _record(DET, _box(GOOD_BOX), final_score=-0.5), "final_score", "at least 0"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), final_score=11),
+        "final_score",
+        "at most 10",
+    ),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), final_score=-0.5),
+        "final_score",
+        "at least 0",
+    ),
     (
         DET,
         _record(DET, _box(GOOD_BOX), final_score="7"),
@@ -100,21 +117,36 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "task",
         "there is no such task",
     ),
-    (DET, _record(DET, _box(GOOD_BOX), task="keypoint"), "task", "another task's file"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), task="keypoint"),
+        "task",
+        "another task's file",
+    ),
     (
         DET,
         _record(DET, _box(GOOD_BOX), class_of_interest="dog"),
         "class_of_interest",
         "must be a list, got 'dog'",
     ),
-    (DET, _record(DET, _box(GOOD_BOX), error_type=3), "error_type", "must be a string"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), error_type=3),
+        "error_type",
+        "must be a string",
+    ),
     (
         DET,
         _record(DET, _box(GOOD_BOX), prompt="see <image>"),
         "prompt",
         "marks an image",
     ),
-    (DET, _record(DET, _box(GOOD_BOX), metadata=[]), "metadata", "must be an object"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), metadata=[]),
+        "metadata",
+        "must be an object",
+    ),
     (DET, _record(DET, None), "prediction", "must be an object"),
     (DET, _record(DET, {}), "prediction.detections", "the field is missing"),
     (
@@ -129,7 +161,12 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "prediction.detections[0].bbox",
         "a finite number",
     ),
-    (DET, _record(DET, _box([9, 9, 5, 5])), "prediction.detections[0].bbox", "x2 < x1"),
+    (
+        DET,
+        _record(DET, _box([9, 9, 5, 5])),
+        "prediction.detections[0].bbox",
+        "x2 < x1",
+    ),
     (
         DET,
         _record(DET, _box([1, 1, 5])),
@@ -175,7 +212,10 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
             "instance_segmentation",
             {
                 "instances": [
-                    {"label": "dog", "segmentation": {"size": [4, 4], "counts": [16]}}
+                    {
+                        "label": "dog",
+                        "segmentation": {"size": [4, 4], "counts": [16]},
+                    }
                 ]
             },
         ),
@@ -194,14 +234,17 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     (
         "semantic_segmentation",
         _record(
-            "semantic_segmentation", {"label_map": "../outside.png", "classes": {}}
+            "semantic_segmentation",
+            {"label_map": "../outside.png", "classes": {}},
         ),
         "prediction.label_map",
         "leads out of the data folder",
     ),
     (
         "referring_segmentation",
-        _record("referring_segmentation", {"segmentation": FULL_RLE}, prompt=None),
+        _record(
+            "referring_segmentation", {"segmentation": FULL_RLE}, prompt=None
+        ),
         "prompt",
         "referring expression",
     ),
@@ -256,7 +299,9 @@ def folder(tmp_path: Path) -> Path:
     np.save(tmp_path / "small.npy", np.ones((4, 4)))
     np.save(tmp_path / "empty.npy", np.zeros((48, 64)))
     np.save(tmp_path / "good.npy", np.ones((48, 64)))
-    (tmp_path / "cut.png").write_bytes((tmp_path / "photo.png").read_bytes()[:3000])
+    (tmp_path / "cut.png").write_bytes(
+        (tmp_path / "photo.png").read_bytes()[:3000]
+    )
     return tmp_path
 
 
@@ -300,7 +345,9 @@ def test_bad_record_does_not_stop_the_good_ones(folder: Path) -> None:
         [detection(0, 5.0), detection(1, 99.0), detection(2, 6.0)],
     )
     opened = DataFolder(folder)
-    assert [note.annotation_id for note in opened.annotations("object_detection")] == [
+    assert [
+        note.annotation_id for note in opened.annotations("object_detection")
+    ] == [
         "a00",
         "a02",
     ]
@@ -314,9 +361,9 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         [detection(0, 5.0), detection(0, 6.0), detection(1, 6.0)],
     )
     opened = DataFolder(folder)
-    assert [note.annotation_id for note in opened.annotations("object_detection")] == [
-        "a01"
-    ]
+    assert [
+        note.annotation_id for note in opened.annotations("object_detection")
+    ] == ["a01"]
     assert "occurs 2 times" in opened.problems[0].reason
 
 
@@ -334,9 +381,15 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
             "width: must be 64, the width of photo.png, got 7",
         ),
         ({"file": "photo.png", "height": "tall"}, "height: must be a"),
-        ({"file": "photo.png", "mask": "small.png"}, "must match the image size 48×64"),
+        (
+            {"file": "photo.png", "mask": "small.png"},
+            "must match the image size 48×64",
+        ),
         ({"file": "photo.png", "mask": "photo.png"}, "is it a photograph?"),
-        ({"file": "photo.png", "mask": "black.png"}, "leaves no region to fill"),
+        (
+            {"file": "photo.png", "mask": "black.png"},
+            "leaves no region to fill",
+        ),
         ({"file": "cut.txt"}, "not an image"),
         ([], "must be an object"),
     ],
@@ -347,7 +400,9 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(
     write_png(folder / "small.png", photograph(0, (4, 4)))
     write_png(folder / "black.png", np.zeros((48, 64, 3), np.uint8))
     (folder / "cut.txt").write_text("no image")
-    (folder / "images/object_detection.json").write_text(json.dumps({"photo": record}))
+    (folder / "images/object_detection.json").write_text(
+        json.dumps({"photo": record})
+    )
     opened = DataFolder(folder)
     assert opened.entries("object_detection") == []
     [problem] = opened.problems
@@ -378,7 +433,12 @@ def test_file_that_is_no_array_is_a_problem_that_names_it(
 
 @pytest.mark.parametrize(
     "bad",
-    ["garbage", "[1, 2]", '{"source": "\\ud800"}', '{"a":' * 2000 + "1" + "}" * 2000],
+    [
+        "garbage",
+        "[1, 2]",
+        '{"source": "\\ud800"}',
+        '{"a":' * 2000 + "1" + "}" * 2000,
+    ],
 )
 def test_one_malformed_line_costs_one_record(folder: Path, bad: str) -> None:
     path = folder / "annotations/object_detection_annotations.json"
@@ -396,8 +456,12 @@ def test_json_lines_and_parquet_read_like_json(tmp_path: Path) -> None:
     records = json.loads(path.read_text())
     expected = list(DataFolder(tmp_path).annotations("object_detection"))
     path.unlink()
-    path.with_suffix(".jsonl").write_text("\n".join(map(json.dumps, records)) + "\n\n")
-    assert list(DataFolder(tmp_path).annotations("object_detection")) == expected
+    path.with_suffix(".jsonl").write_text(
+        "\n".join(map(json.dumps, records)) + "\n\n"
+    )
+    assert (
+        list(DataFolder(tmp_path).annotations("object_detection")) == expected
+    )
     path.with_suffix(".jsonl").unlink()
     polars.DataFrame(records).write_parquet(path.with_suffix(".parquet"))
     opened = DataFolder(tmp_path)
@@ -425,13 +489,18 @@ def test_two_files_of_one_task_are_an_error(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere", "."])
-def test_folder_without_annotations_is_wrong_usage(tmp_path: Path, name: str) -> None:
+def test_folder_without_annotations_is_wrong_usage(
+    tmp_path: Path, name: str
+) -> None:
     with pytest.raises(UsageError, match=r"no such folder|not a data folder"):
         DataFolder(tmp_path / name)
 
 
-def in_the_layout_of_the_document(root: Path, tasks: dict[str, list[str]]) -> None:
-    """Move the files of a data folder to where the document has them; joint ones hold several."""
+def in_the_layout_of_the_document(
+    root: Path, tasks: dict[str, list[str]]
+) -> None:
+    """Move the files of a data folder to where the document has them; joint ones hold
+    several."""
     notes, indexes = root / "data_json_v2", root / "images_v2"
     for folder in (notes, indexes):
         folder.mkdir()
@@ -443,12 +512,17 @@ def in_the_layout_of_the_document(root: Path, tasks: dict[str, list[str]]) -> No
             )
             index |= json.loads((root / f"images/{task}.json").read_text())
         dump(notes / f"{joint}_annotations.json", rows)
-        dump(indexes / f"{joint}{'_images' * (joint == 'generation')}.json", index)
+        dump(
+            indexes / f"{joint}{'_images' * (joint == 'generation')}.json",
+            index,
+        )
     for old in ("annotations", "images"):
         shutil.rmtree(root / old)
 
 
-def test_the_layout_of_the_document_gives_the_same_questions(tmp_path: Path) -> None:
+def test_the_layout_of_the_document_gives_the_same_questions(
+    tmp_path: Path,
+) -> None:
     joint = {
         "object_detection": ["object_detection"],
         "lowlevel": ["lowlevel-deblur", "lowlevel-derain"],
@@ -457,7 +531,9 @@ def test_the_layout_of_the_document_gives_the_same_questions(tmp_path: Path) -> 
     tasks = [task for parts in joint.values() for task in parts]
     built = []
     for name in ("ours", "theirs"):
-        make_folder(tmp_path / name, seed=3, images=3, annotations=3, tasks=tasks)
+        make_folder(
+            tmp_path / name, seed=3, images=3, annotations=3, tasks=tasks
+        )
         if name == "theirs":
             in_the_layout_of_the_document(tmp_path / name, joint)
         vj.build(tmp_path / name, tmp_path / f"{name}-set")
@@ -474,8 +550,13 @@ def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
         found = DataFolder(
             detection_folder(tmp_path / str(scores), scores)
         ).other_ranges([DET])
-        assert [str(line) in one for one in found] == [True] * (line is not None)
+        assert [str(line) in one for one in found] == [True] * (
+            line is not None
+        )
     entries = DataFolder(root, (0, 1)).entries(DET)
     assert sorted(one.annotation.final_score for one in entries) == [2.5, 10.0]
     outside = DataFolder(root, (0, 0.5))
-    assert len(outside.entries(DET)) == 1 and outside.problems[0].field == "final_score"
+    assert (
+        len(outside.entries(DET)) == 1
+        and outside.problems[0].field == "final_score"
+    )

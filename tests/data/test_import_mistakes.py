@@ -1,5 +1,5 @@
-"""An import that scores low names the likely mistake; one that is merely bad, or right, names
-none.
+"""An import that scores low names the likely mistake; one that is merely bad, or right,
+names none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def _boxes(rng: np.random.Generator) -> Detections:
         x, y = rng.uniform(40, 420), rng.uniform(20, 300)
         width, height = rng.uniform(40, 200), rng.uniform(30, 150)
         items.append(
-            Detection(["cat", "dog", "cow"][k % 3], (x, y, x + width, y + height))
+            Detection(
+                ["cat", "dog", "cow"][k % 3], (x, y, x + width, y + height)
+            )
         )
     return Detections(tuple(items))
 
@@ -43,12 +45,16 @@ def _segments(rng: np.random.Generator) -> Masks:
     edges = np.sort(rng.choice(np.arange(10, 90), 3, replace=False))
     values = np.searchsorted(edges, np.arange(SIZE[1])) + 1
     return masks_from_label_map(
-        np.tile(values, (SIZE[0], 1)), dict(enumerate("abcd", 1)), unlabelled=(0,)
+        np.tile(values, (SIZE[0], 1)),
+        dict(enumerate("abcd", 1)),
+        unlabelled=(0,),
     )
 
 
 def _depth(rng: np.random.Generator) -> DepthMap:
-    ramp = np.linspace(1, rng.uniform(5, 20), SIZE[0])[:, None] * np.ones(SIZE[1])
+    ramp = np.linspace(1, rng.uniform(5, 20), SIZE[0])[:, None] * np.ones(
+        SIZE[1]
+    )
     return DepthMap(ramp + rng.uniform(0, 0.2, SIZE))
 
 
@@ -103,7 +109,9 @@ MISTAKES = {
     "read as [centre x": (
         "object_detection",
         _boxes,
-        _boxes_as(lambda a, b, c, d: (a - c / 2, b - d / 2, a + c / 2, b + d / 2)),
+        _boxes_as(
+            lambda a, b, c, d: (a - c / 2, b - d / 2, a + c / 2, b + d / 2)
+        ),
     ),
     "another size": (
         "object_detection",
@@ -146,7 +154,9 @@ def test_a_mistake_is_named(told: str) -> None:
 
 
 @pytest.mark.parametrize("told", MISTAKES)
-def test_predictions_that_are_right_or_only_bad_are_not_accused(told: str) -> None:
+def test_predictions_that_are_right_or_only_bad_are_not_accused(
+    told: str,
+) -> None:
     task, make, _ = MISTAKES[told]
     assert likely_mistake(task, _tried(make, lambda truth: truth), {}) is None
     others = [

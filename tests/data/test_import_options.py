@@ -1,4 +1,5 @@
-"""What a user says about an import: names, thresholds, EXIF, resizing, raters, masks."""
+"""What a user says about an import: names, thresholds, EXIF, resizing, raters,
+masks."""
 
 from __future__ import annotations
 
@@ -36,7 +37,10 @@ EXIF_TURNED = bytes.fromhex(
 
 def run(root: Path, *words: str) -> int:
     return int(
-        app([word.replace("{}", str(root)) for word in words], standalone_mode=False)
+        app(
+            [word.replace("{}", str(root)) for word in words],
+            standalone_mode=False,
+        )
         or 0
     )
 
@@ -80,9 +84,15 @@ def shown(root: Path) -> dict[str, tuple[int, float, Any]]:
     ("options", "expected"),
     [
         ((), {"cat": (1, 10.0, 0.8), "dog": (1, 10.0, 0.8)}),
-        (("--score-at", "best-f1"), {"cat": (1, 10.0, 0.8), "dog": (1, 10.0, 0.8)}),
+        (
+            ("--score-at", "best-f1"),
+            {"cat": (1, 10.0, 0.8), "dog": (1, 10.0, 0.8)},
+        ),
         (("--min-score", "0"), {"cat": (3, 5.0, 0.0), "dog": (2, 6.6667, 0.0)}),
-        (("--min-score", "0.25"), {"cat": (2, 6.6667, 0.25), "dog": (1, 10.0, 0.25)}),
+        (
+            ("--min-score", "0.25"),
+            {"cat": (2, 6.6667, 0.25), "dog": (1, 10.0, 0.25)},
+        ),
         (("--top-k", "1"), {"cat": (1, 10.0, None), "dog": (0, 0.0, None)}),
     ],
 )
@@ -105,7 +115,9 @@ def test_best_f1_is_the_best_of_all_thresholds() -> None:
     rng = np.random.default_rng(3)
     pairs = []
     for _ in range(6):
-        truths = [Detection("a", (10.0 * k, 0.0, 10.0 * k + 8, 8.0)) for k in range(4)]
+        truths = [
+            Detection("a", (10.0 * k, 0.0, 10.0 * k + 8, 8.0)) for k in range(4)
+        ]
         found = [
             Detection(
                 "a",
@@ -120,11 +132,20 @@ def test_best_f1_is_the_best_of_all_thresholds() -> None:
 
     def f1(threshold: float) -> float:
         kept = [
-            (Detections(tuple(d for d in p.items if (d.score or 0) >= threshold)), t)
+            (
+                Detections(
+                    tuple(d for d in p.items if (d.score or 0) >= threshold)
+                ),
+                t,
+            )
             for p, t in pairs
         ]
         least = best_f1(CocoImages("object_detection", [*kept]))
-        return least.f1 if least is not None and least.min_score == threshold else 0.0
+        return (
+            least.f1
+            if least is not None and least.min_score == threshold
+            else 0.0
+        )
 
     scores = [d.score or 0 for p, _ in pairs for d in p.items]
     assert point.f1 == max(f1(score) for score in scores)
@@ -205,7 +226,9 @@ def test_annotations_of_the_stored_frame_are_read_with_exif_ignored(
     gt["images"][0]["file_name"] = "a.jpg"
     dump(tmp_path / "gt.json", gt)
     assert run(tmp_path, *coco_words("object_detection")) == 1
-    assert run(tmp_path, *coco_words("object_detection", "--exif", "ignore")) == 0
+    assert (
+        run(tmp_path, *coco_words("object_detection", "--exif", "ignore")) == 0
+    )
     with Image.open(tmp_path / "data/files/a.png") as stored:
         assert stored.size == (WIDTH, HEIGHT)
         assert stored.getexif().get(0x0112) is None
@@ -215,9 +238,14 @@ def test_predicted_masks_of_another_size_are_resized_where_asked(
     tmp_path: Path,
 ) -> None:
     half = rle(np.kron(np.array([[1, 0]]), np.ones((5, 5), int)))
-    coco_files(lambda g, p, r: [row.update(segmentation=half) for row in p])(tmp_path)
+    coco_files(lambda g, p, r: [row.update(segmentation=half) for row in p])(
+        tmp_path
+    )
     assert run(tmp_path, *coco_words("instance_segmentation")) == 1
-    assert run(tmp_path, *coco_words("instance_segmentation", "--resize-pred")) == 0
+    assert (
+        run(tmp_path, *coco_words("instance_segmentation", "--resize-pred"))
+        == 0
+    )
     sizes = {
         tuple(i["segmentation"]["size"])
         for n in records(tmp_path, "instance_segmentation")
@@ -250,7 +278,9 @@ def _rated(
     )
 
 
-def test_an_output_rated_twice_is_one_record_with_the_mean(tmp_path: Path) -> None:
+def test_an_output_rated_twice_is_one_record_with_the_mean(
+    tmp_path: Path,
+) -> None:
     assert (
         _rated(
             tmp_path,
@@ -263,7 +293,8 @@ def test_an_output_rated_twice_is_one_record_with_the_mean(tmp_path: Path) -> No
         == 0
     )
     found = {
-        note["annotation_id"]: note for note in records(tmp_path, "generation_t2i")
+        note["annotation_id"]: note
+        for note in records(tmp_path, "generation_t2i")
     }
     rated = next(note for name, note in found.items() if "o1" in name)
     assert len(found) == 2
@@ -272,7 +303,15 @@ def test_an_output_rated_twice_is_one_record_with_the_mean(tmp_path: Path) -> No
 
 
 def test_several_columns_are_several_raters(tmp_path: Path) -> None:
-    more = ("--score-column", "r1", "--score-column", "r2", "--score-range", "1", "5")
+    more = (
+        "--score-column",
+        "r1",
+        "--score-column",
+        "r2",
+        "--score-range",
+        "1",
+        "5",
+    )
     assert (
         _rated(
             tmp_path,
@@ -332,11 +371,13 @@ def test_the_white_of_a_mask_is_what_to_fill_or_to_keep(
         == 0
     )
     index = json.loads(
-        (tmp_path / "data/images/generation_inpainting_low_level.json").read_text()
+        (
+            tmp_path / "data/images/generation_inpainting_low_level.json"
+        ).read_text()
     )
-    stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[
-        :, :, 0
-    ]
+    stored = np.asarray(
+        Image.open(tmp_path / "data" / index["source"]["mask"])
+    )[:, :, 0]
     assert set(np.unique(stored)) == {0, 255}
     inside = mask > 0 if white == "fill" else mask == 0
     assert ((stored > 0) == inside).mean() > 0.98
@@ -364,7 +405,10 @@ def test_predictions_that_all_equal_the_truth_are_warned_about(
         lambda g, p, r: (g, [{**row, "score": 0.5} for row in g["annotations"]])
     )(tmp_path)
     assert run(tmp_path, *coco_words("object_detection")) == 0
-    assert "warning: all 2 predictions score 10, the highest" in capsys.readouterr().err
+    assert (
+        "warning: all 2 predictions score 10, the highest"
+        in capsys.readouterr().err
+    )
 
 
 def test_ratings_as_lists_under_other_names_are_read(tmp_path: Path) -> None:
@@ -431,11 +475,13 @@ def test_a_mask_of_another_size_is_resized_where_asked(tmp_path: Path) -> None:
             == status
         )
     index = json.loads(
-        (tmp_path / "data/images/generation_inpainting_low_level.json").read_text()
+        (
+            tmp_path / "data/images/generation_inpainting_low_level.json"
+        ).read_text()
     )
-    stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[
-        :, :, 0
-    ]
+    stored = np.asarray(
+        Image.open(tmp_path / "data" / index["source"]["mask"])
+    )[:, :, 0]
     assert (
         stored.shape == (30, 40)
         and (stored[:, :20] == 255).all()
@@ -444,7 +490,9 @@ def test_a_mask_of_another_size_is_resized_where_asked(tmp_path: Path) -> None:
 
 
 def test_describe_says_which_predictions_count(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     scored(tmp_path)
@@ -463,7 +511,16 @@ def test_describe_says_which_predictions_count(
         "{}/data",
     )
     run(tmp_path, *words, "--source", "detr")
-    run(tmp_path, *words, "--source", "yolo", "--min-score", "0.25", "--top-k", "7")
+    run(
+        tmp_path,
+        *words,
+        "--source",
+        "yolo",
+        "--min-score",
+        "0.25",
+        "--top-k",
+        "7",
+    )
     capsys.readouterr()
     run(tmp_path, "describe", "{}/data", "--json", "{}/described.json")
     told = [
@@ -472,12 +529,18 @@ def test_describe_says_which_predictions_count(
         if "shown and scored" in line
     ]
     assert told == [
-        "object_detection: shown and scored: detr: confidence ≥ 0.8 (best-f1), 2 annotations",
-        "object_detection: shown and scored: yolo: confidence ≥ 0.25, the 7 most confident of an "
+        "object_detection: shown and scored: detr: confidence ≥ 0.8 (best-f1), 2 "
+        "annotations",
+        "object_detection: shown and scored: yolo: confidence ≥ 0.25, the 7 most "
+        "confident of an "
         "image, 2 annotations",
     ]
-    (described,) = json.loads((tmp_path / "described.json").read_text())["tasks"]
-    assert [(one["source"], one["min_score"]) for one in described["thresholds"]] == [
+    (described,) = json.loads((tmp_path / "described.json").read_text())[
+        "tasks"
+    ]
+    assert [
+        (one["source"], one["min_score"]) for one in described["thresholds"]
+    ] == [
         ("detr", 0.8),
         ("yolo", 0.25),
     ]

@@ -1,4 +1,5 @@
-"""What a killed import leaves is removed by the next one; that of a living one is not."""
+"""What a killed import leaves is removed by the next one; that of a living one is
+not."""
 
 from __future__ import annotations
 
@@ -21,11 +22,18 @@ def _stages(root: Path) -> list[Path]:
     return [path for path in root.iterdir() if "import-" in path.name]
 
 
-def test_the_files_of_a_killed_import_are_removed_by_the_next(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+def test_the_files_of_a_killed_import_are_removed_by_the_next(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], check=False
+    )
     assert done.returncode == -signal.SIGKILL
     assert _stages(tmp_path)
-    with FolderWriter(tmp_path, "object_detection"), FolderWriter(tmp_path, "keypoint"):
+    with (
+        FolderWriter(tmp_path, "object_detection"),
+        FolderWriter(tmp_path, "keypoint"),
+    ):
         running = [path for path in _stages(tmp_path) if path.is_dir()]
         assert len(running) == 2
     assert not _stages(tmp_path)

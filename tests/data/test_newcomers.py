@@ -1,4 +1,5 @@
-"""Mistakes of newcomers are named as what they are: by the command as they would run it."""
+"""Mistakes of newcomers are named as what they are: by the command as they would run
+it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,10 @@ def told(
     root: Path, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int, str]:
     """The exit status of a command, and all that it prints."""
-    sys.argv = ["visualjudge", *(word.replace("{}", str(root)) for word in words)]
+    sys.argv = [
+        "visualjudge",
+        *(word.replace("{}", str(root)) for word in words),
+    ]
     try:
         run()
         status = 0
@@ -53,7 +57,9 @@ def without_pred(root: Path) -> tuple[str, ...]:
     return DETECTION[:at] + DETECTION[at + 2 :]
 
 
-def depths(change: Callable[[Any], Any], *more: str, suffix: str = ".npy") -> Make:
+def depths(
+    change: Callable[[Any], Any], *more: str, suffix: str = ".npy"
+) -> Make:
     """Two depth maps in millimetres, and predictions made of metres."""
 
     def make(root: Path) -> tuple[str, ...]:
@@ -90,7 +96,9 @@ def exchanged_depths(root: Path) -> tuple[str, ...]:
     return words
 
 
-def label_maps(suffix: str, turn: Callable[[Any], Any] = lambda values: values) -> Make:
+def label_maps(
+    suffix: str, turn: Callable[[Any], Any] = lambda values: values
+) -> Make:
     def make(root: Path) -> tuple[str, ...]:
         (root / "classes.txt").write_text("none\nroad\ncar\n")
         values = np.ones(SIZE, np.uint8)
@@ -147,15 +155,32 @@ def ratings(text: str) -> Make:
         for k in range(3):
             photo(root / f"{k}.png", seed=k)
         (root / "t.csv").write_text(text)
-        words = ("--task", "generation_t2i", "--table", "{}/t.csv", "--root", "{}")
-        return ("import", "outputs", *words, "--source", "m", "--out", "{}/data")
+        words = (
+            "--task",
+            "generation_t2i",
+            "--table",
+            "{}/t.csv",
+            "--root",
+            "{}",
+        )
+        return (
+            "import",
+            "outputs",
+            *words,
+            "--source",
+            "m",
+            "--out",
+            "{}/data",
+        )
 
     return make
 
 
 def verdicts(text: str | bytes, *more: str, name: str = "v.csv") -> Make:
     def make(root: Path) -> tuple[str, ...]:
-        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        (root / name).write_bytes(
+            text if isinstance(text, bytes) else text.encode()
+        )
         return ("adopt", f"{{}}/{name}", "--out", "{}/study", *more)
 
     return make
@@ -210,9 +235,14 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         coco_with(lambda gt, pred: (pred, gt)),
         1,
         "gt.json: must be a COCO ground truth: an object with the lists 'images' and "
-        "'annotations', got an array, as in a results file; --gt and --pred seem to be swapped",
+        "'annotations', got an array, as in a results file; --gt and --pred seem to be "
+        "swapped",
     ),
-    "no --pred": (without_pred, 0, "no --pred: the ground truth itself was imported"),
+    "no --pred": (
+        without_pred,
+        0,
+        "no --pred: the ground truth itself was imported",
+    ),
     "a confidence of another name": (
         coco_with(each(lambda row: row.update(confidence=row.pop("score")))),
         0,
@@ -237,7 +267,11 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         1,
         "pred.json: line 2: is not JSON: Extra data; JSON lines must become one array",
     ),
-    "a two-channel panoptic PNG": (two_channels, 1, "looks like a two-channel PNG"),
+    "a two-channel panoptic PNG": (
+        two_channels,
+        1,
+        "looks like a two-channel PNG",
+    ),
     "a forgotten --gt-scale": (depths(lambda metres: metres), 0, f"{METRES} 8"),
     "millimetres as predictions": (
         depths(
@@ -287,7 +321,8 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "ratings from 0 to 1": (
         ratings("output,prompt,score\n0.png,a,0.5\n1.png,a,0.9\n"),
         0,
-        "score: all 2 values are numbers from 0 to 1, and were read as ranging from 0 to 10",
+        "score: all 2 values are numbers from 0 to 1, and were read as ranging from 0 "
+        "to 10",
     ),
     "verdicts from 1 to 5": (
         verdicts(lines("item,score,human_score", *SCORES)),
@@ -335,15 +370,32 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a file as the folder of XML": (
         lambda root: (
             coco_files(lambda *_: None)(root),
-            ("import", "voc", "--gt", "{}/gt.json", "--images", "{}/images", *OUT),
+            (
+                "import",
+                "voc",
+                "--gt",
+                "{}/gt.json",
+                "--images",
+                "{}/images",
+                *OUT,
+            ),
         )[-1],
         2,
         "gt.json: must be a folder, got a file",
     ),
     "an environment variable that is not set": (
         lambda root: (
-            (root / "c.yaml").write_text("_base_: {x: '${env:NOT_SET_HERE}/x.yaml'}\n"),
-            ("pipeline", "{}/c.yaml", "--input", "{}/c.yaml", "--out", "{}/o.jsonl"),
+            (root / "c.yaml").write_text(
+                "_base_: {x: '${env:NOT_SET_HERE}/x.yaml'}\n"
+            ),
+            (
+                "pipeline",
+                "{}/c.yaml",
+                "--input",
+                "{}/c.yaml",
+                "--out",
+                "{}/o.jsonl",
+            ),
         )[-1],
         2,
         "_base_.x: the environment variable NOT_SET_HERE is not set",
@@ -366,7 +418,9 @@ def test_a_mistake_is_named(
 
 
 def test_whole_numbers_written_as_floats_are_ids(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
     words = coco_with(each(lambda row: row.update(image_id=7.0)))(tmp_path)
@@ -380,25 +434,35 @@ def test_whole_numbers_written_as_floats_are_ids(
 
 
 def test_names_of_2014_are_found_without_their_prefix(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
-    coco_files(lambda gt, *_: gt["images"][0].update(file_name="COCO_val2014_a.png"))(
-        tmp_path
-    )
+    coco_files(
+        lambda gt, *_: gt["images"][0].update(file_name="COCO_val2014_a.png")
+    )(tmp_path)
     assert told(tmp_path, capsys, *DETECTION)[0] == 0
 
 
 def test_one_source_is_nothing_to_compare(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
     coco_files(lambda *_: None)(tmp_path)
     told(tmp_path, capsys, *DETECTION)
-    status, output = told(tmp_path, capsys, "build", "{}/data", "--out", "{}/dataset")
+    status, output = told(
+        tmp_path, capsys, "build", "{}/data", "--out", "{}/dataset"
+    )
     assert status == 0 and "nothing is compared" in output
     shutil.copy(tmp_path / "gt.json", tmp_path / "pred.json")
-    told(tmp_path, capsys, *(word if word != "m" else "other" for word in DETECTION))
+    told(
+        tmp_path,
+        capsys,
+        *(word if word != "m" else "other" for word in DETECTION),
+    )
     _, output = told(tmp_path, capsys, "build", "{}/data", "--out", "{}/second")
     assert "nothing is compared" not in output
 
@@ -426,7 +490,14 @@ def test_one_file_given_as_two_sources_is_named(
         (("plan", "{}/data"), "no two predictions can be compared: "),
         (("build", "{}/data", "--out", "{}/dataset"), "nothing is compared: "),
         (
-            ("build", "{}/data", "--out", "{}/d", "--subset", "encoding_analysis"),
+            (
+                "build",
+                "{}/data",
+                "--out",
+                "{}/d",
+                "--subset",
+                "encoding_analysis",
+            ),
             "can be asked: ",
         ),
     ):
@@ -434,14 +505,20 @@ def test_one_file_given_as_two_sources_is_named(
 
 
 def test_a_third_source_does_not_hide_two_equal_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
     words = coco_with(lambda *_: None)(tmp_path)
     for name in ("m", "twin"):
-        told(tmp_path, capsys, *(word if word != "m" else name for word in words))
+        told(
+            tmp_path, capsys, *(word if word != "m" else name for word in words)
+        )
     shutil.copy(tmp_path / "gt.json", tmp_path / "pred.json")
-    told(tmp_path, capsys, *(word if word != "m" else "other" for word in words))
+    told(
+        tmp_path, capsys, *(word if word != "m" else "other" for word in words)
+    )
     _, output = told(tmp_path, capsys, "describe", "{}/data")
     assert "warning: sources 'm' and 'twin' have the same predictions" in output
     assert "next: visualjudge plan" in output

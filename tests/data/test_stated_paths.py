@@ -85,5 +85,6 @@ def test_no_importer_follows_a_path_out_of_its_folder(images: Path) -> None:
     ]
     assert len(found) == 3
     assert all(
-        isinstance(one, Problem) and "leads out of" in one.reason for one in found
+        isinstance(one, Problem) and "leads out of" in one.reason
+        for one in found
     )

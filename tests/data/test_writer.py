@@ -1,4 +1,5 @@
-"""A data folder that grows: nothing that is there is lost, and nothing half-written is left."""
+"""A data folder that grows: nothing that is there is lost, and nothing half-written is
+left."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def note(
     )
 
 
-def grow(root: Path, image: Path, *notes: Annotation, replace: bool = False) -> None:
+def grow(
+    root: Path, image: Path, *notes: Annotation, replace: bool = False
+) -> None:
     with FolderWriter(root, TASK, replace=replace) as writer:
         for one in notes:
             writer.add_image(one.image_id, image)
@@ -49,7 +52,9 @@ def grow(root: Path, image: Path, *notes: Annotation, replace: bool = False) -> 
 
 def read(root: Path) -> dict[str, float]:
     folder = DataFolder(root)
-    found = {one.annotation_id: one.final_score for one in folder.annotations(TASK)}
+    found = {
+        one.annotation_id: one.final_score for one in folder.annotations(TASK)
+    }
     assert folder.problems == []
     return found
 
@@ -83,7 +88,8 @@ def test_scores_of_two_metrics_are_not_put_together(tmp_path: Path) -> None:
     grow(tmp_path / "data", image, note("y", metric="psnr"))
     with pytest.raises(
         DataError,
-        match=r"z:a: metadata\.metric: must be psnr, as for source 'x', got the default metric",
+        match=r"z:a: metadata\.metric: must be psnr, as for source 'x', got the "
+        r"default metric",
     ):
         grow(tmp_path / "data", image, note("z"))
     assert read(tmp_path / "data") == {"x:a": 5, "y:a": 5}
@@ -91,7 +97,9 @@ def test_scores_of_two_metrics_are_not_put_together(tmp_path: Path) -> None:
 
 def test_another_score_of_the_same_source_needs_replace(tmp_path: Path) -> None:
     image = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", image, note("x"), note("x", image_id="b"), note("y"))
+    grow(
+        tmp_path / "data", image, note("x"), note("x", image_id="b"), note("y")
+    )
     with pytest.raises(DataError, match="--replace"):
         grow(tmp_path / "data", image, note("x", score=1))
     assert read(tmp_path / "data") == {"x:a": 5, "x:b": 5, "y:a": 5}
@@ -129,7 +137,9 @@ def test_a_folder_whose_records_cannot_be_read_is_not_written_over(
     assert path.read_text() == "[{]"
 
 
-def test_a_file_of_the_same_name_and_another_content_stays(tmp_path: Path) -> None:
+def test_a_file_of_the_same_name_and_another_content_stays(
+    tmp_path: Path,
+) -> None:
     with FolderWriter(tmp_path / "data", TASK) as writer:
         first = writer.copied(photo(tmp_path / "p.png"), "name")
         second = writer.copied(photo(tmp_path / "q.png", 9), "name")
@@ -137,10 +147,17 @@ def test_a_file_of_the_same_name_and_another_content_stays(tmp_path: Path) -> No
         assert writer.copied(tmp_path / "p.png", "name") == first
 
 
-@pytest.mark.parametrize("text", ["a/b", "../a", "ä", "x" * 300, "a:b", "", "."])
+@pytest.mark.parametrize(
+    "text", ["a/b", "../a", "ä", "x" * 300, "a:b", "", "."]
+)
 def test_any_text_becomes_a_file_name_of_its_own(text: str) -> None:
     name = slug(text)
-    assert name and "/" not in name and not name.startswith(".") and len(name) <= 100
+    assert (
+        name
+        and "/" not in name
+        and not name.startswith(".")
+        and len(name) <= 100
+    )
     assert slug(text + "!") != name
 
 
@@ -162,16 +179,25 @@ def tree(root: Path) -> dict[str, bytes]:
     """All files, and folders as empty bytes; the lock apart."""
     paths = [path for path in root.rglob("*") if path.name != ".lock"]
     return {
-        path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else b""
+        path.relative_to(root).as_posix(): path.read_bytes()
+        if path.is_file()
+        else b""
         for path in paths
     }
 
 
-@pytest.mark.parametrize("new", [note("y"), note("x", image_id="b", metric="psnr")])
-def test_a_refused_import_leaves_nothing(tmp_path: Path, new: Annotation) -> None:
+@pytest.mark.parametrize(
+    "new", [note("y"), note("x", image_id="b", metric="psnr")]
+)
+def test_a_refused_import_leaves_nothing(
+    tmp_path: Path, new: Annotation
+) -> None:
     grow(tmp_path / "data", photo(tmp_path / "p.png"), note("x"))
     before = tree(tmp_path / "data")
-    with pytest.raises(DataError), FolderWriter(tmp_path / "data", TASK) as writer:
+    with (
+        pytest.raises(DataError),
+        FolderWriter(tmp_path / "data", TASK) as writer,
+    ):
         writer.add_image(new.image_id, photo(tmp_path / "q.png", 200))
         writer.add(new)
         writer.commit()
@@ -186,7 +212,9 @@ def test_a_refused_import_does_not_change_a_prediction_that_is_there(
             writer.add_image("a", photo(tmp_path / "p.png"))
             payload = writer.payload(DepthMap(np.full((6, 8), value)), "a")
             writer.add(
-                Annotation("x:a", "a", "depth_estimation", payload, score, source="x")
+                Annotation(
+                    "x:a", "a", "depth_estimation", payload, score, source="x"
+                )
             )
             writer.commit()
 

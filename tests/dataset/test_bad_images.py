@@ -1,5 +1,5 @@
-"""An image that cannot be decoded is left out with its records, and stops neither a build nor an
-import.
+"""An image that cannot be decoded is left out with its records, and stops neither a
+build nor an import.
 """
 
 from __future__ import annotations
@@ -43,18 +43,24 @@ def _folder(root: Path, images: int, bad: int) -> Path:
 
 def test_build_goes_on_without_the_truncated_image(tmp_path: Path) -> None:
     options = BuildOptions(workers=2)
-    built = build(_folder(tmp_path / "data", 26, bad=7), tmp_path / "out", options)
+    built = build(
+        _folder(tmp_path / "data", 26, bad=7), tmp_path / "out", options
+    )
     assert [(p.record, p.field) for p in built.problems] == [
         (f"7-{j}", "image_id") for j in range(3)
     ]
     assert all(
-        "photo7.jpg: image cannot be decoded: image file is truncated" in p.reason
+        "photo7.jpg: image cannot be decoded: image file is truncated"
+        in p.reason
         for p in built.problems
     )
     read = load_dataset(tmp_path / "out")
     assert "photo7" not in {q.image_id for q in read.questions}
     assert (
-        len({q.image_id for q in read.questions if q.question_type == "scoring"}) == 20
+        len(
+            {q.image_id for q in read.questions if q.question_type == "scoring"}
+        )
+        == 20
     )
     assert validate(tmp_path / "out")[1] == []
 
@@ -115,8 +121,8 @@ def test_import_decodes_each_image(
 
 
 def _restorations(root: Path, damage: Callable[[bytes], bytes]) -> Path:
-    """Two photographs with three restored images each, of which ``damage`` changes the bytes of
-    one.
+    """Two photographs with three restored images each, of which ``damage`` changes the
+    bytes of one.
     """
     (root / "images").mkdir(parents=True)
     records = []
@@ -149,12 +155,16 @@ def _other_stream(content: bytes) -> bytes:
     head, end = content[:33], content[-12:]
     data = b"IDAT" + zlib.compress(b"too few bytes")
     chunk = (
-        (len(data) - 4).to_bytes(4, "big") + data + zlib.crc32(data).to_bytes(4, "big")
+        (len(data) - 4).to_bytes(4, "big")
+        + data
+        + zlib.crc32(data).to_bytes(4, "big")
     )
     return head + chunk + end
 
 
-@pytest.mark.parametrize(("damage", "pairs"), [(_shorter, 4), (_other_stream, 4)])
+@pytest.mark.parametrize(
+    ("damage", "pairs"), [(_shorter, 4), (_other_stream, 4)]
+)
 def test_a_predicted_image_that_cannot_be_decoded_costs_its_own_questions(
     tmp_path: Path, damage: Callable[[bytes], bytes], pairs: int
 ) -> None:
@@ -174,11 +184,14 @@ def test_a_predicted_image_that_cannot_be_decoded_costs_its_own_questions(
 def test_an_image_drawn_for_a_question_that_is_left_out_is_not_kept(
     tmp_path: Path,
 ) -> None:
-    """One of two restored images can be decoded, and is drawn for a pair that cannot be asked."""
+    """One of two restored images can be decoded, and is drawn for a pair that cannot be
+    asked."""
     data = _restorations(tmp_path / "data", _other_stream)
     file = data / "annotations/lowlevel-deblur_annotations.json"
     kept = [
-        row for row in json.loads(file.read_text()) if row["annotation_id"] != "1-1"
+        row
+        for row in json.loads(file.read_text())
+        if row["annotation_id"] != "1-1"
     ]
     write_records(data, "lowlevel-deblur", kept)
     pairs_only = BuildOptions(caps=Caps(scoring_groups=0, ranking_groups=0))
@@ -191,7 +204,8 @@ def test_an_image_drawn_for_a_question_that_is_left_out_is_not_kept(
         "0-2",
     }
     stored = {
-        str(path.relative_to(tmp_path / "out")) for path in _images(tmp_path / "out")
+        str(path.relative_to(tmp_path / "out"))
+        for path in _images(tmp_path / "out")
     }
     assert stored == shown
     assert validate(tmp_path / "out")[1] == []

@@ -8,18 +8,36 @@ from visualjudge.core.records import Annotation
 from visualjudge.dataset.describe import describe
 
 
-def note(number: int, image: str, score: float, source: str | None = "a") -> Annotation:
+def note(
+    number: int, image: str, score: float, source: str | None = "a"
+) -> Annotation:
     return Annotation(
-        str(number), image, "keypoint", {}, score, error_type="jitter", source=source
+        str(number),
+        image,
+        "keypoint",
+        {},
+        score,
+        error_type="jitter",
+        source=source,
     )
 
 
-NOTES = [note(0, "x", 2), note(1, "x", 5, "b"), note(2, "x", 5, None), note(3, "y", 10)]
+NOTES = [
+    note(0, "x", 2),
+    note(1, "x", 5, "b"),
+    note(2, "x", 5, None),
+    note(3, "y", 10),
+]
 
 
 def test_margins_are_of_pairs_within_a_group_that_differ() -> None:
     whole = describe("keypoint", NOTES).to_json()
-    assert (whole["annotations"], whole["images"], whole["groups"], whole["pairs"]) == (
+    assert (
+        whole["annotations"],
+        whole["images"],
+        whole["groups"],
+        whole["pairs"],
+    ) == (
         4,
         2,
         2,
@@ -47,7 +65,9 @@ def test_severities_of_controlled_errors_are_no_sources() -> None:
 
 def test_the_pairs_of_a_source_are_those_that_it_is_in() -> None:
     parts = describe("keypoint", NOTES).to_json()["by_source"]
-    assert [(part["name"], part["groups"], part["pairs"]) for part in parts] == [
+    assert [
+        (part["name"], part["groups"], part["pairs"]) for part in parts
+    ] == [
         ("(none)", 1, 1),
         ("a", 2, 2),
         ("b", 1, 1),
@@ -55,4 +75,7 @@ def test_the_pairs_of_a_source_are_those_that_it_is_in() -> None:
 
 
 def test_nothing_to_compute_is_null() -> None:
-    assert describe("keypoint", [note(0, "x", 1)]).to_json()["margin_median"] is None
+    assert (
+        describe("keypoint", [note(0, "x", 1)]).to_json()["margin_median"]
+        is None
+    )

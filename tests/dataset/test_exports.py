@@ -38,7 +38,9 @@ def test_parquet_loads_offline_with_typed_features_and_images(
     loaded = datasets.load_dataset(
         str(tmp_path / "hub"), cache_dir=str(tmp_path / "cache")
     )["test"]
-    assert loaded.features["final_scores"] == datasets.List(datasets.Value("float64"))
+    assert loaded.features["final_scores"] == datasets.List(
+        datasets.Value("float64")
+    )
     assert loaded.features["images"] == datasets.List(datasets.Image())
     assert len(loaded) == len(dataset.questions)
     for row, question in zip(loaded, dataset.questions, strict=True):
@@ -76,14 +78,20 @@ def test_vlmevalkit_names_images_that_are_written_once(
             named = row["image_path"]
             paths = [
                 Path(p)
-                for p in (ast.literal_eval(named) if named.startswith("[") else [named])
+                for p in (
+                    ast.literal_eval(named)
+                    if named.startswith("[")
+                    else [named]
+                )
             ]
             assert "image" not in row
             assert f"<image {len(paths)}>" in row["question"]
             assert row["answer"] == question.answer or kind == "scoring"
             assert ("A" in row) == (kind == "pairwise")
             assert all(path.is_absolute() for path in paths)
-            expected = [dataset.image_path(p).read_bytes() for p in question.images]
+            expected = [
+                dataset.image_path(p).read_bytes() for p in question.images
+            ]
             assert [path.read_bytes() for path in paths] == expected
     shown = {path for question in dataset.questions for path in question.images}
     assert len(
@@ -97,7 +105,8 @@ def test_a_file_that_is_there_is_kept_unless_forced(
     file = tmp_path / "mine.jsonl"
     file.write_text("precious")
     with pytest.raises(
-        UsageError, match=r"mine.jsonl already exists; choose another, or add --force"
+        UsageError,
+        match=r"mine.jsonl already exists; choose another, or add --force",
     ):
         export(dataset, "trl", file)
     assert file.read_text() == "precious"
@@ -127,9 +136,15 @@ def test_only_a_task_and_so_many_questions_are_exported(
     [path] = export(few, "lmms-eval", tmp_path / "few")[:1]
     wanted = [question.id for question in few.questions]
     assert len(wanted) == 3
-    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
+    assert [
+        json.loads(line)["id"] for line in path.read_text().splitlines()
+    ] == wanted
     with pytest.raises(DataError, match="no question to export"):
-        export(dataset.filter(task="depth_estimation"), "trl", tmp_path / "none.jsonl")
+        export(
+            dataset.filter(task="depth_estimation"),
+            "trl",
+            tmp_path / "none.jsonl",
+        )
 
 
 def test_marks_are_numbered_in_order() -> None:
@@ -149,7 +164,8 @@ def test_trl_preferences_put_the_right_answer_before_the_wrong_one(
     for line in lines:
         question = asked[line["id"]]
         chosen, rejected = (
-            line[name][0]["content"][0]["text"] for name in ("chosen", "rejected")
+            line[name][0]["content"][0]["text"]
+            for name in ("chosen", "rejected")
         )
         assert chosen == question.answer
         assert (rejected != chosen and sorted(rejected) == sorted(chosen)) or {

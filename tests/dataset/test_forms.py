@@ -1,5 +1,5 @@
-"""A dataset is the same in every form: questions.json with media/, one Parquet file, and the forms
-of version 1.0.
+"""A dataset is the same in every form: questions.json with media/, one Parquet file,
+and the forms of version 1.0.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def test_a_parquet_dataset_is_judged_and_reported_as_the_other(
         words = ("--backend", "local", "--model", "default", "--out", out)
         assert status("judge", root, *words) == 0
         assert (
-            status("report", out, "--json", f"{out}.json", "--out", f"{out}.html") == 0
+            status(
+                "report", out, "--json", f"{out}.json", "--out", f"{out}.html"
+            )
+            == 0
         )
         figures.append(
             json.loads(Path(f"{out}.json").read_text())["judges"][0]["pairwise"]
@@ -109,12 +112,16 @@ def test_the_form_follows_the_size(
     assert (tmp_path / "dataset/dataset.parquet").is_file()
 
 
-def test_exports_give_the_other_form(forms: tuple[Path, Path], tmp_path: Path) -> None:
+def test_exports_give_the_other_form(
+    forms: tuple[Path, Path], tmp_path: Path
+) -> None:
     export(load_dataset(forms[0]), "dataset-parquet", tmp_path / "parquet")
     export(load_dataset(tmp_path / "parquet"), "json", tmp_path / "json")
     same(load_dataset(forms[0]), load_dataset(tmp_path / "parquet"))
     for name in ("questions.json", "dataset.json", "predictions.jsonl"):
-        assert (tmp_path / "json" / name).read_bytes() == (forms[0] / name).read_bytes()
+        assert (tmp_path / "json" / name).read_bytes() == (
+            forms[0] / name
+        ).read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +145,14 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(
     (tmp_path / "dataset.json").write_bytes(meta)
     packed = tmp_path / "dataset.parquet"
     packed.write_bytes((forms[1] / "dataset.parquet").read_bytes()[:-9])
-    with pytest.raises(DataError, match=r"dataset\.parquet: must be a Parquet file"):
+    with pytest.raises(
+        DataError, match=r"dataset\.parquet: must be a Parquet file"
+    ):
         load_dataset(tmp_path)
     rows = pl.read_parquet(forms[1] / "dataset.parquet")
-    broken = pl.col("question").str.replace('"answer":"."', '"answer":7', literal=False)
+    broken = pl.col("question").str.replace(
+        '"answer":"."', '"answer":7', literal=False
+    )
     rows.with_columns(broken).write_parquet(packed)
     with pytest.raises(DataError, match=r"answer: must be text, got '7"):
         list(load_dataset(tmp_path))
@@ -152,7 +163,9 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(
         load_dataset(tmp_path / "nowhere")
 
 
-def test_only_names_inside_the_dataset_are_found(forms: tuple[Path, Path]) -> None:
+def test_only_names_inside_the_dataset_are_found(
+    forms: tuple[Path, Path],
+) -> None:
     for name in ("../json/questions.json", "/etc/passwd", "media/none.png", 3):
         with pytest.raises(DataError):
             load_dataset(forms[1]).image(name)  # type: ignore[arg-type]

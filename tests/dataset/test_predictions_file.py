@@ -1,4 +1,5 @@
-"""A dataset's file of predictions: a line is of an annotation, or of an image's region."""
+"""A dataset's file of predictions: a line is of an annotation, or of an image's
+region."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def test_lines_of_annotations_and_of_images_are_read(tmp_path: Path) -> None:
         f'{{{TASK},"annotation_id":"a","prediction":{{}},"image_id":"i","mask":{{}}}}',
     ],
 )
-def test_a_line_of_neither_or_of_both_is_refused(tmp_path: Path, line: str) -> None:
+def test_a_line_of_neither_or_of_both_is_refused(
+    tmp_path: Path, line: str
+) -> None:
     (tmp_path / PREDICTIONS).write_text(f"{OF_IMAGE}\n{line}\n", "utf-8")
     with pytest.raises(DataError, match="line 2: must have annotation_id and"):
         list(stored_predictions(tmp_path))

@@ -1,5 +1,5 @@
-"""A question whose fields are of a wrong kind is refused where it is read, by name, so that no
-command meets it.
+"""A question whose fields are of a wrong kind is refused where it is read, by name, so
+that no command meets it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def test_a_value_of_a_wrong_kind_is_refused_with_its_field(field: str) -> None:
         fits = (field in TEXTS and isinstance(value, str)) or (
             field in MANY and value == ["a", "b", "c"]
         )
-        if fits or (not isinstance(value, list | dict) and (field, value) in FITTING):
+        if fits or (
+            not isinstance(value, list | dict) and (field, value) in FITTING
+        ):
             read = getattr(question_from_wire({**GOOD, field: value}), field)
             assert (list(read) if isinstance(read, tuple) else read) == value
         else:

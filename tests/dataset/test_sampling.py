@@ -30,7 +30,9 @@ STEMS = Stems(("s0", "s1", "s2"), ("s0", "s1", "s2"))
 
 
 def _notes(
-    images: int, scores: Sequence[float], prompts: Sequence[str | None] = (None,)
+    images: int,
+    scores: Sequence[float],
+    prompts: Sequence[str | None] = (None,),
 ) -> list[Annotation]:
     return [
         Annotation(
@@ -55,7 +57,9 @@ def _sample(
     seed: int = 42,
     stems: Stems = STEMS,
 ) -> list[Item]:
-    items = sample("depth_estimation", notes, stems, SUBSETS, caps or Caps(), seed)
+    items = sample(
+        "depth_estimation", notes, stems, SUBSETS, caps or Caps(), seed
+    )
     turned = deal(items, seed)
     return [
         replace(i, annotation_ids=i.annotation_ids[::-1]) if turn else i
@@ -66,7 +70,9 @@ def _sample(
 def test_pairs_stay_in_their_group_and_differ_in_score() -> None:
     notes = _notes(30, [1, 2, 2, 3], prompts=["x", "y"])
     by_id = {note.annotation_id: note for note in notes}
-    pairs = [item for item in _sample(notes) if item.question_type == "pairwise"]
+    pairs = [
+        item for item in _sample(notes) if item.question_type == "pairwise"
+    ]
     assert pairs
     for item in pairs:
         a, b = (by_id[name] for name in item.annotation_ids)
@@ -88,7 +94,11 @@ def test_caps_of_both_subsets_are_reached_and_kept() -> None:
         ("encoding_analysis", 10, 10),
         ("judge_analysis", 20, 50),
     ):
-        mine = [item for item in items if subset in item.subset and item.stem == "s0"]
+        mine = [
+            item
+            for item in items
+            if subset in item.subset and item.stem == "s0"
+        ]
         assert len(mine) == pairs
         assert len({item.image_id for item in mine}) == groups
 
@@ -108,14 +118,20 @@ def test_every_encoding_asks_about_the_same_pairs() -> None:
 
 def test_pair_of_both_subsets_is_one_question_that_lists_both() -> None:
     items = [
-        item for item in _sample(_notes(3, [1, 2])) if item.question_type == "pairwise"
+        item
+        for item in _sample(_notes(3, [1, 2]))
+        if item.question_type == "pairwise"
     ]
     assert Counter(item.subset for item in items) == {SUBSETS: 9}
 
 
 @pytest.mark.parametrize(
     "stems",
-    [Stems(("p",), ("p",)), STEMS, Stems(("a", "b", "c", "d"), ("a", "b", "c", "d"))],
+    [
+        Stems(("p",), ("p",)),
+        STEMS,
+        Stems(("a", "b", "c", "d"), ("a", "b", "c", "d")),
+    ],
 )
 @pytest.mark.parametrize("seed", [0, 1, 42])
 def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(
@@ -131,7 +147,9 @@ def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(
     for stem in stems.base:
         for subset in SUBSETS:
             mine = [
-                item for item in items if item.stem == stem and subset in item.subset
+                item
+                for item in items
+                if item.stem == stem and subset in item.subset
             ]
             right = sum(
                 scores[item.annotation_ids[0]] > scores[item.annotation_ids[1]]
@@ -150,7 +168,9 @@ def test_paraphrases_are_used_alike() -> None:
     assert max(used.values()) - min(used.values()) <= 1
 
 
-def test_ranking_leaves_the_prompt_out_of_its_key_and_takes_distinct_scores() -> None:
+def test_ranking_leaves_the_prompt_out_of_its_key_and_takes_distinct_scores() -> (
+    None
+):
     notes = _notes(6, [1, 2], prompts=["x", "y", "z"]) + _notes(0, [])
     moved = [
         n
@@ -159,8 +179,14 @@ def test_ranking_leaves_the_prompt_out_of_its_key_and_takes_distinct_scores() ->
         for n in notes
     ]
     scores = {note.annotation_id: note.final_score for note in moved}
-    rankings = [item for item in _sample(moved) if item.question_type == "ranking"]
-    assert Counter(item.stem for item in rankings) == {"s0": 6, "s1": 6, "s2": 6}
+    rankings = [
+        item for item in _sample(moved) if item.question_type == "ranking"
+    ]
+    assert Counter(item.stem for item in rankings) == {
+        "s0": 6,
+        "s1": 6,
+        "s2": 6,
+    }
     for item in rankings:
         values = [scores[name] for name in item.annotation_ids]
         assert len(set(values)) == len(values) == 4
@@ -170,7 +196,9 @@ def test_ranking_leaves_the_prompt_out_of_its_key_and_takes_distinct_scores() ->
 def test_rankings_are_not_shown_in_the_right_order() -> None:
     notes = _notes(20, [1, 2, 3, 4, 5, 6])
     scores = {note.annotation_id: note.final_score for note in notes}
-    rankings = [item for item in _sample(notes) if item.question_type == "ranking"]
+    rankings = [
+        item for item in _sample(notes) if item.question_type == "ranking"
+    ]
     assert {len(item.annotation_ids) for item in rankings} == {5}
     firsts = Counter(
         int(np.argmax([scores[name] for name in item.annotation_ids]))
@@ -237,7 +265,9 @@ def test_another_seed_asks_otherwise() -> None:
 
 
 def test_equal_scores_give_no_pair_and_no_ranking_but_are_scored() -> None:
-    kinds = Counter(item.question_type for item in _sample(_notes(2, [5, 5, 5])))
+    kinds = Counter(
+        item.question_type for item in _sample(_notes(2, [5, 5, 5]))
+    )
     assert kinds == {"scoring": 18}
 
 
@@ -260,7 +290,9 @@ TRAITS = st.tuples(
 
 
 @given(
-    st.lists(TRAITS, unique=True, max_size=30), st.integers(0, 31), st.integers(0, 5)
+    st.lists(TRAITS, unique=True, max_size=30),
+    st.integers(0, 31),
+    st.integers(0, 5),
 )
 @settings(max_examples=60)
 def test_each_next_group_is_the_one_least_like_those_chosen(
@@ -272,9 +304,13 @@ def test_each_next_group_is_the_one_least_like_those_chosen(
     left, chosen = list(groups), list[Group]()
     while left and len(chosen) < count:
         costs = [
-            sum(g.key[k] == c.key[k] for c in chosen for k in range(3)) for g in left
+            sum(g.key[k] == c.key[k] for c in chosen for k in range(3))
+            for g in left
         ]
-        ranks = [seed_for(seed, "group", found.task, list(found.key)) for found in left]
+        ranks = [
+            seed_for(seed, "group", found.task, list(found.key))
+            for found in left
+        ]
         chosen.append(
             left.pop(min(range(len(left)), key=lambda k: (costs[k], ranks[k])))
         )
@@ -299,7 +335,9 @@ def test_a_large_group_gives_each_pair_once_and_the_first_without_looking_at_all
     looked_at: list[object] = []
     real = sampling_module.seed_for
     monkeypatch.setattr(
-        sampling_module, "seed_for", lambda *keys: looked_at.append(keys) or real(*keys)
+        sampling_module,
+        "seed_for",
+        lambda *keys: looked_at.append(keys) or real(*keys),
     )
     assert next(pairs_of(whole, 42, Caps())) == pairs[0]
     assert len(looked_at) == 23 + 45

@@ -1,4 +1,5 @@
-"""A folder takes its name when it is whole; what a killed process left is put right by the next."""
+"""A folder takes its name when it is whole; what a killed process left is put right by
+the next."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ def write(target: Path, text: str) -> None:
         (stage / "a").write_text(text)
 
 
-def test_an_older_folder_is_replaced_and_nothing_is_left(tmp_path: Path) -> None:
+def test_an_older_folder_is_replaced_and_nothing_is_left(
+    tmp_path: Path,
+) -> None:
     for text in ("old", "new"):
         write(tmp_path / "out", text)
     assert (tmp_path / "out/a").read_text() == "new"
@@ -33,7 +36,9 @@ def test_a_kill_between_the_renames_loses_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_folder_that_another_process_writes_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_that_another_process_writes_is_left_alone(
+    tmp_path: Path,
+) -> None:
     at_work = tmp_path / ".out.partial"
     at_work.mkdir()
     lock = locked(at_work)

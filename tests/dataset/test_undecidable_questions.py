@@ -1,5 +1,5 @@
-"""Questions whose options an encoding shows alike are not asked, are counted, and are found again
-by validate.
+"""Questions whose options an encoding shows alike are not asked, are counted, and are
+found again by validate.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def _person(shift: float = 0.0, *, mirrored: bool = False) -> Json:
 
 
 def _poses(root: Path, images: int = 4) -> Path:
-    """Groups of an error that swaps left and right, which no encoding without limbs or parts can
-    show.
+    """Groups of an error that swaps left and right, which no encoding without limbs or
+    parts can show.
     """
     records: list[Json] = []
     for k in range(images):
@@ -52,10 +52,18 @@ def _poses(root: Path, images: int = 4) -> Path:
                 }
             )
         records.append(
-            {**records[-1], "annotation_id": f"moved{k}", "error_type": "jitter"}
+            {
+                **records[-1],
+                "annotation_id": f"moved{k}",
+                "error_type": "jitter",
+            }
         )
         records.append(
-            {**records[-3], "annotation_id": f"still{k}", "error_type": "jitter"}
+            {
+                **records[-3],
+                "annotation_id": f"still{k}",
+                "error_type": "jitter",
+            }
         )
     write_records(root, "keypoint", records)
     (root / "images").mkdir()
@@ -70,9 +78,13 @@ def dataset(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_points_without_limbs_are_not_asked_about_swapped_sides(dataset: Path) -> None:
+def test_points_without_limbs_are_not_asked_about_swapped_sides(
+    dataset: Path,
+) -> None:
     read = load_dataset(dataset)
-    asked = Counter(q.encoding for q in read.questions if q.question_type == "pairwise")
+    asked = Counter(
+        q.encoding for q in read.questions if q.question_type == "pairwise"
+    )
     assert asked["pixel_s0_c1_m0"] == 0
     assert asked["pixel_s1_c2_m0"] == asked["text_flat_list"] == 8
     assert read.meta["undecidable"]["keypoint"]["pixel_s0_c1_m0"] == {
@@ -89,9 +101,13 @@ def test_points_without_limbs_are_not_asked_about_swapped_sides(dataset: Path) -
 
 def test_every_image_of_the_dataset_is_shown(dataset: Path) -> None:
     shown = {
-        path for question in load_dataset(dataset).questions for path in question.images
+        path
+        for question in load_dataset(dataset).questions
+        for path in question.images
     }
-    assert shown == {f"media/{path.name}" for path in (dataset / "media").iterdir()}
+    assert shown == {
+        f"media/{path.name}" for path in (dataset / "media").iterdir()
+    }
 
 
 def test_a_is_right_in_half_of_what_is_left(tmp_path: Path) -> None:

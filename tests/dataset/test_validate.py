@@ -1,4 +1,5 @@
-"""A dataset that was tampered with is found out, by the file and rule that no longer hold."""
+"""A dataset that was tampered with is found out, by the file and rule that no longer
+hold."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ def dataset(built: Path, tmp_path: Path) -> Path:
 
 
 def _edit(dataset: Path, kind: str, change: Callable[[Json], object]) -> None:
-    """Change the first question of ``kind``, and the checksum with it, so that only the rule is
-    broken.
+    """Change the first question of ``kind``, and the checksum with it, so that only the
+    rule is broken.
     """
     questions = json.loads((dataset / "questions.json").read_text())
     change(next(q for q in questions if q["question_type"] == kind))
@@ -70,7 +71,11 @@ def test_whole_dataset_has_no_problem(dataset: Path) -> None:
             lambda q: q.update(final_scores=[11.0], answer=11.0),
             "final_scores",
         ),
-        ("pairwise", lambda q: q.update(prompt=q["prompt"] + "<image>"), "prompt"),
+        (
+            "pairwise",
+            lambda q: q.update(prompt=q["prompt"] + "<image>"),
+            "prompt",
+        ),
     ],
 )
 def test_broken_rule_is_told(
@@ -84,7 +89,11 @@ def test_broken_rule_is_told(
     ("kind", "change", "field"),
     [
         ("scoring", lambda q: q.update(answer="7"), "answer"),
-        ("pairwise", lambda q: q.update(final_scores=[4.0, "x"]), "final_scores"),
+        (
+            "pairwise",
+            lambda q: q.update(final_scores=[4.0, "x"]),
+            "final_scores",
+        ),
         (
             "ranking",
             lambda q: q.update(annotation_ids=q["annotation_ids"][:2]),
@@ -122,12 +131,16 @@ def test_changed_missing_and_added_files_are_told(dataset: Path) -> None:
 
 def test_same_question_twice_is_told(dataset: Path) -> None:
     questions = json.loads((dataset / "questions.json").read_text())
-    (dataset / "questions.json").write_text(json.dumps([*questions, questions[0]]))
+    (dataset / "questions.json").write_text(
+        json.dumps([*questions, questions[0]])
+    )
     assert {"id", "files", "by_task"} <= _fields(dataset)
 
 
 @pytest.mark.parametrize("field", ["id", "prompt", "images", "answer"])
-def test_question_without_a_field_cannot_be_read(dataset: Path, field: str) -> None:
+def test_question_without_a_field_cannot_be_read(
+    dataset: Path, field: str
+) -> None:
     _edit(dataset, "pairwise", lambda question: question.pop(field))
     with pytest.raises(DataError, match=f"{field}: the field is missing"):
         load_dataset(dataset)
@@ -160,5 +173,7 @@ def test_a_field_of_dataset_json_of_another_kind_is_named(
 ) -> None:
     meta = json.loads((dataset / "dataset.json").read_text())
     (dataset / "dataset.json").write_text(json.dumps(meta | {field: value}))
-    with pytest.raises(DataError, match=rf"dataset\.json: {field}.*: must be .*, got "):
+    with pytest.raises(
+        DataError, match=rf"dataset\.json: {field}.*: must be .*, got "
+    ):
         validate(dataset)

@@ -1,4 +1,5 @@
-"""The atlas on made clones: what it measures, and what stays where a clone is missing."""
+"""The atlas on made clones: what it measures, and what stays where a clone is
+missing."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ import atlas  # noqa: E402
 
 
 def arena(clones: Path) -> None:
-    """A clone of pairs: people choose A, B and tie in turn; one judge agrees, one says A."""
+    """A clone of pairs: people choose A, B and tie in turn; one judge agrees, one says
+    A."""
     folder = clones / "OpenING/Interleaved_Arena"
     folder.mkdir(parents=True)
     files = {
@@ -39,7 +41,9 @@ def arena(clones: Path) -> None:
 
 def test_judges_are_measured_and_missing_clones_named(tmp_path: Path) -> None:
     arena(tmp_path / "clones")
-    rows, analyses, missing = atlas.measure(tmp_path / "clones", tmp_path / "out")
+    rows, analyses, missing = atlas.measure(
+        tmp_path / "clones", tmp_path / "out"
+    )
     found = {row.judge: row for row in rows}
     assert set(analyses) == {"opening"}
     assert found["gpt-4o"].value == pytest.approx(1 / 3)

@@ -1,5 +1,5 @@
-"""Every command of every page runs as written, in a folder with the files that the page takes for
-granted, against a server that gives one answer. What does not run says why.
+"""Every command of every page runs as written, in a folder with the files that the page
+takes for granted, against a server that gives one answer. What does not run says why.
 """
 
 from __future__ import annotations
@@ -21,32 +21,45 @@ from visualjudge.clients.sync_calls import run_sync
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = {
-    path.relative_to(ROOT).as_posix(): path.read_text("utf-8").replace("\\\n", " ")
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8").replace(
+        "\\\n", " "
+    )
     for path in (ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("t*/*.md"))
 }
 RUN = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 OTHER = re.compile(r"^```(?!console)\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ELSEWHERE = {
-    "docs/tutorials/editing.md": "tests/docs/test_examples.py runs its scripts and commands",
+    "docs/tutorials/editing.md": "tests/docs/test_examples.py runs its scripts and "
+    "commands",
 }
 """Pages with a test of their own."""
 NOT_RUN = {
-    "visualjudge studio ": "serves until it is stopped; tests/studio and tests/browser open it",
-    "visualjudge judge dataset --model gpt-4o-mini --batch": "a batch takes hours; tests/batch",
-    "visualjudge judge dataset --backend metric": "pyiqa downloads weights; tests/judges",
-    "visualjudge judge dataset --backend reward": "transformers downloads weights; tests/judges",
+    "visualjudge studio ": "serves until it is stopped; tests/studio and tests/browser "
+    "open it",
+    "visualjudge judge dataset --model gpt-4o-mini --batch": "a batch takes hours; "
+    "tests/batch",
+    "visualjudge judge dataset --backend metric": "pyiqa downloads weights; "
+    "tests/judges",
+    "visualjudge judge dataset --backend reward": "transformers downloads weights; "
+    "tests/judges",
     "visualjudge adopt GenAI-Bench": "needs a clone; tests/apps/adopt makes small ones",
     "visualjudge report genai": "of that clone",
-    "visualjudge adopt questions.json --fetch": "downloads; tests/apps/adopt/test_fetching.py",
+    "visualjudge adopt questions.json --fetch": "downloads; "
+    "tests/apps/adopt/test_fetching.py",
     "visualjudge adopt data --fetch": "downloads; tests/apps/adopt/test_fetching.py",
-    "visualjudge label OUT": "tests/docs/test_examples.py runs the example and compares its table",
+    "visualjudge label OUT": "tests/docs/test_examples.py runs the example and "
+    "compares its table",
     "visualjudge correct OUT": "as above",
-    "visualjudge show plugins": "with a plug-in that is not installed; tests/plugins/test_page.py",
+    "visualjudge show plugins": "with a plug-in that is not installed; "
+    "tests/plugins/test_page.py",
     "visualjudge import counting": "as above",
     "visualjudge perturb --task object_counting": "as above",
 }
 """Beginnings of commands outside console blocks, and why they are not run here."""
-TOO_FEW_IMAGES = {"visualjudge accept runs/known": 1, "visualjudge gate check": 3}
+TOO_FEW_IMAGES = {
+    "visualjudge accept runs/known": 1,
+    "visualjudge gate check": 3,
+}
 """How commands end that promise nothing on the few images here, as their pages say."""
 
 
@@ -54,12 +67,16 @@ def commands(text: str) -> list[str]:
     """The commands of the console blocks of a page."""
     lines = [line for block in RUN.findall(text) for line in block.splitlines()]
     return [
-        line.removeprefix("$ ") for line in lines if line.startswith("$ visualjudge ")
+        line.removeprefix("$ ")
+        for line in lines
+        if line.startswith("$ visualjudge ")
     ]
 
 
 WITH_COMMANDS = [
-    page for page, text in PAGES.items() if commands(text) and page not in ELSEWHERE
+    page
+    for page, text in PAGES.items()
+    if commands(text) and page not in ELSEWHERE
 ]
 
 
@@ -94,20 +111,28 @@ def call(command: str, server: Loopback) -> None:
         command.replace("http://127.0.0.1:8000", server.url), comments=True
     )[1:]
     if words[0] in ("build", "probe"):
-        words += ["--workers", "1"]  # the same bytes, without processes to start
+        words += [
+            "--workers",
+            "1",
+        ]  # the same bytes, without processes to start
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     few = [
-        status for begin, status in TOO_FEW_IMAGES.items() if command.startswith(begin)
+        status
+        for begin, status in TOO_FEW_IMAGES.items()
+        if command.startswith(begin)
     ]
     assert done.exit_code in (0, *few), f"{command}\n{done.output[-2000:]}"
 
 
 def forget_outputs(page: str, home: Path) -> None:
-    """Remove what the page itself makes: it is read by someone who does not have it yet."""
+    """Remove what the page itself makes: it is read by someone who does not have it
+    yet."""
     for command in commands(PAGES[page]):
         for name in re.findall(r"--out (\S+)", command):
             path = home / name
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            shutil.rmtree(path) if path.is_dir() else path.unlink(
+                missing_ok=True
+            )
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS)
@@ -141,13 +166,16 @@ def test_a_command_that_is_not_run_says_why() -> None:
         if page != "docs/cli.md"
         for block in OTHER.findall(text)
         for line in block.splitlines()
-        if line.startswith("visualjudge ") and not line.startswith(tuple(NOT_RUN))
+        if line.startswith("visualjudge ")
+        and not line.startswith(tuple(NOT_RUN))
     ]
     assert left == []
     everything = "\n".join(PAGES.values())
     assert [command for command in NOT_RUN if command not in everything] == []
     assert [
-        test for test in ELSEWHERE.values() if not (ROOT / test.split()[0]).is_file()
+        test
+        for test in ELSEWHERE.values()
+        if not (ROOT / test.split()[0]).is_file()
     ] == []
 
 

@@ -39,7 +39,13 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
     monkeypatch.setattr(sys, "argv", ["ten_detectors.py", "OUT"])
     runpy.run_path(str(ROOT / "examples/ten_detectors.py"), run_name="__main__")
     vj.label("OUT/run", 60).table().write_csv("next.csv")
-    exec(next(code for code in blocks("decide.md", "python") if "truth.csv" in code))
+    exec(
+        next(
+            code
+            for code in blocks("decide.md", "python")
+            if "truth.csv" in code
+        )
+    )
     printed = str(vj.correct("OUT/run", "next.csv", gap=0.5)).splitlines()
     shown = next(
         text for text in blocks("decide.md", "") if text.startswith("Source")
@@ -56,7 +62,8 @@ def test_the_script_of_the_multiple_choice_page_writes_a_table(
     )
     for name in ("coffee", "chelsea", "rocket", "coins"):
         write_png(
-            tmp_path / f"demo-out/data/files/{name}.png", np.zeros((4, 4, 3), np.uint8)
+            tmp_path / f"demo-out/data/files/{name}.png",
+            np.zeros((4, 4, 3), np.uint8),
         )
     monkeypatch.chdir(tmp_path)
     exec(script)
@@ -69,14 +76,17 @@ def test_arrays_of_segmenters_become_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = next(
-        block for block in blocks("python.md", "python") if "segment(photo" in block
+        block
+        for block in blocks("python.md", "python")
+        if "segment(photo" in block
     )
     monkeypatch.chdir(tmp_path)
     exec(script, {})
     assert "careful" in Path("report.html").read_text("utf-8")
     task = "semantic_segmentation"
     scores = {
-        note.source: note.final_score for note in vj.open_data("data").annotations(task)
+        note.source: note.final_score
+        for note in vj.open_data("data").annotations(task)
     }
     assert scores["careful"] > scores["hasty"]
 
@@ -86,7 +96,9 @@ def test_configurations_of_judge_modules_are_valid(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
-    (text,) = (text for text in blocks(page, "yaml") if "metric_configs" in text)
+    (text,) = (
+        text for text in blocks(page, "yaml") if "metric_configs" in text
+    )
     (tmp_path / "judges.yaml").write_text(text, "utf-8")
     pipes = build_pipes(read_config(tmp_path / "judges.yaml"))
     assert list(pipes) == list(yaml.safe_load(text)["metric_configs"])
@@ -95,7 +107,8 @@ def test_configurations_of_judge_modules_are_valid(
 def test_the_editing_tutorial_leads_from_edits_to_a_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its scripts and commands in turn; the judge here always prefers the first image."""
+    """Its scripts and commands in turn; the judge here always prefers the first
+    image."""
     page = "tutorials/editing.md"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
@@ -109,7 +122,9 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
     for k, row in enumerate(csv.DictReader(many, head.split(","))):
         for shade, name in enumerate(("input_image", "edit_a", "edit_b")):
             Path(row[name]).parent.mkdir(exist_ok=True)
-            write_png(Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8))
+            write_png(
+                Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8)
+            )
     (first,) = blocks(page, "python")
     (config,) = blocks(page, "yaml")
     asking, judging = blocks(page, "console")
@@ -117,7 +132,9 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
     context = serving('{"winner": "Image A"}')
     server = run_sync(context.__aenter__())
     address = f"  backend: api\n  base_url: {server.url}/v1\n"
-    Path("judges.yaml").write_text(config.replace("  backend: api\n", address), "utf-8")
+    Path("judges.yaml").write_text(
+        config.replace("  backend: api\n", address), "utf-8"
+    )
     assert "next: visualjudge adopt results.jsonl --out study" in call(asking)
     run_sync(context.__aexit__(None, None, None))
     assert len(server.bodies) == 48, "12 pairs, two metrics, both orders"
@@ -132,5 +149,6 @@ def call(commands: str) -> str:
     """What commands of a page print, run in this process, where the server is."""
     lines = (shlex.split(line)[2:] for line in commands.splitlines())
     return "".join(
-        CliRunner().invoke(app, words, catch_exceptions=False).output for words in lines
+        CliRunner().invoke(app, words, catch_exceptions=False).output
+        for words in lines
     )

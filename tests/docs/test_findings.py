@@ -1,5 +1,6 @@
-"""The pages of findings are those of the figures in the repository, and each figure is computed
-again from the files of its source with pandas, apart from the package and from tools/.
+"""The pages of findings are those of the figures in the repository, and each figure is
+computed again from the files of its source with pandas, apart from the package and from
+tools/.
 
 The second part runs where ``VISUALJUDGE_CLONES`` names the folder of the clones.
 """
@@ -25,7 +26,9 @@ FOUND = {row["name"]: row for row in DOCUMENT["findings"]}
 
 
 def test_the_page_and_the_table_are_of_the_figures_in_the_repository() -> None:
-    assert (ROOT / "docs/findings.md").read_text("utf-8") == findings_page(DOCUMENT)
+    assert (ROOT / "docs/findings.md").read_text("utf-8") == findings_page(
+        DOCUMENT
+    )
     found = BLOCK.search((ROOT / "README.md").read_text("utf-8"))
     assert found is not None
     assert found.group() == block(DOCUMENT["rows"]), "python tools/atlas.py"
@@ -43,7 +46,8 @@ def test_published_figures_that_differ_have_a_reason() -> None:
     differing = [
         row
         for row in DOCUMENT["published"]
-        if round(row["ours"], row["digits"]) != round(row["theirs"], row["digits"])
+        if round(row["ours"], row["digits"])
+        != round(row["theirs"], row["digits"])
     ]
     assert len(differing) < len(DOCUMENT["published"]) / 5
     assert all(row["why"] for row in differing)
@@ -62,7 +66,9 @@ def test_one_threshold() -> None:
     scores["task"] = task.orig_dataset
     accepted = scores[(scores.parsed_score >= 3) & scores.task.notna()]
     bad = (accepted.gt_score < 3).groupby(accepted.task)
-    assert bad.mean()["mathvista"] == pytest.approx(FOUND["one-threshold"]["value"])
+    assert bad.mean()["mathvista"] == pytest.approx(
+        FOUND["one-threshold"]["value"]
+    )
     assert (accepted.gt_score < 3).mean() < 0.2
     error = 1.96 * (bad.mean() * (1 - bad.mean()) / bad.size()) ** 0.5
     above = bad.mean() - error > 0.2
@@ -88,7 +94,10 @@ def test_first_shown() -> None:
             ],
             columns=["id", "a", "b", "winner"],
         )
-        for name in ("gpt-judge_modelAB_results.json", "judge_modelAB_results.json")
+        for name in (
+            "gpt-judge_modelAB_results.json",
+            "judge_modelAB_results.json",
+        )
     )
     both = said.merge(truth, on=["id", "a", "b"], suffixes=("", "_people"))
     right = both.winner == both.winner_people
@@ -100,7 +109,10 @@ def test_first_shown() -> None:
     )  # of pairs as they are
     sentence = FOUND["first-shown"]["sentence"]
     assert f"{100 * both.winner.str.startswith('Tie').mean():.1f} %" in sentence
-    assert f"{100 * both.winner_people.str.startswith('Tie').mean():.1f} %" in sentence
+    assert (
+        f"{100 * both.winner_people.str.startswith('Tie').mean():.1f} %"
+        in sentence
+    )
 
 
 @needs_clones
@@ -113,24 +125,30 @@ def test_zeros() -> None:
     zero = rows[rows.gt_score_continuous == 0]
     assert f"{100 * len(zero) / len(rows):.0f} %" in FOUND["zeros"]["sentence"]
     assert (
-        f"{100 * (zero.parsed_score == 1).mean():.1f} %" in FOUND["zeros"]["sentence"]
+        f"{100 * (zero.parsed_score == 1).mean():.1f} %"
+        in FOUND["zeros"]["sentence"]
     )
 
 
 @needs_clones
 def test_people() -> None:
     rows = read(
-        "MLLM-as-a-Judge", "results/Human_Evaluation/human_eval_results_latest.csv"
+        "MLLM-as-a-Judge",
+        "results/Human_Evaluation/human_eval_results_latest.csv",
     )
     alphas = {}
     for name in [*rows.factors_order[0].split("|"), "overall"]:
-        units = [own.to_numpy(float) for _, own in rows.groupby("task_id")[name]]
+        units = [
+            own.to_numpy(float) for _, own in rows.groupby("task_id")[name]
+        ]
         units = [own for own in units if len(own) > 1]
         whole = sum(map(len, units))
         within = sum(own.var(ddof=1) * len(own) for own in units) / whole
         spread = rows[name].var(ddof=1)
         alphas[name] = 1 - within / spread
-    assert alphas.pop("overall") == pytest.approx(FOUND["people"]["value"], abs=1e-6)
+    assert alphas.pop("overall") == pytest.approx(
+        FOUND["people"]["value"], abs=1e-6
+    )
     weak = sum(alpha < 0.2 for alpha in alphas.values())
     assert f"on {weak} of 12" in FOUND["people"]["sentence"]
 

@@ -37,12 +37,14 @@ MADE = {
     DOCS / "findings.md",
     *(DOCS / name for name in ("tasks", "gallery", "prompts")),
 }
-"""What ``docs_pages.py``, ``atlas.py``, ``gallery.py`` and ``prompt_pages.py`` write; marked blocks
-too.
+"""What ``docs_pages.py``, ``atlas.py``, ``gallery.py`` and ``prompt_pages.py`` write;
+marked blocks too.
 """
 MADE_BLOCK = re.compile(r"<!-- (.+?) -->\n.*?<!-- end of \1 -->", re.DOTALL)
 WRITTEN = [
-    page for page in sorted(DOCS.rglob("*.md")) if not MADE & {page, *page.parents}
+    page
+    for page in sorted(DOCS.rglob("*.md"))
+    if not MADE & {page, *page.parents}
 ]
 TO_READ = [page for page in WRITTEN if page.parent.name != "decisions"]
 SHOWS_NO_COMMAND = {
@@ -77,7 +79,9 @@ def nav_pages(entry: object) -> Iterator[str]:
 
 def navigation() -> set[str]:
     return set(
-        nav_pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"])
+        nav_pages(
+            yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+        )
     )
 
 
@@ -86,13 +90,16 @@ def test_the_site_names_pages_that_exist() -> None:
 
 
 def test_the_navigation_is_short_enough_to_read() -> None:
-    words = sum(len((DOCS / page).read_text("utf-8").split()) for page in navigation())
+    words = sum(
+        len((DOCS / page).read_text("utf-8").split()) for page in navigation()
+    )
     assert len(navigation()) <= MOST_PAGES
     assert words <= MOST_WORDS
 
 
 def test_what_people_wrote_is_short_enough_to_keep_true() -> None:
-    """All pages, decisions too, counted as ``wc -w`` counts; without what commands write."""
+    """All pages, decisions too, counted as ``wc -w`` counts; without what commands
+    write."""
     texts = (MADE_BLOCK.sub("", page.read_text("utf-8")) for page in WRITTEN)
     assert sum(len(text.split()) for text in texts) <= MOST_WORDS_OF_ALL
 
@@ -102,7 +109,9 @@ def test_what_people_wrote_is_short_enough_to_keep_true() -> None:
     [page for page in WRITTEN if page.parent.name != "decisions"],
     ids=lambda page: page.stem,
 )
-def test_a_page_begins_with_its_purpose_and_shows_an_example(page: Path) -> None:
+def test_a_page_begins_with_its_purpose_and_shows_an_example(
+    page: Path,
+) -> None:
     """A paragraph of two or three sentences, before any code, table or heading."""
     text = page.read_text("utf-8")
     first = text.split("\n\n")[1]
@@ -123,8 +132,8 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
 
 
 def commands_of(page: Path) -> list[str]:
-    """What is written as a command, in blocks and in code spans; a comment and what is piped on are
-    cut off.
+    """What is written as a command, in blocks and in code spans; a comment and what is
+    piped on are cut off.
     """
     text = page.read_text("utf-8").replace("\\\n", " ")
     blocks = [
@@ -133,16 +142,22 @@ def commands_of(page: Path) -> list[str]:
         if kind != "python"
     ]
     lines = [
-        line.strip().removeprefix("$ ") for body in blocks for line in body.splitlines()
+        line.strip().removeprefix("$ ")
+        for body in blocks
+        for line in body.splitlines()
     ]
     outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", outside)]
+    spans = [
+        " ".join(span.split()) for span in re.findall(r"`([^`]+)`", outside)
+    ]
     parts = [
         part.strip()
         for line in (*lines, *spans)
         for part in re.split(r"&&|\s\|\s|;", line)
     ]
-    return [re.split(r"\s#", part)[0] for part in parts if part.startswith(PROGRAM)]
+    return [
+        re.split(r"\s#", part)[0] for part in parts if part.startswith(PROGRAM)
+    ]
 
 
 def click_command(name: str) -> click.Command:
@@ -166,7 +181,9 @@ def problem(line: str) -> str | None:
         and rest
         and not rest[0].startswith("-")
     ):
-        if rest[0].isupper() or rest[0] in PLUGGED_IN:  # FORMAT stands for any of them
+        if (
+            rest[0].isupper() or rest[0] in PLUGGED_IN
+        ):  # FORMAT stands for any of them
             return None
         if rest[0] not in command.list_commands(None):
             if hasattr(command, "usual"):
@@ -183,7 +200,8 @@ def problem(line: str) -> str | None:
     unknown = [
         word
         for word in rest
-        if OFFERED.fullmatch(word.split("=")[0]) and word.split("=")[0] not in known
+        if OFFERED.fullmatch(word.split("=")[0])
+        and word.split("=")[0] not in known
     ]
     return (
         f"{words[0]} knows no {', '.join(unknown)}"
@@ -193,14 +211,19 @@ def problem(line: str) -> str | None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_on_a_page_has_the_options_that_it_names(page: Path) -> None:
-    assert [(line, why) for line in commands_of(page) if (why := problem(line))] == []
+def test_every_command_on_a_page_has_the_options_that_it_names(
+    page: Path,
+) -> None:
+    assert [
+        (line, why) for line in commands_of(page) if (why := problem(line))
+    ] == []
 
 
 def test_a_page_with_a_wrong_command_would_be_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "`visualjudge jugde x`\n```console\n$ visualjudge build data \\\n   --outt x  # y\n```\n"
+        "`visualjudge jugde x`\n```console\n$ visualjudge build data \\\n   --outt x  "
+        "# y\n```\n"
     )
     assert [problem(line) for line in commands_of(page)] == [
         "build knows no --outt",
@@ -208,7 +231,9 @@ def test_a_page_with_a_wrong_command_would_be_noticed(tmp_path: Path) -> None:
     ]
 
 
-def test_the_readme_is_short_and_names_the_commands_of_the_first_hours() -> None:
+def test_the_readme_is_short_and_names_the_commands_of_the_first_hours() -> (
+    None
+):
     first = {
         "demo",
         "import",
@@ -220,14 +245,19 @@ def test_the_readme_is_short_and_names_the_commands_of_the_first_hours() -> None
         "studio",
         "adopt",
     }
-    assert first <= {line.split()[1] for line in commands_of(ROOT / "README.md")}
+    assert first <= {
+        line.split()[1] for line in commands_of(ROOT / "README.md")
+    }
     assert len((ROOT / "README.md").read_text("utf-8").split()) <= 900
 
 
 def test_the_snippet_of_the_readme_prints_what_the_readme_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """On the demo's own data, so that the printed answer is the one that a reader gets."""
+    """On the demo's own data, so that the printed answer is the one that a reader
+    gets."""
     monkeypatch.chdir(tmp_path)
     make_study(Path("demo-out/study/data"), "object_detection", seed=42)
     text = (ROOT / "README.md").read_text("utf-8")
@@ -246,7 +276,9 @@ def test_the_judge_of_the_page_on_python_judges(
     names = {"vj": visualjudge, "dataset": dataset}
     monkeypatch.chdir(tmp_path)
     section = (
-        (ROOT / "docs/python.md").read_text("utf-8").partition("## Your own judge")[2]
+        (ROOT / "docs/python.md")
+        .read_text("utf-8")
+        .partition("## Your own judge")[2]
     )
     exec(
         compile(
@@ -263,4 +295,6 @@ def test_the_judge_of_the_page_on_python_judges(
 
 
 def test_the_pages_that_are_made_from_the_code_are_fresh() -> None:
-    assert [path for path, _ in stale_pages()] == [], "python tools/docs_pages.py"
+    assert [path for path, _ in stale_pages()] == [], (
+        "python tools/docs_pages.py"
+    )

@@ -50,8 +50,12 @@ def test_page_has_the_words_of_the_asset_in_use(row: object) -> None:
         assert between in page
 
 
-def test_writing_pages_shows_the_first_question_of_each_kind(tmp_path: Path) -> None:
-    make_folder(tmp_path / "data", images=1, annotations=3, tasks=["depth_estimation"])
+def test_writing_pages_shows_the_first_question_of_each_kind(
+    tmp_path: Path,
+) -> None:
+    make_folder(
+        tmp_path / "data", images=1, annotations=3, tasks=["depth_estimation"]
+    )
     build(tmp_path / "data", tmp_path / "dataset")
     dataset = load_dataset(tmp_path / "dataset")
     pages = write_pages(dataset, tmp_path / "docs")

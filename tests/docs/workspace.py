@@ -22,14 +22,17 @@ Run = Callable[[str], object]
 
 
 def make_workspace(home: Path, run: Run) -> None:
-    """Files to import, and a study: data folder, dataset, and runs of three judges and of people.
+    """Files to import, and a study: data folder, dataset, and runs of three judges and
+    of people.
 
     ``run`` runs a command in ``home``.
     """
     files_to_import(home)
     make_folder(home / "data", tasks=["object_detection", "keypoint"], images=3)
     notes = home / "data/annotations/object_detection_annotations.json"
-    notes.write_text(notes.read_text("utf-8").replace("model-0", "yolo"), "utf-8")
+    notes.write_text(
+        notes.read_text("utf-8").replace("model-0", "yolo"), "utf-8"
+    )
     run("visualjudge build data --out dataset --judge-pairs 12")
     judge = "visualjudge judge dataset --swap --backend baseline"
     for name, model in (
@@ -41,14 +44,19 @@ def make_workspace(home: Path, run: Run) -> None:
     _people(home)
     questions = json.loads((home / "dataset/questions.json").read_text("utf-8"))
     pairs = [q for q in questions if q["question_type"] == "pairwise"]
-    (home / "questions.txt").write_text("".join(f"{q['id']}\n" for q in pairs[:3]))
+    (home / "questions.txt").write_text(
+        "".join(f"{q['id']}\n" for q in pairs[:3])
+    )
     shutil.copy(home / "dataset/questions.json", home)
     shutil.copytree(home / "dataset/media", home / "images/media")
     columns = "item,image,model_a,model_b,verdict,truth,judge"
-    rows = [f"{k},{k % 5},detr,yolo,{'AB'[k % 3 == 0]},A,gpt-4o" for k in range(40)]
+    rows = [
+        f"{k},{k % 5},detr,yolo,{'AB'[k % 3 == 0]},A,gpt-4o" for k in range(40)
+    ]
     (home / "verdicts.csv").write_text("\n".join([columns, *rows]))
     scored = [
-        f"{k},{k % 30},{1 + k % 5},{1 + (k + k // 9) % 5},gpt-4o" for k in range(60)
+        f"{k},{k % 30},{1 + k % 5},{1 + (k + k // 9) % 5},gpt-4o"
+        for k in range(60)
     ]
     header = "item,image,score,truth,judge"
     (home / "scores.csv").write_text("\n".join([header, *scored]))
@@ -69,14 +77,20 @@ def files_to_import(home: Path) -> None:
     _coco(home)
     for k in range(2):
         picture = photograph(k, SIZE)
-        for folder in ("leftImg8bit/val", "gtFine/val", "outputs", "rgb", "train2014"):
+        for folder in (
+            "leftImg8bit/val",
+            "gtFine/val",
+            "outputs",
+            "rgb",
+            "train2014",
+        ):
             (home / folder).mkdir(parents=True, exist_ok=True)
         write_png(home / f"leftImg8bit/val/{k}_leftImg8bit.png", picture)
         write_png(home / f"rgb/{k}.png", picture)
         write_png(home / f"train2014/{k}.png", picture)
-        classes = np.repeat(np.array([[1, 2]], np.uint8), SIZE[1] // 2, axis=1).repeat(
-            SIZE[0], 0
-        )
+        classes = np.repeat(
+            np.array([[1, 2]], np.uint8), SIZE[1] // 2, axis=1
+        ).repeat(SIZE[0], 0)
         _grey(home / f"gtFine/val/{k}_gtFine_labelIds.png", classes)
         _grey(home / f"out/{k}.png", np.roll(classes, 5 + k, axis=1))
         for clean in ("sharp", "clean", "original"):
@@ -86,13 +100,17 @@ def files_to_import(home: Path) -> None:
         if k == 0:
             write_png(home / "photos/0.png", picture)
         for restored in ("restored", "upscaled"):
-            write_png(home / f"{restored}/{k}.png", cv2.blur(picture, (3 + 2 * k, 3)))
+            write_png(
+                home / f"{restored}/{k}.png", cv2.blur(picture, (3 + 2 * k, 3))
+            )
         for name in (f"{k}.png", f"{k}-in.png", f"{k}-control.png"):
             write_png(home / "outputs" / name, picture)
         _grey(home / f"outputs/{k}-mask.png", (classes == 1) * np.uint8(255))
     (home / "cityscapes.csv").write_text("id,name\n1,road\n2,sky\n")
     _table(
-        home / "outputs.csv", "output,score,image,control,mask,prompt,image_id", (1, 1)
+        home / "outputs.csv",
+        "output,score,image,control,mask,prompt,image_id",
+        (1, 1),
     )
     _table(
         home / "ratings.csv",
@@ -104,20 +122,26 @@ def files_to_import(home: Path) -> None:
 
 
 def depth_maps(home: Path) -> None:
-    """Depth in ``depth`` and disparity in ``out``, where another page has label maps."""
+    """Depth in ``depth`` and disparity in ``out``, where another page has label
+    maps."""
     shutil.rmtree(home / "out")
     for k in range(2):
-        depth = np.tile(np.linspace(2, 20, SIZE[1], dtype=np.float32), (SIZE[0], 1))
+        depth = np.tile(
+            np.linspace(2, 20, SIZE[1], dtype=np.float32), (SIZE[0], 1)
+        )
         _grey(home / f"depth/{k}.png", (depth * 256).astype(np.uint16))
         (home / "out").mkdir(exist_ok=True)
         np.save(home / f"out/{k}.npy", 1 / (depth + k))
 
 
 def one_task(home: Path, run: Run) -> None:
-    """A plan is for one task: that of the data folder, and of the dataset of its pilot."""
+    """A plan is for one task: that of the data folder, and of the dataset of its
+    pilot."""
     for path in (home / "data").glob("*/keypoint*.json"):
         path.unlink()
-    run("visualjudge build data --out dataset --force --subset encoding_analysis")
+    run(
+        "visualjudge build data --out dataset --force --subset encoding_analysis"
+    )
 
 
 def multiple_choice(home: Path, run: Run) -> None:
@@ -125,7 +149,9 @@ def multiple_choice(home: Path, run: Run) -> None:
     text = (ROOT / "docs/mmbench.md").read_text("utf-8")
     [script] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     for k, name in enumerate(("coffee", "chelsea", "rocket", "coins")):
-        write_png(home / f"demo-out/data/files/{name}.png", photograph(k, (16, 16)))
+        write_png(
+            home / f"demo-out/data/files/{name}.png", photograph(k, (16, 16))
+        )
     exec(script, {})
     run("visualjudge mmbench circular DATA.tsv --out first.tsv")
     run("visualjudge mmbench infer first.tsv --model other --out other.xlsx")
@@ -178,8 +204,14 @@ def _coco(home: Path) -> None:
                     "iscrowd": 0,
                 }
             )
-            for source, error in (("detr", 2.0), ("yolo", 9.0), ("mask_rcnn", 4.0)):
-                shape = _shape([value + rng.uniform(0, error) for value in corner])
+            for source, error in (
+                ("detr", 2.0),
+                ("yolo", 9.0),
+                ("mask_rcnn", 4.0),
+            ):
+                shape = _shape(
+                    [value + rng.uniform(0, error) for value in corner]
+                )
                 if source != "mask_rcnn":
                     del shape["segmentation"]
                 found[source].append({**thing, **shape, "score": 0.9})
@@ -197,10 +229,17 @@ def _shape(corner: Sequence[float]) -> dict[str, Any]:
 
 def _expressions(home: Path) -> None:
     images = [
-        {"id": k, "file_name": f"{k}.png", "width": 96, "height": 72} for k in range(2)
+        {"id": k, "file_name": f"{k}.png", "width": 96, "height": 72}
+        for k in range(2)
     ]
     regions = [
-        {"id": k, "image_id": k, "category_id": 1, **_shape((10 + k, 10)), "iscrowd": 0}
+        {
+            "id": k,
+            "image_id": k,
+            "category_id": 1,
+            **_shape((10 + k, 10)),
+            "iscrowd": 0,
+        }
         for k in range(2)
     ]
     truth = {
@@ -210,7 +249,11 @@ def _expressions(home: Path) -> None:
     }
     _json(home / "instances.json", truth)
     sentences = [
-        {"sent_id": 0, "raw": "the cat on the left", "sent": "the cat on the left"}
+        {
+            "sent_id": 0,
+            "raw": "the cat on the left",
+            "sent": "the cat on the left",
+        }
     ]
     refs = [
         {
@@ -237,7 +280,10 @@ def _imagenhub(home: Path) -> None:
         for k in range(2):
             write_png(root / folder / f"{k}.png", photograph(k, SIZE))
     for rater in (1, 2):
-        lines = ["uid\tEdited", *(f"{k}.png\t[{rater / 2}, 0.5]" for k in range(2))]
+        lines = [
+            "uid\tEdited",
+            *(f"{k}.png\t[{rater / 2}, 0.5]" for k in range(2)),
+        ]
         (home / f"Text-Guided_IE_rater{rater}.tsv").write_text("\n".join(lines))
     prompts = {f"{k}.png": {"prompt": "remove the leash"} for k in range(2)}
     _json(root / "dataset_lookup.json", prompts)
@@ -250,10 +296,16 @@ def _people(home: Path) -> None:
     lines = (home / "runs/qwen/verdicts.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     (home / "runs/people").mkdir()
-    with (home / "runs/people/verdicts.jsonl").open("w", encoding="utf-8") as file:
+    with (home / "runs/people/verdicts.jsonl").open(
+        "w", encoding="utf-8"
+    ) as file:
         for row in rows[:60]:
             for repeat, rater in enumerate(("anna", "ben")):
-                extra = {"rater": rater, "purpose": "question", "repeat": repeat}
+                extra = {
+                    "rater": rater,
+                    "purpose": "question",
+                    "repeat": repeat,
+                }
                 file.write(json.dumps({**row, **extra}) + "\n")
     _json(
         home / "runs/people/run.json",
@@ -267,7 +319,11 @@ def _rows_of_edits(home: Path) -> None:
     text = (ROOT / "docs/judge-modules.md").read_text("utf-8")
     [config] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     (home / "judges.yaml").write_text(config, "utf-8")
-    row = {"key": "cup-1", "instruction": "make the cup blue", "input_image": "in.png"}
+    row = {
+        "key": "cup-1",
+        "instruction": "make the cup blue",
+        "input_image": "in.png",
+    }
     _lines = json.dumps({**row, "edited_images": ["a.png", "b.png"]})
     (home / "rows.jsonl").write_text(_lines + "\n")
 

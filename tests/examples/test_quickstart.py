@@ -22,11 +22,14 @@ CELLS = [
 
 
 async def shown_by(source: str, names: dict[str, Any]) -> str:
-    """What a cell prints, and its last value, as in a notebook: an event loop is running."""
+    """What a cell prints, and its last value, as in a notebook: an event loop is
+    running."""
     program = ast.parse(source)
     last = program.body[-1]
     if isinstance(last, ast.Expr):
-        program.body[-1] = ast.Assign([ast.Name("_last", ast.Store())], last.value)
+        program.body[-1] = ast.Assign(
+            [ast.Name("_last", ast.Store())], last.value
+        )
     code = compile(
         ast.fix_missing_locations(program),
         "cell",
@@ -46,14 +49,18 @@ async def shown_by(source: str, names: dict[str, Any]) -> str:
 def outputs() -> list[str]:
     async def every() -> list[str]:
         names: dict[str, Any] = {}
-        return [await shown_by("".join(cell["source"]), names) for cell in CELLS]
+        return [
+            await shown_by("".join(cell["source"]), names) for cell in CELLS
+        ]
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         return asyncio.run(every())
 
 
-def test_it_goes_from_data_to_report_in_twelve_cells(outputs: list[str]) -> None:
+def test_it_goes_from_data_to_report_in_twelve_cells(
+    outputs: list[str],
+) -> None:
     assert len(outputs) == 12
     assert "tasks: object_detection" in outputs[2]
     assert "1320 verdicts" in outputs[7]

@@ -1,8 +1,8 @@
-"""A server that answers wrongly in every way that has a name; it speaks raw bytes, so that nothing
-is repaired.
+"""A server that answers wrongly in every way that has a name; it speaks raw bytes, so
+that nothing is repaired.
 
-``said_faults`` are faults of what is said, in an otherwise right reply of each protocol;
-``wire_faults`` are faults of how it is said, the same for all.
+``said_faults`` are faults of what is said, in an otherwise right reply of each
+protocol; ``wire_faults`` are faults of how it is said, the same for all.
 """
 
 from __future__ import annotations
@@ -24,31 +24,46 @@ Wire = Callable[[bytes], Iterable[bytes | float]]
 
 
 def head(
-    status: object = 200, body: bytes = b"", *, length: object = None, **headers: str
+    status: object = 200,
+    body: bytes = b"",
+    *,
+    length: object = None,
+    **headers: str,
 ) -> bytes:
     lines = [f"HTTP/1.1 {status} X"] + [
         f"{name.replace('_', '-')}: {value}" for name, value in headers.items()
     ]
     if length is not False:
-        lines.append(f"Content-Length: {len(body) if length is None else length}")
+        lines.append(
+            f"Content-Length: {len(body) if length is None else length}"
+        )
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
 
 
-def answer(body: bytes, status: object = 200, **headers: str) -> list[bytes | float]:
-    return [head(status, body, Content_Type="application/json", **headers) + body]
+def answer(
+    body: bytes, status: object = 200, **headers: str
+) -> list[bytes | float]:
+    return [
+        head(status, body, Content_Type="application/json", **headers) + body
+    ]
 
 
-# ------------------------------------------------ protocols: a good reply, and its parts by name
+# ------------------------------------------------ protocols: a good reply, and its
+# parts by name
 
 
 def openai_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text} | changes.pop("message", {})
+    message = {"role": "assistant", "content": text} | changes.pop(
+        "message", {}
+    )
     choice = {
         "index": 0,
         "finish_reason": changes.pop("finish", "stop"),
         "message": message,
     }
-    choice |= {"logprobs": changes.pop("logprobs")} if "logprobs" in changes else {}
+    choice |= (
+        {"logprobs": changes.pop("logprobs")} if "logprobs" in changes else {}
+    )
     usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
     return {
         "choices": changes.pop("choices", [choice]),
@@ -57,16 +72,22 @@ def openai_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
 
 
 def google_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
-    content = {"role": "model", "parts": [{"text": text}]} | changes.pop("message", {})
+    content = {"role": "model", "parts": [{"text": text}]} | changes.pop(
+        "message", {}
+    )
     candidate = {
         "content": content,
         "finishReason": changes.pop("finish", "STOP"),
         "index": 0,
     }
     candidate |= (
-        {"logprobsResult": changes.pop("logprobs")} if "logprobs" in changes else {}
+        {"logprobsResult": changes.pop("logprobs")}
+        if "logprobs" in changes
+        else {}
     )
-    usage = _counted(changes.pop("usage", {"prompt_tokens": 5}), "promptTokenCount")
+    usage = _counted(
+        changes.pop("usage", {"prompt_tokens": 5}), "promptTokenCount"
+    )
     return {
         "candidates": changes.pop("choices", [candidate]),
         "usageMetadata": usage,
@@ -74,7 +95,9 @@ def google_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
 
 
 def anthropic_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
-    blocks = text if isinstance(text, list) else [{"type": "text", "text": text}]
+    blocks = (
+        text if isinstance(text, list) else [{"type": "text", "text": text}]
+    )
     usage = _counted(changes.pop("usage", {"prompt_tokens": 5}), "input_tokens")
     fixed = {"id": "x", "type": "message", "role": "assistant", "model": "m"}
     stop, changes = (
@@ -162,12 +185,24 @@ def said_faults() -> dict[str, dict[str, Any]]:
         "true": True,
         "bad parts": [1, None, "x"],
     }.items():
-        found[f"content is {kind}"] = {"text": value, "message": {"content": value}}
-    for kind, value in {"list": ["no"], "object": {"why": "no"}, "true": True}.items():
+        found[f"content is {kind}"] = {
+            "text": value,
+            "message": {"content": value},
+        }
+    for kind, value in {
+        "list": ["no"],
+        "object": {"why": "no"},
+        "true": True,
+    }.items():
         found[f"refusal is {kind}"] = {"message": {"refusal": value}}
     for kind, value in {"list": ["stop"], "number": 7, "object": {}}.items():
         found[f"finish reason is {kind}"] = {"finish": value}
-    for kind, value in {"empty": [], "null": None, "object": {}, "text": "A"}.items():
+    for kind, value in {
+        "empty": [],
+        "null": None,
+        "object": {},
+        "text": "A",
+    }.items():
         found[f"choices are {kind}"] = {"choices": value}
     nulls = {
         "content": [{"token": None, "logprob": None, "top_logprobs": None}],
@@ -200,7 +235,10 @@ def said_faults() -> dict[str, dict[str, Any]]:
     nested: Any = "x"
     for _ in range(300):
         nested = {"a": nested}
-    found["300 levels in content"] = {"text": nested, "message": {"content": nested}}
+    found["300 levels in content"] = {
+        "text": nested,
+        "message": {"content": nested},
+    }
     found["300 levels in error"] = {"error": nested}
     return found
 
@@ -280,7 +318,9 @@ def wire_faults() -> dict[str, Wire]:
         found[f"Retry-After {value[:20]!r}"] = _retry_after(value)
     found["retry-after-ms nan"] = _retry_after("nan", "retry-after-ms")
     for status in (301, 302, 303, 307, 308):
-        found[f"{status} to another host"] = _redirect(status, "http://127.0.0.2:1/v1")
+        found[f"{status} to another host"] = _redirect(
+            status, "http://127.0.0.2:1/v1"
+        )
     for target in (
         "http://127.0.0.1:1/",
         "/v1/again",
@@ -302,27 +342,39 @@ def wire_faults() -> dict[str, Wire]:
             b"xx\r\n" + head(200, body) + body
         ],
         "HTTP/0.9": lambda body: [body],
-        "a header of a megabyte": lambda body: [head(200, body, X="x" * 2**20) + body],
+        "a header of a megabyte": lambda body: [
+            head(200, body, X="x" * 2**20) + body
+        ],
         "100,000 headers": lambda body: [
             head(200, body, **{f"X{k}": "1" for k in range(100_000)}) + body
         ],
         "no length": lambda body: [head(200, length=False) + body],
         "negative length": lambda body: [head(200, length=-5) + body],
-        "double length": lambda body: [head(200, body, Content_length="3") + body],
+        "double length": lambda body: [
+            head(200, body, Content_length="3") + body
+        ],
         "length is text": lambda body: [head(200, length="many") + body],
         "bad chunks": lambda body: [
-            head(200, length=False, Transfer_Encoding="chunked") + b"zz\r\n" + body
+            head(200, length=False, Transfer_Encoding="chunked")
+            + b"zz\r\n"
+            + body
         ],
         "cut chunks": lambda body: [
-            head(200, length=False, Transfer_Encoding="chunked") + b"ffff\r\n" + body
+            head(200, length=False, Transfer_Encoding="chunked")
+            + b"ffff\r\n"
+            + body
         ],
-        "gzip, cut": lambda body: answer(_gz(body)[:-12], Content_Encoding="gzip"),
+        "gzip, cut": lambda body: answer(
+            _gz(body)[:-12], Content_Encoding="gzip"
+        ),
         "gzip, false": lambda body: answer(body, Content_Encoding="gzip"),
         "gzip, nested": lambda body: answer(
             _gz(_gz(body)), Content_Encoding="gzip, gzip"
         ),
         "gzip bomb": lambda body: answer(BOMB, Content_Encoding="gzip"),
-        "deflate": lambda body: answer(zlib.compress(body), Content_Encoding="deflate"),
+        "deflate": lambda body: answer(
+            zlib.compress(body), Content_Encoding="deflate"
+        ),
         "br": lambda body: answer(body, Content_Encoding="br"),
         "zstd": lambda body: answer(body, Content_Encoding="zstd"),
         "cookies": lambda body: answer(
@@ -336,9 +388,15 @@ def wire_faults() -> dict[str, Wire]:
             head(200, length=40 * 2**20),
             b" " * (40 * 2**20),
         ],
-        "a body of 5 MB before the reply": lambda body: answer(b" " * 5 * 2**20 + body),
-        "text/html": lambda body: [head(200, body, Content_Type="text/html") + body],
-        "event stream": lambda body: answer(b"data: " + body + b"\n\ndata: [DONE]\n\n"),
+        "a body of 5 MB before the reply": lambda body: answer(
+            b" " * 5 * 2**20 + body
+        ),
+        "text/html": lambda body: [
+            head(200, body, Content_Type="text/html") + body
+        ],
+        "event stream": lambda body: answer(
+            b"data: " + body + b"\n\ndata: [DONE]\n\n"
+        ),
         "JSON: empty": lambda body: answer(b""),
         "JSON: list": lambda body: answer(b"[1]"),
         "JSON: deep": lambda body: answer(b'{"a":' * DEEP + b"1" + b"}" * DEEP),
@@ -357,7 +415,8 @@ def wire_faults() -> dict[str, Wire]:
             body.replace(b"7", b"1e999").replace(b"5", b"1e999")
         ),
         "content filter": lambda body: answer(
-            b'{"error": {"code": "content_filter", "message": "blocked"}}', "400"
+            b'{"error": {"code": "content_filter", "message": "blocked"}}',
+            "400",
         ),
         "the key in an error, cut": lambda body: answer(
             b"x" * 380 + KEY.encode(), "400"
@@ -367,7 +426,8 @@ def wire_faults() -> dict[str, Wire]:
 
 
 class Chaos:
-    """Plays the fault that the prompt of a request names; any other request gets a good reply."""
+    """Plays the fault that the prompt of a request names; any other request gets a good
+    reply."""
 
     def __init__(self, backend: str) -> None:
         self.backend = backend
@@ -394,7 +454,11 @@ class Chaos:
                     for line in raw.lower().split(b"\r\n")
                     if line.startswith(b"content-length")
                 ]
-                body = await reader.readexactly(int(lengths[0])) if lengths else b""
+                body = (
+                    await reader.readexactly(int(lengths[0]))
+                    if lengths
+                    else b""
+                )
                 name = _named(body)
                 for piece in self.pieces(name):
                     await self._send(piece, writer)
@@ -426,7 +490,9 @@ def _named(body: bytes) -> str | None:
 @asynccontextmanager
 async def chaos(backend: str) -> AsyncIterator[Chaos]:
     server = Chaos(backend)
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, limit=2**26)
+    listening = await asyncio.start_server(
+        server.serve, "127.0.0.1", 0, limit=2**26
+    )
     server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     try:
         yield server

@@ -1,9 +1,9 @@
-"""Mutated inputs for every reader of foreign bytes: nothing but the project's own errors may come
-out.
+"""Mutated inputs for every reader of foreign bytes: nothing but the project's own
+errors may come out.
 
-``python tests/faults/fuzz.py --seconds 60`` spends so long on each target; ``make fuzz`` does. The
-seed corpus is in ``tests/faults/seeds/<target>/``; an input that escapes is written beside it, to
-be fixed and kept.
+``python tests/faults/fuzz.py --seconds 60`` spends so long on each target; ``make
+fuzz`` does. The seed corpus is in ``tests/faults/seeds/<target>/``; an input that
+escapes is written beside it, to be fixed and kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ from visualjudge.apps.mmbench.reply_files import read_workbook
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines.config import build_pipes, read_config
 from visualjudge.apps.pipelines.rows import read_rows
-from visualjudge.clients import Request, TextPart, anthropic, api, google, server_errors
+from visualjudge.clients import (
+    Request,
+    TextPart,
+    anthropic,
+    api,
+    google,
+    server_errors,
+)
 from visualjudge.clients.http import Answer
 from visualjudge.clients.image_parts import image_of_bytes
 from visualjudge.clients.masked_secrets import Redactor
@@ -89,14 +96,18 @@ def _prediction(task: str) -> Target:
     )
 
 
-def _imported(name: str, read: Callable[[Path, Path], Iterator[object]]) -> Target:
+def _imported(
+    name: str, read: Callable[[Path, Path], Iterator[object]]
+) -> Target:
     """An importer, to its end, on the file ``name`` beside the image x.png."""
 
     def target(raw: bytes, place: Path) -> object:
         folder = place / "import"
         (folder / "images").mkdir(parents=True, exist_ok=True)
         if not (folder / "images/x.png").is_file():
-            write_png(folder / "images/x.png", np.zeros((*SIZE, 3), dtype=np.uint8))
+            write_png(
+                folder / "images/x.png", np.zeros((*SIZE, 3), dtype=np.uint8)
+            )
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(raw)
@@ -108,13 +119,19 @@ def _imported(name: str, read: Callable[[Path, Path], Iterator[object]]) -> Targ
 def _yolo(path: Path, images: Path) -> Iterator[object]:
     (images.parent / "names.txt").write_text("dog\ncat\n")
     return yolo(
-        "instance_segmentation", path.parent, None, images, images.parent / "names.txt"
+        "instance_segmentation",
+        path.parent,
+        None,
+        images,
+        images.parent / "names.txt",
     )
 
 
 def _reply(make: Any) -> Target:
     """A client whose server answers with the input."""
-    client = make("m", base_url="http://h", api_key="sk-a-secret-of-some-length")
+    client = make(
+        "m", base_url="http://h", api_key="sk-a-secret-of-some-length"
+    )
 
     def target(raw: bytes, _: Path) -> object:
         async def post(body: object) -> Answer:
@@ -148,14 +165,16 @@ def _replies(raw: bytes, _: Path) -> object:
         for kind in ("pairwise", "ranking", "scoring")
         for ties in ((), TIES)
     ]
-    return kinds, [read(text, {"A": "a dog", "B": "None"}) for read in READERS.values()]
+    return kinds, [
+        read(text, {"A": "a dog", "B": "None"}) for read in READERS.values()
+    ]
 
 
 def _published(raw: bytes, place: Path) -> object:
     (place / "published/data").mkdir(parents=True, exist_ok=True)
-    (place / "published/data/dataset=judgebench,response_model=m.jsonl").write_bytes(
-        raw
-    )
+    (
+        place / "published/data/dataset=judgebench,response_model=m.jsonl"
+    ).write_bytes(raw)
     return read_judgebench(place / "published", ())
 
 
@@ -189,7 +208,9 @@ TARGETS: dict[str, Target] = {
     "rows": _file(".jsonl", read_rows),
     "table-row": _file(
         ".csv",
-        lambda path: list(outputs("generation_t2i", str(path), "m", path.parent)),
+        lambda path: list(
+            outputs("generation_t2i", str(path), "m", path.parent)
+        ),
     ),
     "coco": _imported(
         "gt.json",
@@ -201,7 +222,9 @@ TARGETS: dict[str, Target] = {
     "yolo": _imported("yolo/x.txt", _yolo),
     "labelme": _imported(
         "me/x.json",
-        lambda path, images: shapes(_BOXES, path.parent, None, images, "labelme"),
+        lambda path, images: shapes(
+            _BOXES, path.parent, None, images, "labelme"
+        ),
     ),
     "label-studio": _imported(
         "ls.json",
@@ -209,7 +232,9 @@ TARGETS: dict[str, Target] = {
     ),
     "refs": _imported(
         "refs.p",
-        lambda path, images: referring("referring_segmentation", path, path, images),
+        lambda path, images: referring(
+            "referring_segmentation", path, path, images
+        ),
     ),
     "class-names": _file(".yaml", class_table),
     "workbook": _file(".xlsx", read_workbook),
@@ -253,7 +278,8 @@ _TOKENS = (
 
 
 def mutated(raw: bytes, rng: np.random.Generator) -> bytes:
-    """``raw`` with a few places flipped, cut, doubled, or overwritten by something odd."""
+    """``raw`` with a few places flipped, cut, doubled, or overwritten by something
+    odd."""
     data = bytearray(raw)
     for _ in range(int(rng.integers(1, 6))):
         at = int(rng.integers(0, len(data) + 1))
@@ -283,8 +309,8 @@ def inputs(name: str, seed: int) -> Iterator[bytes]:
 
 
 def escapes(name: str, raw: bytes, place: Path) -> str | None:
-    """What is wrong: an error that is not the project's own, or reading that takes more than two
-    seconds.
+    """What is wrong: an error that is not the project's own, or reading that takes more
+    than two seconds.
     """
     begun = time.process_time()
     try:
@@ -300,7 +326,9 @@ def escapes(name: str, raw: bytes, place: Path) -> str | None:
 def main() -> int:
     """Fuzz every target for ``--seconds``; 1 where something escaped."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0, help="for each target")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="for each target"
+    )
     parser.add_argument(
         "--inputs", type=int, default=None, help="for each target, at most"
     )
@@ -317,7 +345,11 @@ def main() -> int:
                     found += 1
                     (SEEDS / name / f"escaped-{found}").write_bytes(raw)
                     print(f"{name}: {reason}")
-                if time.monotonic() > end or number == asked.inputs or found > 20:
+                if (
+                    time.monotonic() > end
+                    or number == asked.inputs
+                    or found > 20
+                ):
                     break
             total += number
             print(f"{name}: {number} inputs", flush=True)

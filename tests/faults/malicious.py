@@ -1,5 +1,5 @@
-"""Records and files that somebody wrote to break a build, by name: each is one among good ones of a
-data folder.
+"""Records and files that somebody wrote to break a build, by name: each is one among
+good ones of a data folder.
 """
 
 from __future__ import annotations
@@ -63,8 +63,12 @@ def good_folder(root: Path) -> Path:
         )
         write_png(root / f"p{k}.png", photograph(k, SIZE))
     for task in _GOOD:
-        add_records(root, task, [record(task, k, _GOOD[task](k)) for k in range(3)])
-        (root / f"images/{task}.json").write_text('{"photo": {"file": "photo.png"}}')
+        add_records(
+            root, task, [record(task, k, _GOOD[task](k)) for k in range(3)]
+        )
+        (root / f"images/{task}.json").write_text(
+            '{"photo": {"file": "photo.png"}}'
+        )
     return root
 
 
@@ -77,7 +81,9 @@ def record(task: str, number: int, prediction: Json, **fields: Any) -> Json:
 
 
 def add_records(root: Path, task: str, records: list[Json]) -> None:
-    (root / f"annotations/{task}_annotations.json").write_text(json.dumps(records))
+    (root / f"annotations/{task}_annotations.json").write_text(
+        json.dumps(records)
+    )
 
 
 def _append(root: Path, task: str, text: str) -> None:
@@ -151,11 +157,16 @@ def _numbers() -> Iterator[tuple[str, Case]]:
         )
         yield (
             f"keypoint is {name}",
-            _with("keypoint", {"persons": [{"keypoints": [value] + [1.0] * 50}]}),
+            _with(
+                "keypoint", {"persons": [{"keypoints": [value] + [1.0] * 50}]}
+            ),
         )
         yield (
             f"area is {name}",
-            _with("keypoint", {"persons": [{"keypoints": [1.0] * 51, "area": value}]}),
+            _with(
+                "keypoint",
+                {"persons": [{"keypoints": [1.0] * 51, "area": value}]},
+            ),
         )
         yield (
             f"scale is {name}",
@@ -163,14 +174,25 @@ def _numbers() -> Iterator[tuple[str, Case]]:
         )
         yield (
             f"final_score is {name}",
-            _with("object_detection", _GOOD["object_detection"](0), final_score=value),
+            _with(
+                "object_detection",
+                _GOOD["object_detection"](0),
+                final_score=value,
+            ),
         )
-    yield "a number of a million digits", _raw("object_detection", "1" * 1_000_000)
+    yield (
+        "a number of a million digits",
+        _raw("object_detection", "1" * 1_000_000),
+    )
     yield (
         "a box of 1e308",
         _with(
             "object_detection",
-            {"detections": [{"label": "dog", "bbox": [-1e308, -1e308, 1e308, 1e308]}]},
+            {
+                "detections": [
+                    {"label": "dog", "bbox": [-1e308, -1e308, 1e308, 1e308]}
+                ]
+            },
         ),
     )
 
@@ -187,7 +209,9 @@ def _texts() -> Iterator[tuple[str, Case]]:
             yield (
                 f"{field} holds {name}",
                 _with(
-                    "object_detection", _GOOD["object_detection"](0), **{field: text}
+                    "object_detection",
+                    _GOOD["object_detection"](0),
+                    **{field: text},
                 ),
             )
         yield (
@@ -204,7 +228,9 @@ def _texts() -> Iterator[tuple[str, Case]]:
         lambda root: _append(
             root,
             "object_detection",
-            json.dumps(record("object_detection", 9, {})).replace("a09", "\\udfff"),
+            json.dumps(record("object_detection", 9, {})).replace(
+                "a09", "\\udfff"
+            ),
         ),
     )
     yield "deep metadata", _raw("object_detection", "[" * 5_000 + "]" * 5_000)
@@ -247,7 +273,9 @@ def _paths() -> Iterator[tuple[str, Case]]:
 # ---------------------------------------------------------------- files
 
 
-def _edited(task: str, edit: Callable[[bytes], bytes], suffix: str = ".json") -> Case:
+def _edited(
+    task: str, edit: Callable[[bytes], bytes], suffix: str = ".json"
+) -> Case:
     def case(root: Path) -> None:
         path = root / f"annotations/{task}_annotations.json"
         content = edit(path.read_bytes())
@@ -266,7 +294,9 @@ def _files() -> Iterator[tuple[str, Case]]:
         "JSONL named .json",
         _edited(
             task,
-            lambda raw: b"\n".join(json.dumps(x).encode() for x in json.loads(raw)),
+            lambda raw: b"\n".join(
+                json.dumps(x).encode() for x in json.loads(raw)
+            ),
         ),
     )
     yield "double keys", _raw(task, '1, "final_score": 3')
@@ -282,7 +312,10 @@ def _files() -> Iterator[tuple[str, Case]]:
         "one malformed record",
         lambda root: _append(root, task, '{"annotation_id": ,}'),
     )
-    yield "garbage between records", lambda root: _append(root, task, "garbage, {}")
+    yield (
+        "garbage between records",
+        lambda root: _append(root, task, "garbage, {}"),
+    )
     yield "cut at the end", _edited(task, lambda raw: raw[:-30])
     yield (
         "a malformed line",
@@ -296,7 +329,9 @@ def _files() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "images file of another kind",
-        lambda root: (root / "images/keypoint.json").write_text("[" * 100_000) and None,
+        lambda root: (
+            (root / "images/keypoint.json").write_text("[" * 100_000) and None
+        ),
     )
     yield (
         "no parquet",
@@ -316,8 +351,14 @@ def _mask(segmentation: Any) -> Case:
 
 def _masks() -> Iterator[tuple[str, Case]]:
     for side in (10**5, 10**9, 2**62, -5, 0):
-        yield f"RLE of {side}²", _mask({"size": [side, side], "counts": [side * side]})
-    yield "RLE counts overflow", _mask({"size": list(SIZE), "counts": [2**63, 2**63]})
+        yield (
+            f"RLE of {side}²",
+            _mask({"size": [side, side], "counts": [side * side]}),
+        )
+    yield (
+        "RLE counts overflow",
+        _mask({"size": list(SIZE), "counts": [2**63, 2**63]}),
+    )
     yield (
         "RLE counts wrap round",
         _mask({"size": list(SIZE), "counts": [2**62] * 4 + [48 * 64]}),
@@ -332,7 +373,10 @@ def _masks() -> Iterator[tuple[str, Case]]:
         "compressed counts are no code",
         _mask({"size": list(SIZE), "counts": "\x7f\xff"}),
     )
-    yield "compressed counts are cut", _mask({"size": list(SIZE), "counts": "oooo"})
+    yield (
+        "compressed counts are cut",
+        _mask({"size": list(SIZE), "counts": "oooo"}),
+    )
     yield (
         "a polygon of a million points",
         _mask([[float(k % 64) for k in range(2_000_000)]]),
@@ -342,7 +386,10 @@ def _masks() -> Iterator[tuple[str, Case]]:
         _mask([[float((k % 2) * 60) for k in range(180_000)]]),
     )
     for power in (6, 7, 9, 12, 100, 308):
-        yield f"a polygon to 1e{power}", _mask([[0, 0, 10.0**power, 0, 0, 10.0**power]])
+        yield (
+            f"a polygon to 1e{power}",
+            _mask([[0, 0, 10.0**power, 0, 0, 10.0**power]]),
+        )
     yield "a polygon to 10**400", _mask([[0, 0, 10**400, 0, 0, 5]])
     yield "a polygon with nan", _mask([[0, 0, float("nan"), 0, 0, 5]])
     yield "a polygon of two points", _mask([[0, 0, 5, 5]])
@@ -373,7 +420,9 @@ def _png(
     row = bytes(1 + (width * bits + 7) // 8)
     count = min(height, 2_000) if rows is None else rows
     data = b"".join(packer.compress(row) for _ in range(count)) + packer.flush()
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 0, 0, 0, 0))
+    head = chunk(
+        b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 0, 0, 0, 0)
+    )
     return (
         b"\x89PNG\r\n\x1a\n"
         + head
@@ -395,7 +444,9 @@ def _text_bomb() -> bytes:
 
 def _saved(kind: str, mode: str = "RGB", **options: Any) -> bytes:
     held = io.BytesIO()
-    Image.fromarray(photograph(1, SIZE)).convert(mode).save(held, kind, **options)
+    Image.fromarray(photograph(1, SIZE)).convert(mode).save(
+        held, kind, **options
+    )
     return held.getvalue()
 
 
@@ -427,26 +478,35 @@ def _images() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "a PNG of 100,000 chunks",
-        _image(lambda: _png(*SIZE[::-1], chunks=b"\0\0\0\0abCd\0\0\0\0" * 100_000)),
+        _image(
+            lambda: _png(*SIZE[::-1], chunks=b"\0\0\0\0abCd\0\0\0\0" * 100_000)
+        ),
     )
     yield (
         "bad EXIF",
         _image(
-            lambda: _saved("JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff" + b"\xff" * 50)
+            lambda: _saved(
+                "JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff" + b"\xff" * 50
+            )
         ),
     )
     yield (
         "SVG",
         _image(
             lambda: (
-                b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+                b"<svg "
+                b'xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
             )
         ),
     )
     yield "a float TIFF", _image(lambda: _saved("TIFF", "F"), "bad.tif")
     yield (
         "PostScript named .png",
-        _image(lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n(x) run\n"),
+        _image(
+            lambda: (
+                b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n(x) run\n"
+            )
+        ),
     )
     yield "an empty file", _image(lambda: b"")
     yield "an original of 50,000²", _original(lambda: _png(50_000, 50_000))
@@ -462,7 +522,9 @@ def _original(content: Callable[[], bytes]) -> Case:
             root,
             "object_detection",
             json.dumps(
-                record("object_detection", 9, {"detections": []}, image_id="bad")
+                record(
+                    "object_detection", 9, {"detections": []}, image_id="bad"
+                )
             ),
         )
 
@@ -473,9 +535,7 @@ def _original(content: Callable[[], bytes]) -> Case:
 
 
 def _npy(shape: Any, dtype: str = "<f4", data: bytes = b"\0" * 64) -> bytes:
-    header = (
-        f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
-    )
+    header = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
     return (
         b"\x93NUMPY\x01\x00"
         + struct.pack("<H", len(header) + 1)
@@ -508,7 +568,10 @@ def _saved_array(array: Any) -> bytes:
 
 
 def _arrays() -> Iterator[tuple[str, Case]]:
-    yield "a pickle", _array(lambda: _saved_array(np.array([{"a": 1}], dtype=object)))
+    yield (
+        "a pickle",
+        _array(lambda: _saved_array(np.array([{"a": 1}], dtype=object))),
+    )
     for shape in (
         "(100000, 100000)",
         "(-5, 5)",
@@ -520,30 +583,48 @@ def _arrays() -> Iterator[tuple[str, Case]]:
         "48, 64, 9999",
     ):
         yield f"npy of shape {shape}", _array(lambda shape=shape: _npy(shape))
-    for dtype in ("<c8", "<U5", "|S5", "<M8[s]", "|O", "<f16", "[('a', '<f4')]"):
+    for dtype in (
+        "<c8",
+        "<U5",
+        "|S5",
+        "<M8[s]",
+        "|O",
+        "<f16",
+        "[('a', '<f4')]",
+    ):
         yield (
             f"npy of dtype {dtype}",
             _array(lambda dtype=dtype: _npy(SIZE, dtype, b"\0" * 200_000)),
         )
-    yield "npy with a long header", _array(lambda: _npy("(" * 30_000 + ")" * 30_000))
+    yield (
+        "npy with a long header",
+        _array(lambda: _npy("(" * 30_000 + ")" * 30_000)),
+    )
     yield "npy cut", _array(lambda: _saved_array(np.ones(SIZE))[:-100])
     yield (
         "npz cut",
-        _array(lambda: _npz(a__npy=_saved_array(np.ones(SIZE)))[:-60], "bad.npz"),
+        _array(
+            lambda: _npz(a__npy=_saved_array(np.ones(SIZE)))[:-60], "bad.npz"
+        ),
     )
     yield (
         "npz bomb",
         _array(
-            lambda: _npz(a__npy=_npy((40_000, 40_000), "<f4", bytes(2**28))), "bad.npz"
+            lambda: _npz(a__npy=_npy((40_000, 40_000), "<f4", bytes(2**28))),
+            "bad.npz",
         ),
     )
     yield "npz without arrays", _array(lambda: _npz(a__txt=b"x"), "bad.npz")
-    yield "npz with a broken array", _array(lambda: _npz(a__npy=b"nonsense"), "bad.npz")
+    yield (
+        "npz with a broken array",
+        _array(lambda: _npz(a__npy=b"nonsense"), "bad.npz"),
+    )
     for size in ("99999 99999", "-1 -1", "2e9 1", "9" * 5_000, ""):
         yield (
             f"PFM of {size[:12]!r}",
             _array(
-                lambda size=size: f"Pf\n{size}\n-1.0\n".encode() + bytes(64), "bad.pfm"
+                lambda size=size: f"Pf\n{size}\n-1.0\n".encode() + bytes(64),
+                "bad.pfm",
             ),
         )
 

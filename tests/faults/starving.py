@@ -1,11 +1,12 @@
-"""Every command that writes, without room, without the right to write, and ended by a signal at
-some moment.
+"""Every command that writes, without room, without the right to write, and ended by a
+signal at some moment.
 
-``python tests/faults/starving.py PLACE SECONDS [NAME,…] [--kill NAME,…]`` goes through the table of
-:func:`commands` (those that are named; those after ``--kill`` are only killed), and prints a line
-for each that leaves half a file, a hidden file or folder, a traceback, or an exit status of 0
-without its files, and for each of :data:`GOES_ON` that, given again after ``kill -9``, does not
-make what it usually makes. Each case is a fork of this process, which has imported everything.
+``python tests/faults/starving.py PLACE SECONDS [NAME,…] [--kill NAME,…]`` goes through
+the table of :func:`commands` (those that are named; those after ``--kill`` are only
+killed), and prints a line for each that leaves half a file, a hidden file or folder, a
+traceback, or an exit status of 0 without its files, and for each of :data:`GOES_ON`
+that, given again after ``kill -9``, does not make what it usually makes. Each case is a
+fork of this process, which has imported everything.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ from visualjudge.vision.raster.images import png_bytes, write_png
 
 warnings.simplefilter("ignore")
 KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
-"""Commands whose journals are meant to be there after an interruption, whole lines of them;
-``--resume`` goes on.
+"""Commands whose journals are meant to be there after an interruption, whole lines of
+them; ``--resume`` goes on.
 """
 FORMATS = ["parquet", "vlmevalkit", "lmms-eval", "trl"]
 GOES_ON = {
@@ -63,8 +64,8 @@ GOES_ON = {
     "pipeline": ("--resume", "r.jsonl", "key"),
     "mmbench infer": ("--resume", "p.jsonl", "index"),
 }
-"""Commands that are always killed: the option to go on with, and the file and field where each
-record stands once.
+"""Commands that are always killed: the option to go on with, and the file and field
+where each record stands once.
 """
 LIMITS = (0, 100, 2_000, 20_000)
 """Bytes of a file, at most."""
@@ -85,8 +86,8 @@ class Usual:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit status (negative: the signal), what it said, and after how many
-    seconds.
+    """How a command ended: its exit status (negative: the signal), what it said, and
+    after how many seconds.
     """
 
     status: int
@@ -95,7 +96,8 @@ class Ended:
 
 
 def commands(made: Path, server: str) -> dict[str, list[str]]:
-    """Name → words of the command line, relative to an empty folder, with inputs in ``made``."""
+    """Name → words of the command line, relative to an empty folder, with inputs in
+    ``made``."""
     asked = f"--model m --base-url {server} --set cache=false --concurrency 2"
     boxes = BOXES.format(made)
     lines = {
@@ -106,12 +108,14 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "report md": f"report {made}/run --out report.md --csv tables",
         "card": f"card {made}/run --json c.json",
         "label": f"label {made}/run --n 5 --out labels.csv",
-        "correct": f"correct {made}/run --labels {made}/labels.csv --kind pairwise --json c.json",
+        "correct": f"correct {made}/run --labels {made}/labels.csv --kind pairwise "
+        "--json c.json",
         "probe": f"probe {made}/data --out out --n 4 --workers 1",
         "mmbench infer": f"mmbench infer {made}/t.tsv --out p.xlsx {asked}",
         "mmbench circular": f"mmbench circular {made}/t.tsv --out c.tsv",
         "mmbench eval": f"mmbench eval {made}/p.xlsx --data {made}/t.tsv --json s.json",
-        "pipeline": f"pipeline {made}/c.yaml --input {made}/rows.jsonl --out r.jsonl --no-cache",
+        "pipeline": f"pipeline {made}/c.yaml --input {made}/rows.jsonl --out r.jsonl "
+        "--no-cache",
         "judge": f"judge {made}/dataset --out out {asked}",
         "benchmark": f"adopt {made}/judgebench --benchmark judgebench --out out",
         "init": "init out",
@@ -124,7 +128,8 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
     }
     for name in FORMATS:
         lines[f"export {name}"] = (
-            f"export {made}/dataset --format {name} --out out{'.jsonl' * (name in ONE_FILE)}"
+            f"export {made}/dataset --format {name} --out "
+            f"out{'.jsonl' * (name in ONE_FILE)}"
         )
     return {name: line.split() for name, line in lines.items()}
 
@@ -133,20 +138,22 @@ ONE_FILE = ("trl",)
 RATER = "anna"
 BOXES = "--task object_detection --gt {0}/gt.json --images {0}/images"
 USUAL = {"describe dataset": 1, "pipeline": 1}
-"""The exit status where all is well, if it is not 0: ``describe`` has findings, and the replies
-give ``pipeline`` no value.
+"""The exit status where all is well, if it is not 0: ``describe`` has findings, and the
+replies give ``pipeline`` no value.
 """
 
 
 class Browser(TestClient):
-    """Signals wait for the answer, as they do with uvicorn: if one came while anyio starts a
-    request's thread, anyio would wait for that thread for ever.
+    """Signals wait for the answer, as they do with uvicorn: if one came while anyio
+    starts a request's thread, anyio would wait for that thread for ever.
     """
 
     def request(self, *words: Any, **named: Any) -> Any:
         heard = list[int]()
         former = {
-            number: signal.signal(number, lambda number, _frame: heard.append(number))
+            number: signal.signal(
+                number, lambda number, _frame: heard.append(number)
+            )
             for number in SIGNALS[:2]
         }
         try:
@@ -159,8 +166,8 @@ class Browser(TestClient):
 
 
 def visit(app: Any, _host: str, port: int) -> None:
-    """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater who answers
-    six questions.
+    """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater
+    who answers six questions.
     """
     client = Browser(app, base_url=f"http://127.0.0.1:{port}")
     if Path("out").exists():
@@ -178,7 +185,11 @@ def rate(client: TestClient) -> None:
     headers = {"x-studio-token": Tokens(cache_home(), Path("out")).token(RATER)}
     state = client.get(f"{address}/next", headers=headers).json()
     for _ in range(6):
-        answer = {"slot": state["question"]["slot"], "seconds": 1, "cannot_tell": True}
+        answer = {
+            "slot": state["question"]["slot"],
+            "seconds": 1,
+            "cannot_tell": True,
+        }
         reply = client.post(f"{address}/answer", headers=headers, json=answer)
         if reply.status_code != 200:
             print(reply.status_code, reply.text)
@@ -189,7 +200,9 @@ def rate(client: TestClient) -> None:
 
 def prepare(made: Path, server: str) -> None:
     """The inputs of :func:`commands`."""
-    make_folder(made / "data", tasks=["object_detection"], images=6, annotations=4)
+    make_folder(
+        made / "data", tasks=["object_detection"], images=6, annotations=4
+    )
     for number in range(4):
         write_png(
             made / f"images/i{number}.png",
@@ -206,14 +219,19 @@ def prepare(made: Path, server: str) -> None:
         for k in range(4)
     ]
     images = [
-        {"id": k, "file_name": f"i{k}.png", "width": 96, "height": 96} for k in range(4)
+        {"id": k, "file_name": f"i{k}.png", "width": 96, "height": 96}
+        for k in range(4)
     ]
     truths = [{"id": k} | box for k, box in enumerate(boxes)]
     labels = [{"id": 1, "name": "dog"}]
     (made / "gt.json").write_text(
-        json.dumps({"images": images, "categories": labels, "annotations": truths})
+        json.dumps(
+            {"images": images, "categories": labels, "annotations": truths}
+        )
     )
-    (made / "pred.json").write_text(json.dumps([box | {"score": 0.9} for box in boxes]))
+    (made / "pred.json").write_text(
+        json.dumps([box | {"score": 0.9} for box in boxes])
+    )
     image = base64.b64encode(
         png_bytes((rng_for(9).random((16, 16, 3)) * 255).astype("uint8"))
     ).decode()
@@ -231,7 +249,8 @@ def prepare(made: Path, server: str) -> None:
         "".join(json.dumps({"key": f"r{k}"} | row) + "\n" for k in range(8))
     )
     (made / "c.yaml").write_text(
-        "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, model_name: "
+        "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, "
+        "model_name: "
         "m, retries: 0, "
         f"base_url: '{server}', prompt_info: {{prompt_id: "
         f"vlm/assessment/visual_consistency/pairwise}}}}}}}}"
@@ -271,7 +290,8 @@ def prepare(made: Path, server: str) -> None:
         f"build {made}/data --out {made}/dataset --workers 1",
         f"judge {made}/dataset {oracle} --out {made}/run",
         f"judge {made}/dataset {oracle} --set seed=5 --out {made}/run2",
-        f"import coco {told} --pred {made}/pred.json --source before --out {made}/imported",
+        f"import coco {told} --pred {made}/pred.json --source before --out "
+        f"{made}/imported",
         f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} "
         "--set cache=false",
     ]
@@ -284,7 +304,9 @@ def prepare(made: Path, server: str) -> None:
         for one in asked
         if one["question_type"] == "pairwise"
     ][::3]
-    (made / "labels.csv").write_text("\n".join(["question_id,answer", *answers]) + "\n")
+    (made / "labels.csv").write_text(
+        "\n".join(["question_id,answer", *answers]) + "\n"
+    )
 
 
 def forked(
@@ -293,8 +315,8 @@ def forked(
     before: Callable[[], object] = bool,
     after: Any = None,
 ) -> Ended:
-    """Run a command in a fork of this process, in ``place``, after ``before``; ``after``: (seconds,
-    signal).
+    """Run a command in a fork of this process, in ``place``, after ``before``;
+    ``after``: (seconds, signal).
     """
     reading, writing = os.pipe()
     begun = time.monotonic()
@@ -309,7 +331,10 @@ def forked(
                 os.dup2(writing, number)
             sys.argv = ["visualjudge", *words]
             if words[0] == "studio":
-                os.environ["XDG_CACHE_HOME"], studio_serving.serve = "cache", visit
+                os.environ["XDG_CACHE_HOME"], studio_serving.serve = (
+                    "cache",
+                    visit,
+                )
             faulthandler.dump_traceback_later(LONGEST_S - 2)
             before()
             run()
@@ -361,7 +386,8 @@ def _said(reading: int, child: int, after: Any) -> str:
     return b"".join(parts).decode(errors="replace")
 
 
-# ---------------------------------------------------------------- what is taken from a command
+# ---------------------------------------------------------------- what is taken from a
+# command
 
 
 def no_room(most: int) -> Callable[[], None]:
@@ -370,8 +396,8 @@ def no_room(most: int) -> Callable[[], None]:
 
 
 def no_rights() -> None:
-    """Root loses the right to write where the mode forbids it: DAC_OVERRIDE, DAC_READ_SEARCH and
-    FOWNER.
+    """Root loses the right to write where the mode forbids it: DAC_OVERRIDE,
+    DAC_READ_SEARCH and FOWNER.
     """
     if os.geteuid() == 0:
         header = (ctypes.c_uint32 * 2)(0x20080522, 0)
@@ -385,7 +411,9 @@ def no_rights() -> None:
 # ---------------------------------------------------------------- what may be left
 
 
-def faults(name: str, place: Path, ended: Ended, usual: set[str]) -> Iterator[str]:
+def faults(
+    name: str, place: Path, ended: Ended, usual: set[str]
+) -> Iterator[str]:
     """What is wrong after a command that had to fail, or was ended."""
     if (
         "Traceback" in ended.said
@@ -412,7 +440,9 @@ def faults(name: str, place: Path, ended: Ended, usual: set[str]) -> Iterator[st
         yield f"status 0 without {sorted(missing)[:4]}"
     for inside, path in files.items():
         # the cache is SQLite's, and a process that fills it may still end
-        if not any(part.startswith((".", "cache")) for part in inside.split("/")):
+        if not any(
+            part.startswith((".", "cache")) for part in inside.split("/")
+        ):
             yield from half(name, path)
     if (place / "out/dataset.json").exists() and missing:
         yield f"a dataset without {sorted(missing)[:4]}"
@@ -440,9 +470,13 @@ def _read(path: Path) -> None:
         if suffix == ".csv":
             list(csv.reader(content.decode().splitlines()))
     elif suffix in (".png", ".jpg"):
-        assert content.endswith(b"IEND\xaeB`\x82" if suffix == ".png" else b"\xff\xd9")
+        assert content.endswith(
+            b"IEND\xaeB`\x82" if suffix == ".png" else b"\xff\xd9"
+        )
     elif suffix in (".html", ".svg"):
-        assert content.rstrip().endswith(b"</html>" if suffix == ".html" else b"</svg>")
+        assert content.rstrip().endswith(
+            b"</html>" if suffix == ".html" else b"</svg>"
+        )
     elif suffix == ".parquet":
         assert (
             content[:4] == content[-4:] == b"PAR1"
@@ -481,8 +515,8 @@ def serving() -> Iterator[str]:
 
 
 def records(name: str, place: Path) -> list[str]:
-    """What stands once in the file that a command of :data:`GOES_ON` makes; nothing for other
-    commands.
+    """What stands once in the file that a command of :data:`GOES_ON` makes; nothing for
+    other commands.
     """
     if name not in GOES_ON:
         return []
@@ -504,10 +538,15 @@ def not_completed(
     if ended.status != USUAL.get(name, 0) or "Traceback" in ended.said:
         yield f"given again after a kill: {ended}"
     elif records(name, place) != usual.records or usual.files - _in(place):
-        yield f"given again after a kill: {records(name, place)} in {sorted(_in(place))}"
+        yield (
+            f"given again after a kill: {records(name, place)} in "
+            f"{sorted(_in(place))}"
+        )
 
 
-def cases(name: str, usual: float, seed: int, *, only_kill: bool) -> Iterator[Case]:
+def cases(
+    name: str, usual: float, seed: int, *, only_kill: bool
+) -> Iterator[Case]:
     """One of each kind, another in each round; what can go on is killed in each."""
     numbers = {signal.SIGKILL} if name in GOES_ON else set()
     if not only_kill:
@@ -523,7 +562,10 @@ def cases(name: str, usual: float, seed: int, *, only_kill: bool) -> Iterator[Ca
         yield (
             number.name,
             bool,
-            (float(rng_for(seed, name, number).uniform(0.02, 1.0)) * usual, number),
+            (
+                float(rng_for(seed, name, number).uniform(0.02, 1.0)) * usual,
+                number,
+            ),
             0o755,
         )
 
@@ -532,7 +574,9 @@ def _in(root: Path) -> set[str]:
     return {path.relative_to(root).as_posix() for path in root.rglob("*")}
 
 
-def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> int:
+def main(
+    place: Path, seconds: float, wanted: list[str], killed: list[str]
+) -> int:
     """Print each fault; the number of them."""
     os.environ |= {
         "OPENAI_API_KEY": "sk-not-a-real-key-0123456789",
@@ -545,7 +589,9 @@ def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> i
     with serving() as server:
         prepare(made, server)
         before = {
-            path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()
+            path: path.stat().st_mtime_ns
+            for path in made.rglob("*")
+            if path.is_file()
         }
         every = commands(made, server)
         table = {name: every[name] for name in ([*wanted, *killed] or every)}
@@ -559,34 +605,49 @@ def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> i
                         count += _told(
                             name,
                             "as usual",
-                            [] if ended.status == USUAL.get(name, 0) else [f"{ended}"],
+                            []
+                            if ended.status == USUAL.get(name, 0)
+                            else [f"{ended}"],
                         )
                         usual[name] = Usual(
                             ended.seconds, _in(here), records(name, here)
                         )
                 for what, first, after, mode in cases(
-                    name, usual[name].seconds, seed + k, only_kill=name in killed
+                    name,
+                    usual[name].seconds,
+                    seed + k,
+                    only_kill=name in killed,
                 ):
                     with _folder(place, made, name) as here:
                         here.chmod(mode)
                         ended = forked(words, here, first, after)
                         here.chmod(0o755)
-                        found = list(faults(name, here, ended, usual[name].files))
-                        if after is None and ended.status == 0 and mode == 0o555:
+                        found = list(
+                            faults(name, here, ended, usual[name].files)
+                        )
+                        if (
+                            after is None
+                            and ended.status == 0
+                            and mode == 0o555
+                        ):
                             found.append("status 0 in a read-only folder")
                         if ended.status == -signal.SIGKILL and name in GOES_ON:
-                            found += not_completed(name, words, here, usual[name])
+                            found += not_completed(
+                                name, words, here, usual[name]
+                            )
                         if left := _in(place / "tmp"):
                             if ended.status != -signal.SIGKILL:
                                 found.append(
-                                    f"left in the folder for temporary files: {sorted(left)[:3]}"
+                                    "left in the folder for temporary files: "
+                                    f"{sorted(left)[:3]}"
                                 )
                             shutil.rmtree(place / "tmp")
                             (place / "tmp").mkdir()
                         count, done = count + _told(name, what, found), done + 1
                         if os.environ.get("SHOW"):
                             print(
-                                f"    {name}: {what}: {ended.status} {ended.seconds:.2f} s "
+                                f"    {name}: {what}: {ended.status} "
+                                f"{ended.seconds:.2f} s "
                                 f"{ended.said[-200:]!r}"
                             )
             seed += 1
@@ -598,7 +659,9 @@ def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> i
             for path, mtime in before.items()
             if not path.exists() or path.stat().st_mtime_ns != mtime
         ]
-        count += _told("all", "inputs", [f"changed: {path}" for path in changed])
+        count += _told(
+            "all", "inputs", [f"changed: {path}" for path in changed]
+        )
     print(f"{done} cases of {len(table)} commands: {count} faults")
     return count
 

@@ -1,5 +1,5 @@
-"""Each kind of bad file in every place where a command takes one: a line, a status, and nothing
-read or written outside.
+"""Each kind of bad file in every place where a command takes one: a line, a status, and
+nothing read or written outside.
 """
 
 from __future__ import annotations
@@ -24,13 +24,17 @@ FILES: dict[str, Callable[[Path], object]] = {
     "folder": lambda path: path.mkdir(),
     "pipe": lambda path: os.mkfifo(path),
     "device": lambda path: path.symlink_to("/dev/zero"),
-    "link to a secret": lambda path: path.symlink_to(Path.cwd().parent / "secret"),
+    "link to a secret": lambda path: path.symlink_to(
+        Path.cwd().parent / "secret"
+    ),
     "of 80 GiB": lambda path: path.touch() or os.truncate(path, 80 << 30),
     "noise": lambda path: path.write_bytes(rng_for("noise").bytes(3000)),
     "nested": lambda path: path.write_text("[" * 5000),
     "cut short": lambda path: path.write_text('[{"id": "q0", "item": "a'),
     "a number": lambda path: path.write_text("7"),
-    "wrong records": lambda path: path.write_text('[null, 1, "a", [], {"id": {}}]'),
+    "wrong records": lambda path: path.write_text(
+        '[null, 1, "a", [], {"id": {}}]'
+    ),
     "a wrong object": lambda path: path.write_text(
         '{"id": [], "task": 3, "format": {}}'
     ),
@@ -59,7 +63,9 @@ COMMANDS = {
         "data/photo.png",
     ),
     "build {data} --out {out} --plan {bad}": ("bad.json",),
-    "probe {data} --out {out}": ("data/annotations/object_detection_annotations.json",),
+    "probe {data} --out {out}": (
+        "data/annotations/object_detection_annotations.json",
+    ),
     "judge {set} --backend baseline --model first --out {out}": (
         "set/questions.json",
         "set/dataset.json",
@@ -87,11 +93,13 @@ COMMANDS = {
     "perturb --task object_detection --gt {bad} --images {data} --out {out}": (
         "bad.json",
     ),
-    "import coco --task object_detection --gt {bad} --images {data} --source m --out {out}": (
-        "bad.json",
+    "import coco --task object_detection --gt {bad} --images {data} --source m --out "
+    "{out}": ("bad.json",),
+    "import voc --gt gt --images {data} --source m --out {out}": (
+        "gt/photo.xml",
     ),
-    "import voc --gt gt --images {data} --source m --out {out}": ("gt/photo.xml",),
-    "import yolo --task object_detection --gt gt --images {data} --source m --out {out} "
+    "import yolo --task object_detection --gt gt --images {data} --source m --out "
+    "{out} "
     "--classes {bad}": ("bad.yaml", "bad.txt"),
     "import shapes --format labelme --task object_detection --gt gt --images {data} "
     "--source m --out {out}": ("gt/photo.json",),
@@ -120,9 +128,12 @@ COMMANDS = {
         "bad.parquet",
     ),
 }
-PLACES = [(command, place) for command, places in COMMANDS.items() for place in places]
+PLACES = [
+    (command, place) for command, places in COMMANDS.items() for place in places
+]
 NO_FAULT = {
-    "runs/run/verdicts.jsonl": set(FILES) - {"folder", "pipe", "device", "of 80 GiB"},
+    "runs/run/verdicts.jsonl": set(FILES)
+    - {"folder", "pipe", "device", "of 80 GiB"},
     "runs/run/run.json": {"a wrong object"},
     "set/dataset.json": {"a wrong object"},
     "data/annotations/object_detection_annotations.json": {"missing"},
@@ -133,7 +144,8 @@ NO_FAULT = {
         "a wrong object",
     },
 }
-"""What is read all the same: a line that a kill cut short, fields that nothing needs."""
+"""What is read all the same: a line that a kill cut short, fields that nothing
+needs."""
 ALL = bool(os.environ.get("VISUALJUDGE_SOAK"))
 
 
@@ -144,10 +156,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     questions = [pair(k, (3.0, 1.0)) for k in range(4)]
     dataset = write_dataset(root / "set", questions)
     write_run(
-        root / "runs/run", dataset, [said(question, "A") for question in questions]
+        root / "runs/run",
+        dataset,
+        [said(question, "A") for question in questions],
     )
     (root / "gt").mkdir()
-    (root / "table.tsv").write_text("index\tquestion\tA\tB\tanswer\n1\tq\ta\tb\tA\n")
+    (root / "table.tsv").write_text(
+        "index\tquestion\tA\tB\tanswer\n1\tq\ta\tb\tA\n"
+    )
     (root / "rows.jsonl").write_text("{}\n")
     return root
 
@@ -166,7 +182,9 @@ def test_a_bad_file_is_one_line(
     faults = []
     own = "/" not in place  # a link that the user names is the user's
     kinds = [kind for kind in FILES if not (own and kind == "link to a secret")]
-    for kind in kinds if ALL else kinds[PLACES.index((command, place)) % 5 :: 5]:
+    for kind in (
+        kinds if ALL else kinds[PLACES.index((command, place)) % 5 :: 5]
+    ):
         root = tmp_path / kind.replace(" ", "-")
         shutil.copytree(home, root)
         (tmp_path / "secret").write_text(SECRET)
@@ -182,11 +200,15 @@ def test_a_bad_file_is_one_line(
             main.run()
         status, printed = ended.value.code, capfd.readouterr()
         written = [
-            path.read_bytes() for path in root.glob("out*/**/*") if path.is_file()
+            path.read_bytes()
+            for path in root.glob("out*/**/*")
+            if path.is_file()
         ]
         if status not in (1, 2) and kind not in NO_FAULT.get(place, ()):
             faults.append((kind, status, printed.out))
-        if "Traceback" in printed.err or (status == 2 and printed.err.count("\n") != 1):
+        if "Traceback" in printed.err or (
+            status == 2 and printed.err.count("\n") != 1
+        ):
             faults.append((kind, status, printed.err))
         if SECRET in printed.out + printed.err or any(
             SECRET.encode() in file for file in written

@@ -1,5 +1,6 @@
-"""Forty texts that act somewhere, as every text of a study: no output of any command, and no page
-of the studio, has other elements, commands, formulas or rows than with plain texts.
+"""Forty texts that act somewhere, as every text of a study: no output of any command,
+and no page of the studio, has other elements, commands, formulas or rows than with
+plain texts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from markdown_it import MarkdownIt
 
 from commanding import command
 from core.test_escaping import EVIL
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.core.records import Question, Served
 from visualjudge.core.seeding import rng_for
 from visualjudge.runs.verdicts import verdict_line
@@ -33,11 +41,14 @@ from visualjudge.studio.site import Site
 
 AT_ONCE = 15
 """Texts of one study."""
-WRITABLE = [text for text in EVIL if "\ud800" not in text]  # JSON cannot hold the other
+WRITABLE = [
+    text for text in EVIL if "\ud800" not in text
+]  # JSON cannot hold the other
 GROUPS = [WRITABLE[k : k + AT_ONCE] for k in range(0, len(WRITABLE), AT_ONCE)]
 PLAIN = [f"plain{k}" for k in range(AT_ONCE)]
 BY_LENGTH = {"text", "title", "line", "code", "wbr", "br", "mark", "span"}
-"""Elements whose number depends on how long a text is, its backticks, and what is read of it."""
+"""Elements whose number depends on how long a text is, its backticks, and what is read
+of it."""
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe]"
 )
@@ -53,7 +64,9 @@ class Elements(HTMLParser):
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, Any]]) -> None:
+    def handle_starttag(
+        self, tag: str, attrs: Sequence[tuple[str, Any]]
+    ) -> None:
         if tag not in BY_LENGTH:
             self.counts.update([tag, *(f"{tag} {name}" for name, _ in attrs)])
 
@@ -86,14 +99,20 @@ def _questions(texts: Sequence[str]) -> Iterator[Question]:
         yield scoring(i, i * 7 % 11, **{**fields, **one, "id": f"s{name}"})
         if i % 4 == 0:
             three = {
-                "annotation_ids": (f"{first}{i}a", f"{second}{i}b", f"{third}{i}c"),
+                "annotation_ids": (
+                    f"{first}{i}a",
+                    f"{second}{i}b",
+                    f"{third}{i}c",
+                ),
                 "sources": (first, second, third),
             }
             scores = (1.0, 5.0, 9.0)
             yield ranking(i, scores, **{**fields, **three, "id": f"r{name}"})
 
 
-def _run(home: Path, dataset: Path, questions: Sequence[Question], k: int) -> Path:
+def _run(
+    home: Path, dataset: Path, questions: Sequence[Question], k: int
+) -> Path:
     texts = [*questions[0].sources, *questions[2].sources]
     name, other, third = (str(texts[(k + i) % len(texts)]) for i in range(3))
     fields = {"judge": name, "model": other, "base_url": third, "stopped": name}
@@ -106,7 +125,9 @@ def _run(home: Path, dataset: Path, questions: Sequence[Question], k: int) -> Pa
         swap=True,
         repeats=1,
         parameters={name: other},
-        identity=[{"model": name, "fingerprint": other, "provider": third, "n": 5}],
+        identity=[
+            {"model": name, "fingerprint": other, "provider": third, "n": 5}
+        ],
         **fields,
     )
     draws = rng_for(k, "answers").random(len(questions))
@@ -117,10 +138,18 @@ def _run(home: Path, dataset: Path, questions: Sequence[Question], k: int) -> Pa
         status = failed.get(i % 11, "ok")
         wrong = {"A": "B", "B": "A"}.get(str(question.answer), question.answer)
         value = question.answer if draws[i] < 0.8 else wrong
-        for order in ("AB", "BA") if question.question_type == "pairwise" else ("AB",):
+        for order in (
+            ("AB", "BA") if question.question_type == "pairwise" else ("AB",)
+        ):
             cause = None if status == "ok" else text
-            verdict = said(question, value, order, status, cause=cause, served=served)
-            extra = {"error": text, "note": text, "tool_calls": [{"name": text}]}
+            verdict = said(
+                question, value, order, status, cause=cause, served=served
+            )
+            extra = {
+                "error": text,
+                "note": text,
+                "tool_calls": [{"name": text}],
+            }
             own = replace(verdict, raw_response=text, extra=extra)
             lines.append(json.dumps(verdict_line(own)) + "\n")
     (run / "verdicts.jsonl").write_text("".join(lines))
@@ -129,7 +158,8 @@ def _run(home: Path, dataset: Path, questions: Sequence[Question], k: int) -> Pa
 
 @dataclass
 class Outputs:
-    """Text by file name: what commands wrote and printed, and the pages of the studio."""
+    """Text by file name: what commands wrote and printed, and the pages of the
+    studio."""
 
     files: dict[str, str]
 
@@ -140,7 +170,9 @@ def _outputs(root: Path, texts: Sequence[str]) -> Outputs:
     runs = [_run(root / f"runs/{k}", dataset, questions, k) for k in range(2)]
     out = root / "out"
     out.mkdir()
-    ratings, table, replies = (root / name for name in ("r.csv", "t.tsv", "p.jsonl"))
+    ratings, table, replies = (
+        root / name for name in ("r.csv", "t.tsv", "p.jsonl")
+    )
     with ratings.open("w", newline="") as file:
         names = ("item", "source", "rater", "dimension", "score")
         rows = ((i, texts[0], rater, texts[5], i % 7) for i in range(9) for rater in texts[1:4])  # fmt: skip
@@ -148,22 +180,26 @@ def _outputs(root: Path, texts: Sequence[str]) -> Outputs:
     cell = {k: " ".join(text.split()).replace('"', "") or "x" for k, text in enumerate(texts)}  # fmt: skip
     head = "index\tquestion\tA\tB\tanswer\tcategory\timage\n"
     body = (
-        f"{k}\t{cell[k]}\t{cell[1]} 1\t{cell[2]} 2\tA\t{cell[3]}\tx\n" for k in cell
+        f"{k}\t{cell[k]}\t{cell[1]} 1\t{cell[2]} 2\tA\t{cell[3]}\tx\n"
+        for k in cell
     )
     table.write_text(head + "".join(body))
     rows_of = (
-        {"index": k, "prediction": f"A or B {text}"} for k, text in enumerate(texts)
+        {"index": k, "prediction": f"A or B {text}"}
+        for k, text in enumerate(texts)
     )
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows_of))
     commands = {
-        "report": f"report {runs[0]} {runs[1]} --out OUT/r.html --summary OUT/s.html --csv OUT/csv",
+        "report": f"report {runs[0]} {runs[1]} --out OUT/r.html --summary OUT/s.html "
+        "--csv OUT/csv",
         "markdown": f"report {runs[0]} {runs[1]} --table paper --out OUT/p.md",
         "latex": f"report {runs[0]} {runs[1]} --table paper --out OUT/p.tex",
         "card": f"card {runs[0]} {runs[1]} --details",
         "label": f"label {runs[0]} --out OUT/l.csv",
         "agreement": f"agreement {ratings} --out OUT/a.html",
         "write": f"gate write {runs[0]} --out OUT/lock",
-        "check": f"gate check {runs[1]} --lock OUT/lock --junit OUT/j.xml --summary OUT/g.md",
+        "check": f"gate check {runs[1]} --lock OUT/lock --junit OUT/j.xml --summary "
+        "OUT/g.md",
         "mmbench": f"mmbench eval {replies} --data {table} --out OUT/m.html",
         "describe": f"describe {dataset}",
     }
@@ -205,9 +241,13 @@ def _structure(name: str, text: str) -> Counter[str]:
         return Counter(tag for tag in tags if tag not in BY_LENGTH)
     if suffix == "md":
         lines = Counter(lines=text.count("\n"))
-        return Elements(MarkdownIt().enable("table").render(text)).counts | lines
+        return (
+            Elements(MarkdownIt().enable("table").render(text)).counts | lines
+        )
     if suffix == "tex":
-        commands = re.findall(r"\\\\|\\[a-z]+(?![a-z]|\{\})|(?<!\\)[&$%#_]", text)
+        commands = re.findall(
+            r"\\\\|\\[a-z]+(?![a-z]|\{\})|(?<!\\)[&$%#_]", text
+        )
         return Counter(word for word in commands if word != "\\")
     if suffix == "csv":
         rows = list(csv.reader(io.StringIO(text, newline="")))
@@ -230,7 +270,9 @@ def test_no_text_changes_the_structure_of_an_output(
     evil = _outputs(tmp_path, texts).files
     assert evil.keys() == plain.files.keys()
     for name, text in evil.items():
-        assert _structure(name, text) == _structure(name, plain.files[name]), name
+        assert _structure(name, text) == _structure(name, plain.files[name]), (
+            name
+        )
         hidden = HIDDEN.search(text.replace("\r\n", "\n"))
         assert hidden is None, (name, text[max(0, hidden.start() - 50) :][:100])
         if name.endswith((".txt", ".md")):

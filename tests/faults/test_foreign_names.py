@@ -1,4 +1,5 @@
-"""Names of files that are no UTF-8, and images of unusual samples: each costs its record."""
+"""Names of files that are no UTF-8, and images of unusual samples: each costs its
+record."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from visualjudge.dataset.build import build
 from visualjudge.options import BuildOptions
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="other systems have no such names"
+)
 def test_a_file_name_that_is_not_utf8_costs_its_sample(tmp_path: Path) -> None:
     from visualjudge.vision.predictions import Detection, Detections
 
@@ -38,7 +41,9 @@ def test_a_file_name_that_is_not_utf8_costs_its_sample(tmp_path: Path) -> None:
         data = vj.import_samples(
             "object_detection", samples, tmp_path / "data", source="me"
         )
-    assert [note.image_id for note in data.annotations("object_detection")] == ["good"]
+    assert [note.image_id for note in data.annotations("object_detection")] == [
+        "good"
+    ]
     assert slug(names[1]).startswith("bad_-")
 
 
@@ -68,9 +73,12 @@ def test_two_image_ids_that_are_one_file_name_keep_one_image(
         )
         path.write_text(text)
     monkeypatch.setattr(sys, "platform", platform)
-    done = build(folder, tmp_path / "out", BuildOptions(subsets=("encoding_analysis",)))
+    done = build(
+        folder, tmp_path / "out", BuildOptions(subsets=("encoding_analysis",))
+    )
     assert {
-        question.image_id for question in vj.load_dataset(tmp_path / "out").questions
+        question.image_id
+        for question in vj.load_dataset(tmp_path / "out").questions
     } == {"\u00e9"}
     assert {problem.reason for problem in done.problems} == {
         f"{other!a} and '\\xe9' are one name of a file; give it another id"
@@ -83,9 +91,12 @@ def test_a_photo_of_floats_costs_its_records(tmp_path: Path) -> None:
     (folder / "images/object_detection.json").write_text(
         '{"photo": {"file": "floats.tiff"}}'
     )
-    done = build(folder, tmp_path / "out", BuildOptions(subsets=("encoding_analysis",)))
+    done = build(
+        folder, tmp_path / "out", BuildOptions(subsets=("encoding_analysis",))
+    )
     assert done.questions > 0
     assert {problem.reason for problem in done.problems} == {
-        "floats.tiff: an image must have integer samples, got floating point; convert it to 8 or "
+        "floats.tiff: an image must have integer samples, got floating point; convert "
+        "it to 8 or "
         "16 bits"
     }

@@ -14,7 +14,9 @@ FEWER = {"image-sent": 50, "workbook": 3}
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_only_the_projects_own_errors_come_out(name: str, tmp_path: Path) -> None:
+def test_only_the_projects_own_errors_come_out(
+    name: str, tmp_path: Path
+) -> None:
     count = FEWER.get(name, 150)
     found = [
         (reason, raw[:200])

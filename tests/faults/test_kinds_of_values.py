@@ -1,5 +1,5 @@
-"""Values of another kind in the files of a dataset and of a run: one clear line from every command
-that reads them.
+"""Values of another kind in the files of a dataset and of a run: one clear line from
+every command that reads them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class Judged:
             self.root
             / (
                 "ds"
-                if name in ("dataset.json", "questions.json", "predictions.jsonl")
+                if name
+                in ("dataset.json", "questions.json", "predictions.jsonl")
                 else "run"
             )
             / name
@@ -101,12 +102,15 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
             )[0]
             == 0
         )
-    (root / "labels.csv").write_text("annotation_id,score\nobject_detection-00000,5\n")
+    (root / "labels.csv").write_text(
+        "annotation_id,score\nobject_detection-00000,5\n"
+    )
     return Judged(root)
 
 
 def command(*args: object) -> tuple[int | None, str]:
-    """Status and stderr of a command in this process; no status where something else escaped."""
+    """Status and stderr of a command in this process; no status where something else
+    escaped."""
     out, err, status = io.StringIO(), io.StringIO(), 0
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -165,8 +169,8 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
 
 
 def mutations(text: str) -> Iterator[tuple[str, str]]:
-    """Each value, and each value one level below it, replaced by each kind: what was replaced, and
-    the new text.
+    """Each value, and each value one level below it, replaced by each kind: what was
+    replaced, and the new text.
     """
     value = json.loads(text)
     for place in dict.fromkeys(_places(value)):
@@ -186,18 +190,21 @@ def mutations(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _places(value: Any, depth: int = 3) -> Iterator[tuple[Any, ...]]:
-    """Of an array the first item and of an object of many fields the first few: the others are
-    alike.
+    """Of an array the first item and of an object of many fields the first few: the
+    others are alike.
     """
     yield ()
     if depth and isinstance(value, dict | list):
-        keys = range(len(value))[:1] if isinstance(value, list) else [*value][:30]
+        keys = (
+            range(len(value))[:1] if isinstance(value, list) else [*value][:30]
+        )
         for key in keys:
             yield from ((key, *rest) for rest in _places(value[key], depth - 1))
 
 
 def mutated(name: str, text: str) -> Iterator[tuple[str, str]]:
-    """The whole file with one value replaced, in its first record where it has a record a line."""
+    """The whole file with one value replaced, in its first record where it has a record
+    a line."""
     if not name.endswith("l"):
         yield from mutations(text)
         return
@@ -250,7 +257,9 @@ def test_a_value_of_another_kind_is_one_line(
     root, path = judged.root, judged.path(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
     before = {
-        file: file.read_bytes() for file in (root / "run").iterdir() if file.is_file()
+        file: file.read_bytes()
+        for file in (root / "run").iterdir()
+        if file.is_file()
     } | {path: path.read_bytes()}
     cases = list(mutated(name, path.read_text()))
     rng = rng_for(int(os.environ.get("VISUALJUDGE_SEED", 0)), name)
@@ -265,7 +274,9 @@ def test_a_value_of_another_kind_is_one_line(
     try:
         for what, text in chosen:
             doing: list[tuple[object, ...]] = list(commands(root, name))
-            for args in [doing[k] for k in rng.choice(len(doing), 2, replace=False)]:
+            for args in [
+                doing[k] for k in rng.choice(len(doing), 2, replace=False)
+            ]:
                 _again(root, before, path, text)
                 if found := fault(command(*args)):
                     faults.setdefault(found, []).append(
@@ -277,11 +288,14 @@ def test_a_value_of_another_kind_is_one_line(
     finally:
         _again(root, before, path, before[path].decode())
     assert not faults, "\n".join(
-        f"{where[:3]} ({len(where)})\n{found}" for found, where in faults.items()
+        f"{where[:3]} ({len(where)})\n{found}"
+        for found, where in faults.items()
     )
 
 
-def _again(root: Path, before: dict[Path, bytes], path: Path, text: str) -> None:
+def _again(
+    root: Path, before: dict[Path, bytes], path: Path, text: str
+) -> None:
     shutil.rmtree(root / "new", ignore_errors=True)
     (root / "new").unlink(missing_ok=True)
     for file, content in before.items():

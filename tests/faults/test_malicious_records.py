@@ -1,5 +1,5 @@
-"""One bad record costs one record: each case is built in a process of its own, with a limit on its
-memory.
+"""One bad record costs one record: each case is built in a process of its own, with a
+limit on its memory.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Ended:
 
 
 def built(name: str, good: Path) -> Ended:
-    """Build a copy of ``good`` with one case in it, in a fork that may use one gibibyte more than
-    it has.
+    """Build a copy of ``good`` with one case in it, in a fork that may use one gibibyte
+    more than it has.
     """
     from visualjudge.dataset.build import build
     from visualjudge.options import BuildOptions
@@ -61,8 +61,12 @@ def built(name: str, good: Path) -> Ended:
         folder = Path(shutil.copytree(good, Path(place) / "data"))
         before = _content(folder)
         cases()[name](folder)
-        touched = [task for task in TASKS if _content(folder)[task] != before[task]]
-        tasks = (*touched, "lowlevel-deblur") if name in SPOILT else tuple(touched)
+        touched = [
+            task for task in TASKS if _content(folder)[task] != before[task]
+        ]
+        tasks = (
+            (*touched, "lowlevel-deblur") if name in SPOILT else tuple(touched)
+        )
         child = os.fork()
         if child == 0:
             status = 3
@@ -77,7 +81,10 @@ def built(name: str, good: Path) -> Ended:
                 )
                 log.write(
                     json.dumps(
-                        {"questions": done.questions, "problems": len(done.problems)}
+                        {
+                            "questions": done.questions,
+                            "problems": len(done.problems),
+                        }
                     )
                 )
                 status = 0
@@ -92,7 +99,9 @@ def built(name: str, good: Path) -> Ended:
         )  # of the processor: a busy machine is not the case's
         log.seek(0)
         said = log.read()
-    counts = json.loads(said) if status == 0 else {"questions": 0, "problems": 0}
+    counts = (
+        json.loads(said) if status == 0 else {"questions": 0, "problems": 0}
+    )
     return Ended(name, status, seconds, said, **counts)
 
 
@@ -105,8 +114,8 @@ def _content(folder: Path) -> dict[str, list[bytes]]:
 
 
 def prepared(good: Path) -> float:
-    """Everything imported and warm, so that a fork's time is the case's; the seconds of a good
-    build.
+    """Everything imported and warm, so that a fork's time is the case's; the seconds of
+    a good build.
     """
     return min(built_good(good) for _ in range(2))
 
@@ -117,11 +126,17 @@ def built_good(good: Path) -> float:
 
     with tempfile.TemporaryDirectory() as place:
         begun = time.process_time()
-        build(good, Path(place) / "out", BuildOptions(subsets=("encoding_analysis",)))
+        build(
+            good,
+            Path(place) / "out",
+            BuildOptions(subsets=("encoding_analysis",)),
+        )
         return time.process_time() - begun
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="limits of memory are Linux's"
+)
 @pytest.mark.parametrize(
     "part", range(8) if os.environ.get("VISUALJUDGE_SOAK") else [0]
 )
@@ -129,9 +144,13 @@ def test_no_case_ends_a_build(part: int, tmp_path: Path) -> None:
     good = good_folder(tmp_path / "good")
     usual = prepared(good)
     ended = [built(name, good) for name in list(cases())[part::8]]
-    assert [(e.name, e.status, e.said[-600:]) for e in ended if e.status != 0] == []
     assert [
-        (e.name, round(e.seconds, 1)) for e in ended if e.seconds - usual > WITHIN_S
+        (e.name, e.status, e.said[-600:]) for e in ended if e.status != 0
+    ] == []
+    assert [
+        (e.name, round(e.seconds, 1))
+        for e in ended
+        if e.seconds - usual > WITHIN_S
     ] == []
     assert [e.name for e in ended if not e.questions] == []
 

@@ -1,4 +1,5 @@
-"""One bad reply costs one question: every fault of a server, by name, at every backend."""
+"""One bad reply costs one question: every fault of a server, by name, at every
+backend."""
 
 from __future__ import annotations
 
@@ -30,12 +31,19 @@ ONCE = RetryPolicy(attempts=1)
 def opened(backend: str, server: Chaos, cache: Path, **options: Any) -> Cached:
     url = f"{server.url}/v1" if backend in ("api", "vllm") else server.url
     client = build_client(
-        backend, model_name="m", base_url=url, api_key=KEY, timeout=1.5, **options
+        backend,
+        model_name="m",
+        base_url=url,
+        api_key=KEY,
+        timeout=1.5,
+        **options,
     )
     return Cached(Retrying(client, ONCE), cache)
 
 
-async def outcome(client: Cached, name: str, **more: Any) -> Reply | ClientError:
+async def outcome(
+    client: Cached, name: str, **more: Any
+) -> Reply | ClientError:
     try:
         return await client.ask(Request((TextPart(f"FAULT<{name}>"),), **more))
     except ClientError as error:
@@ -53,7 +61,9 @@ async def outcomes_of(
     return dict(
         zip(
             names,
-            await asyncio.gather(*(outcome(client, n, top_logprobs=2) for n in names)),
+            await asyncio.gather(
+                *(outcome(client, n, top_logprobs=2) for n in names)
+            ),
             strict=True,
         )
     )
@@ -72,12 +82,16 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     }
 
 
-async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientError]:
+async def all_outcomes(
+    backend: str, cache: Path
+) -> dict[str, Reply | ClientError]:
     async with chaos(backend) as server:
         client = opened(backend, server, cache)
         try:
             found = {}
-            names = [name for name in server.names if name != "one byte at a time"]
+            names = [
+                name for name in server.names if name != "one byte at a time"
+            ]
             for batch in [names[k : k + 16] for k in range(0, len(names), 16)]:
                 found |= await outcomes_of(client, batch)
             late = [
@@ -88,7 +102,9 @@ async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientErr
             found |= await outcomes_of(
                 client, late
             )  # a busy machine is not the server's fault
-            assert (await client.ask(Request((TextPart("good"),)))).text == "Answer: A"
+            assert (
+                await client.ask(Request((TextPart("good"),)))
+            ).text == "Answer: A"
             return found
         finally:
             await client.aclose()
@@ -104,7 +120,9 @@ def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(
         if isinstance(one, Reply):
             line = orjson.dumps([one.text, one.usage, one.notes, one.cause])
             assert isinstance(one.text, str), name
-            assert all(0 <= count <= 10**12 for count in one.usage.values()), name
+            assert all(0 <= count <= 10**12 for count in one.usage.values()), (
+                name
+            )
         else:
             line = str(one).encode()
             assert "\n" not in str(one), name
@@ -151,15 +169,19 @@ def test_what_is_no_reply_is_a_failure_and_never_an_answer(
     ] == []
 
 
-def test_what_is_a_good_reply_with_a_bad_margin_is_kept(outcomes: Outcomes) -> None:
+def test_what_is_a_good_reply_with_a_bad_margin_is_kept(
+    outcomes: Outcomes,
+) -> None:
     found, _ = outcomes["api"]
     kept = [name for name in found if name.startswith(("usage", "logprobs"))]
     assert [
-        name for name in kept if getattr(found[name], "text", None) != "Answer: A"
+        name
+        for name in kept
+        if getattr(found[name], "text", None) != "Answer: A"
     ] == []
-    refused = [found[f"refusal is {kind}"] for kind in ("list", "object", "true")] + [
-        found["content filter"]
-    ]
+    refused = [
+        found[f"refusal is {kind}"] for kind in ("list", "object", "true")
+    ] + [found["content filter"]]
     assert [one.finish_reason for one in refused if isinstance(one, Reply)] == [
         "refusal"
     ] * 4
@@ -202,13 +224,19 @@ def test_no_redirect_is_followed(tmp_path: Path) -> None:
 
     for fault in ("redirect to '/v1/again'", "307 to another host"):
         error = asyncio.run(main(fault))
-        assert isinstance(error, ClientError) and str(error).startswith("HTTP 307")
+        assert isinstance(error, ClientError) and str(error).startswith(
+            "HTTP 307"
+        )
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ranking", "scoring"])
-def test_degenerate_texts_are_one_verdict_each_and_stop_no_loop(kind: str) -> None:
+def test_degenerate_texts_are_one_verdict_each_and_stop_no_loop(
+    kind: str,
+) -> None:
     texts = dict(texts_said())
-    client = ScriptedClient(lambda request, attempt: texts[request.parts[-1].text])  # type: ignore[union-attr]
+    client = ScriptedClient(
+        lambda request, attempt: texts[request.parts[-1].text]
+    )  # type: ignore[union-attr]
     judge = QuestionJudge(client, Path())
     longest = 0.0
 
@@ -223,7 +251,9 @@ def test_degenerate_texts_are_one_verdict_each_and_stop_no_loop(kind: str) -> No
         return await working
 
     found = dict(zip(texts, asyncio.run(main()), strict=True))
-    assert all(orjson.dumps(verdict_line(judged.verdict)) for judged in found.values())
+    assert all(
+        orjson.dumps(verdict_line(judged.verdict)) for judged in found.values()
+    )
     assert found["megabytes of prose"].verdict.cause == "too long"
     assert longest < 5  # seconds that a signal would wait, on a busy machine
 

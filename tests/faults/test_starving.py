@@ -1,5 +1,5 @@
-"""Commands without room, without rights, ended by signals: no half file, nothing left over, and
-they go on.
+"""Commands without room, without rights, ended by signals: no half file, nothing left
+over, and they go on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         *names,
     ]
     done = subprocess.run(
-        list(map(str, words)), capture_output=True, text=True, check=False, timeout=7000
+        list(map(str, words)),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=7000,
     )
     assert " cases of " in done.stdout, (done.stdout + done.stderr)[-6000:]
     return done.stdout.splitlines()

@@ -1,5 +1,5 @@
-"""What a stranger's run.json says of its dataset: a private one is neither read into figures nor
-shown.
+"""What a stranger's run.json says of its dataset: a private one is neither read into
+figures nor shown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def run(private: Path, tmp_path: Path) -> Path:
         tmp_path / "theirs", [pair(k, (3.0, 2.0)) for k in range(12)]
     )
     return write_run(
-        tmp_path / "runs/run", others, [said(question, "A") for question in QUESTIONS]
+        tmp_path / "runs/run",
+        others,
+        [said(question, "A") for question in QUESTIONS],
     )
 
 
@@ -84,18 +86,24 @@ def test_a_dataset_that_the_user_names_is_used_and_the_difference_is_told(
 def test_no_other_machine_is_asked_because_a_run_names_it(
     reader: str, far: str, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked")
+    )
     stated(run, path=far)
     with pytest.raises(
-        DataError, match=r"dataset\.path must be a folder on this machine.*--dataset"
+        DataError,
+        match=r"dataset\.path must be a folder on this machine.*--dataset",
     ):
         READERS[reader](run, None)
 
 
 @pytest.mark.parametrize(
-    "path", ["a\x1b[31mb", "a\0b", "a\nb", "\udc80", "x" * 5000, "/dev/zero", ""]
+    "path",
+    ["a\x1b[31mb", "a\0b", "a\nb", "\udc80", "x" * 5000, "/dev/zero", ""],
 )
-def test_a_path_that_is_none_is_one_printable_line(path: str, run: Path) -> None:
+def test_a_path_that_is_none_is_one_printable_line(
+    path: str, run: Path
+) -> None:
     stated(run, path=path)
     with pytest.raises((VisualJudgeError, OSError)) as told:
         analyse([run])
@@ -106,10 +114,14 @@ def test_a_path_that_is_none_is_one_printable_line(path: str, run: Path) -> None
 def test_the_studio_shows_a_dataset_beside_a_run_only_where_the_run_knows_its_checksum(
     run: Path, private: Path
 ) -> None:
-    assert [place.name for place in find_places([run.parent]).datasets] == ["theirs"]
+    assert [place.name for place in find_places([run.parent]).datasets] == [
+        "theirs"
+    ]
     stated(run, path=str(private))
     assert find_places([run.parent]).datasets == ()
     stated(run, path=str(private), checksum=None)
     assert find_places([run.parent]).datasets == ()
     shutil.copytree(private, run.parent / "given")
-    assert [place.name for place in find_places([run.parent]).datasets] == ["given"]
+    assert [place.name for place in find_places([run.parent]).datasets] == [
+        "given"
+    ]

@@ -16,8 +16,8 @@ NASTY = "\x1b]0;title\x07\x1b[31m\x1b[2Jred\x9b1A\u202e\u2066\u2028"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run whose judge, model and sources have names that move the cursor, set a title and turn
-    the direction.
+    """A run whose judge, model and sources have names that move the cursor, set a title
+    and turn the direction.
     """
     root = tmp_path_factory.mktemp("terminal")
     questions = [

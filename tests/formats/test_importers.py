@@ -1,4 +1,5 @@
-"""Each format read from files of a few records, whose right reading is known by hand."""
+"""Each format read from files of a few records, whose right reading is known by
+hand."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ from visualjudge.formats.yolo import yolo
 WIDTH, HEIGHT = 20, 10
 
 
-def photo(path: Path, size: tuple[int, int] = (WIDTH, HEIGHT), value: int = 90) -> Path:
+def photo(
+    path: Path, size: tuple[int, int] = (WIDTH, HEIGHT), value: int = 90
+) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", size, (value, 10, 10)).save(path)
     return path
@@ -49,13 +52,25 @@ def dump(path: Path, value: object) -> Path:
     return path
 
 
-def ground_truth(tmp_path: Path, annotations: list[dict], **image: object) -> Path:
+def ground_truth(
+    tmp_path: Path, annotations: list[dict], **image: object
+) -> Path:
     photo(tmp_path / "images" / "a.png")
-    record = {"id": 7, "file_name": "a.png", "width": WIDTH, "height": HEIGHT, **image}
+    record = {
+        "id": 7,
+        "file_name": "a.png",
+        "width": WIDTH,
+        "height": HEIGHT,
+        **image,
+    }
     categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
     return dump(
         tmp_path / "gt.json",
-        {"images": [record], "categories": categories, "annotations": annotations},
+        {
+            "images": [record],
+            "categories": categories,
+            "annotations": annotations,
+        },
     )
 
 
@@ -75,8 +90,12 @@ def problem(found: object) -> Problem:
 
 
 class TestCoco:
-    def test_boxes_become_corners_and_categories_names(self, tmp_path: Path) -> None:
-        gt = ground_truth(tmp_path, [box(1, 2, 3, 4, 5), box(2, 0, 0, 9, 9, iscrowd=1)])
+    def test_boxes_become_corners_and_categories_names(
+        self, tmp_path: Path
+    ) -> None:
+        gt = ground_truth(
+            tmp_path, [box(1, 2, 3, 4, 5), box(2, 0, 0, 9, 9, iscrowd=1)]
+        )
         pred = dump(tmp_path / "pred.json", [box(2, 1, 1, 2, 2, score=0.5)])
         sample = only(coco("object_detection", gt, pred, tmp_path / "images"))
         assert sample.image_id == "a" and sample.labels == ("cat", "dog")
@@ -84,18 +103,22 @@ class TestCoco:
             ("cat", (2, 3, 6, 8), False),
             ("dog", (0, 0, 9, 9), True),
         ]
-        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [
-            ("dog", (1, 1, 3, 3), 0.5)
-        ]
+        assert [
+            (i.label, i.xyxy, i.score) for i in sample.prediction.items
+        ] == [("dog", (1, 1, 3, 3), 0.5)]
 
     def test_without_results_the_truth_is_the_prediction_but_for_crowds(
         self, tmp_path: Path
     ) -> None:
-        gt = ground_truth(tmp_path, [box(1, 2, 3, 4, 5), box(2, 0, 0, 9, 9, iscrowd=1)])
+        gt = ground_truth(
+            tmp_path, [box(1, 2, 3, 4, 5), box(2, 0, 0, 9, 9, iscrowd=1)]
+        )
         sample = only(coco("object_detection", gt, None, tmp_path / "images"))
         assert [i.label for i in sample.prediction.items] == ["cat"]
 
-    def test_instances_from_polygons_and_uncompressed_rle(self, tmp_path: Path) -> None:
+    def test_instances_from_polygons_and_uncompressed_rle(
+        self, tmp_path: Path
+    ) -> None:
         rle = {"size": [HEIGHT, WIDTH], "counts": [0, 30, 170]}
         rows = [
             box(1, 0, 0, 1, 1, segmentation=[[0, 0, 4, 0, 4, 4, 0, 4]]),
@@ -137,7 +160,9 @@ class TestCoco:
         )
         assert [person.area for person in sample.truth.items] == [33.0, 33.0]
 
-    def test_lvis_leaves_out_what_was_not_looked_for(self, tmp_path: Path) -> None:
+    def test_lvis_leaves_out_what_was_not_looked_for(
+        self, tmp_path: Path
+    ) -> None:
         gt = ground_truth(
             tmp_path,
             [box(1, 2, 3, 4, 5)],
@@ -163,7 +188,8 @@ class TestCoco:
             not_exhaustive_category_ids=[1],
         )
         assert (
-            only(coco("object_detection", gt, None, tmp_path / "images")).labels == ()
+            only(coco("object_detection", gt, None, tmp_path / "images")).labels
+            == ()
         )
 
     @pytest.mark.parametrize(
@@ -199,7 +225,8 @@ class TestCoco:
 
     def test_a_result_on_an_unknown_image_is_told(self, tmp_path: Path) -> None:
         pred = dump(
-            tmp_path / "pred.json", [{**box(1, 0, 0, 1, 1, score=1), "image_id": 8}]
+            tmp_path / "pred.json",
+            [{**box(1, 0, 0, 1, 1, score=1), "image_id": 8}],
         )
         told = problem(
             coco(
@@ -211,7 +238,9 @@ class TestCoco:
         )
         assert told.field == "image_id" and "such as 7, got 8" in told.reason
 
-    def test_a_size_that_is_not_the_images_is_told(self, tmp_path: Path) -> None:
+    def test_a_size_that_is_not_the_images_is_told(
+        self, tmp_path: Path
+    ) -> None:
         told = problem(
             coco(
                 "object_detection",
@@ -245,13 +274,16 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(
         {"id": 65536, "category_id": 2, "iscrowd": 0},
     ]
     gt = ground_truth(
-        tmp_path, [{"image_id": 7, "file_name": "a.png", "segments_info": segments}]
+        tmp_path,
+        [{"image_id": 7, "file_name": "a.png", "segments_info": segments}],
     )
     content = json.loads(gt.read_text())
     content["categories"][1]["isthing"] = "0"  # as text, like other flags
     dump(gt, content)
     read = [
-        only(coco(task, gt, None, tmp_path / "images", gt_pngs=tmp_path / "png"))
+        only(
+            coco(task, gt, None, tmp_path / "images", gt_pngs=tmp_path / "png")
+        )
         for task in ("semantic_segmentation", "instance_segmentation")
     ]
     assert [(i.label, i.mask.area) for i in read[0].truth.items] == [
@@ -265,7 +297,11 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(
     del content["annotations"][0]["segments_info"][0]
     dump(gt, content)
     read = coco(
-        "semantic_segmentation", gt, None, tmp_path / "images", gt_pngs=tmp_path / "png"
+        "semantic_segmentation",
+        gt,
+        None,
+        tmp_path / "images",
+        gt_pngs=tmp_path / "png",
     )
     assert "segments_info: 3 of a.png is missing" in str(problem(read))
 
@@ -283,9 +319,7 @@ class TestVoc:
     def test_pixels_count_from_one_and_difficult_objects_need_not_be_found(
         self, tmp_path: Path
     ) -> None:
-        bndbox = (
-            "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>5</ymax></bndbox>"
-        )
+        bndbox = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>5</ymax></bndbox>"
         gt = self.xml(
             tmp_path,
             f"<object><name>cat</name>{bndbox}</object>"
@@ -299,16 +333,20 @@ class TestVoc:
             ((0, 1, 4, 5), False),
             ((0, 1, 4, 5), True),
         ]
-        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [
-            ("cat", (0, 1, 4, 5), 0.75)
-        ]
+        assert [
+            (i.label, i.xyxy, i.score) for i in sample.prediction.items
+        ] == [("cat", (0, 1, 4, 5), 0.75)]
 
     def test_a_corner_that_is_no_number_is_told(self, tmp_path: Path) -> None:
         gt = self.xml(
-            tmp_path, "<object><name>cat</name><bndbox><xmin>x</xmin></bndbox></object>"
+            tmp_path,
+            "<object><name>cat</name><bndbox><xmin>x</xmin></bndbox></object>",
         )
         told = problem(voc("object_detection", gt, None, tmp_path / "images"))
-        assert str(told) == "a.xml: object 1: bndbox.xmin: must be a number, got 'x'"
+        assert (
+            str(told)
+            == "a.xml: object 1: bndbox.xmin: must be a number, got 'x'"
+        )
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
     def test_entities_are_refused_whatever_the_encoding(
@@ -322,7 +360,9 @@ class TestVoc:
         (gt / "a.xml").write_bytes(text.encode(encoding))
         assert (
             "must not declare entities"
-            in problem(voc("object_detection", gt, None, tmp_path / "images")).reason
+            in problem(
+                voc("object_detection", gt, None, tmp_path / "images")
+            ).reason
         )
 
 
@@ -338,7 +378,9 @@ class TestYolo:
         self, tmp_path: Path
     ) -> None:
         gt, names = self.labels(tmp_path, "1 0.5 0.5 0.2 0.4 0.9\n")
-        sample = only(yolo("object_detection", gt, None, tmp_path / "images", names))
+        sample = only(
+            yolo("object_detection", gt, None, tmp_path / "images", names)
+        )
         (item,) = sample.truth.items
         assert (item.label, item.score) == ("dog", 0.9)
         assert item.xyxy == pytest.approx((8, 3, 12, 7))
@@ -354,19 +396,29 @@ class TestYolo:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.1 0.1\n")
         (tmp_path / "pred").mkdir()
         sample = only(
-            yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names)
+            yolo(
+                "object_detection",
+                gt,
+                tmp_path / "pred",
+                tmp_path / "images",
+                names,
+            )
         )
         assert sample.prediction.items == ()
 
     def test_an_unknown_class_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "5 0.5 0.5 0.1 0.1\n")
-        told = problem(yolo("object_detection", gt, None, tmp_path / "images", names))
+        told = problem(
+            yolo("object_detection", gt, None, tmp_path / "images", names)
+        )
         assert (
             str(told)
             == "a.txt: line 1: class: must be the number of a class name, 0 to 1, got 5"
         )
 
-    def test_a_confidence_in_the_second_place_is_told(self, tmp_path: Path) -> None:
+    def test_a_confidence_in_the_second_place_is_told(
+        self, tmp_path: Path
+    ) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         (tmp_path / "pred").mkdir()
         (tmp_path / "pred" / "a.txt").write_text(
@@ -392,7 +444,8 @@ class TestYolo:
         rows = [{"name": "road", "id": 7, "trainId": train}]
         (tmp_path / "c.json").write_text(json.dumps(rows))
         with pytest.raises(
-            DataError, match="row 1: id and trainId must be the same, got 7 and 0"
+            DataError,
+            match="row 1: id and trainId must be the same, got 7 and 0",
         ):
             class_table(tmp_path / "c.json")
 
@@ -401,17 +454,28 @@ class TestYolo:
         self, name: str, tmp_path: Path
     ) -> None:
         gt, _ = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
-        with pytest.raises(UsageError, match="--classes must be a file of class names"):
+        with pytest.raises(
+            UsageError, match="--classes must be a file of class names"
+        ):
             list(
-                yolo("object_detection", gt, None, tmp_path / "images", tmp_path / name)
+                yolo(
+                    "object_detection",
+                    gt,
+                    None,
+                    tmp_path / "images",
+                    tmp_path / name,
+                )
             )
-        with pytest.raises(UsageError, match="--classes must be a file of class names"):
+        with pytest.raises(
+            UsageError, match="--classes must be a file of class names"
+        ):
             class_table(tmp_path / name)
 
     def test_a_folder_without_images_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         with pytest.raises(
-            UsageError, match=r"images: must be a folder of images, got none in .*"
+            UsageError,
+            match=r"images: must be a folder of images, got none in .*",
         ):
             list(yolo("object_detection", tmp_path / "images", None, gt, names))
 
@@ -426,7 +490,9 @@ class TestYolo:
 
 
 class TestLabelMaps:
-    def test_zero_is_a_class_where_the_table_names_it(self, tmp_path: Path) -> None:
+    def test_zero_is_a_class_where_the_table_names_it(
+        self, tmp_path: Path
+    ) -> None:
         photo(tmp_path / "images" / "a.png")
         values = np.zeros((HEIGHT, WIDTH), dtype=np.uint8)
         values[:, :3], values[0, 0] = 1, 255
@@ -444,7 +510,9 @@ class TestLabelMaps:
             ("road", 29),
         ]
 
-    def test_an_empty_line_of_the_names_is_counted(self, tmp_path: Path) -> None:
+    def test_an_empty_line_of_the_names_is_counted(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "names.txt").write_text("sky\n\nroad\n\n")
         table = {0: "sky", 2: "road"}
         assert class_table(tmp_path / "names.txt") == table
@@ -461,19 +529,28 @@ class TestLabelMaps:
     def test_a_text_in_another_encoding_is_told(self, tmp_path: Path) -> None:
         (tmp_path / "names.txt").write_text("löwe\n", "latin-1")
         with pytest.raises(
-            DataError, match="must be UTF-8, got an invalid byte at 1; save it as UTF-8"
+            DataError,
+            match="must be UTF-8, got an invalid byte at 1; save it as UTF-8",
         ):
             class_table(tmp_path / "names.txt")
 
     def test_a_value_outside_the_table_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "images" / "a.png")
-        gray(tmp_path / "gt" / "a.png", np.full((HEIGHT, WIDTH), 9, dtype=np.uint8))
+        gray(
+            tmp_path / "gt" / "a.png",
+            np.full((HEIGHT, WIDTH), 9, dtype=np.uint8),
+        )
         table = dump(tmp_path / "classes.json", {"1": "road"})
         read = label_maps(
-            "semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table
+            "semantic_segmentation",
+            f"{tmp_path}/gt",
+            None,
+            f"{tmp_path}/images",
+            table,
         )
         assert (
-            "1 value not in the class table, such as 9; name it" in problem(read).reason
+            "1 value not in the class table, such as 9; name it"
+            in problem(read).reason
         )
 
     @pytest.mark.parametrize(
@@ -490,13 +567,21 @@ class TestLabelMaps:
     def test_a_photograph_in_the_place_of_a_label_map_is_told(
         self, channels: int, colours: int, told: str, tmp_path: Path
     ) -> None:
-        drawn = np.random.default_rng(0).integers(0, 256, (min(colours, 999), channels))
+        drawn = np.random.default_rng(0).integers(
+            0, 256, (min(colours, 999), channels)
+        )
         places = np.arange(40 * 60).reshape(40, 60) % len(drawn)
         photo(tmp_path / "images" / "a.png", (60, 40))
-        gray(tmp_path / "gt" / "a.png", drawn[places].squeeze().astype(np.uint8))
+        gray(
+            tmp_path / "gt" / "a.png", drawn[places].squeeze().astype(np.uint8)
+        )
         table = dump(tmp_path / "classes.json", {"1": "road"})
         read = label_maps(
-            "semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table
+            "semantic_segmentation",
+            f"{tmp_path}/gt",
+            None,
+            f"{tmp_path}/images",
+            table,
         )
         found = problem(read)
         assert found.field == "truth" and re.search(told, found.reason), found
@@ -505,7 +590,9 @@ class TestLabelMaps:
         self, tmp_path: Path
     ) -> None:
         path = tmp_path / "table.csv"
-        path.write_text("Idx,Ratio,Name\n1,0.1,person;individual\n2,0.1,car;auto\n")
+        path.write_text(
+            "Idx,Ratio,Name\n1,0.1,person;individual\n2,0.1,car;auto\n"
+        )
         assert class_table(path) == {1: "person", 2: "car"}
         path.write_text(
             "Idx,Ratio,Name\n1,0.1,car;auto\n2,0.1,car;railcar\n3,0.1,bus;coach\n"
@@ -514,7 +601,9 @@ class TestLabelMaps:
 
 
 class TestDepth:
-    def test_scale_and_inverse_go_into_the_payload(self, tmp_path: Path) -> None:
+    def test_scale_and_inverse_go_into_the_payload(
+        self, tmp_path: Path
+    ) -> None:
         photo(tmp_path / "rgb" / "a.png")
         gt = gray(
             tmp_path / "gt" / "a_depth.png",
@@ -539,14 +628,23 @@ class TestDepth:
 
     def test_a_pfm_is_written_anew(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
-        values = np.arange(1, HEIGHT * WIDTH + 1, dtype="<f4").reshape(HEIGHT, WIDTH)
-        (tmp_path / "a.pfm").write_bytes(b"Pf\n20 10\n-1.0\n" + values[::-1].tobytes())
+        values = np.arange(1, HEIGHT * WIDTH + 1, dtype="<f4").reshape(
+            HEIGHT, WIDTH
+        )
+        (tmp_path / "a.pfm").write_bytes(
+            b"Pf\n20 10\n-1.0\n" + values[::-1].tobytes()
+        )
         sample = only(
             depth_maps(
-                "depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png"
+                "depth_estimation",
+                f"{tmp_path}/a.pfm",
+                None,
+                f"{tmp_path}/a.png",
             )
         )
-        assert sample.file is None and np.array_equal(sample.truth.values, values)
+        assert sample.file is None and np.array_equal(
+            sample.truth.values, values
+        )
 
     @pytest.mark.parametrize(("share", "refused"), [(1.0, True), (0.5, False)])
     def test_depths_below_zero_are_told(
@@ -560,7 +658,8 @@ class TestDepth:
         truth = np.ones((HEIGHT, WIDTH))
         np.save(tmp_path / "a.npy", truth)
         np.save(
-            tmp_path / "b.npy", np.where(np.arange(WIDTH) < share * WIDTH, -2.0, truth)
+            tmp_path / "b.npy",
+            np.where(np.arange(WIDTH) < share * WIDTH, -2.0, truth),
         )
         files = (f"{tmp_path}/{name}" for name in ("a.npy", "b.npy", "a.png"))
         (found,) = depth_maps("depth_estimation", *files)
@@ -582,7 +681,9 @@ class TestDepth:
         depth = np.full((HEIGHT, WIDTH), 3.0)
         np.savez(tmp_path / "a.npz", confidence=depth * 0, depth=depth)
         files = f"{tmp_path}/a.npz", None, f"{tmp_path}/a.png"
-        assert only(depth_maps("depth_estimation", *files)).truth.values[0, 0] == 3
+        assert (
+            only(depth_maps("depth_estimation", *files)).truth.values[0, 0] == 3
+        )
         np.savez(tmp_path / "a.npz", conf=depth * 0, metres=depth)
         told = problem(depth_maps("depth_estimation", *files))
         assert (
@@ -595,7 +696,10 @@ class TestDepth:
         np.save(tmp_path / "a.npy", np.ones((4, 4)))
         told = problem(
             depth_maps(
-                "depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png"
+                "depth_estimation",
+                f"{tmp_path}/a.npy",
+                None,
+                f"{tmp_path}/a.png",
             )
         )
         assert "a.npy: must be 10×20, got 4×4" in told.reason
@@ -603,11 +707,17 @@ class TestDepth:
     @pytest.mark.parametrize("scale", ["0", "-1", "x", "1/0"])
     def test_a_scale_is_a_number_above_zero(self, scale: str) -> None:
         with pytest.raises(UsageError, match="scale"):
-            list(depth_maps("depth_estimation", "gt", None, "rgb", gt_scale=scale))
+            list(
+                depth_maps(
+                    "depth_estimation", "gt", None, "rgb", gt_scale=scale
+                )
+            )
 
 
 class TestImages:
-    def test_triplets_pair_by_what_the_star_stands_for(self, tmp_path: Path) -> None:
+    def test_triplets_pair_by_what_the_star_stands_for(
+        self, tmp_path: Path
+    ) -> None:
         for key in "ab":
             for kind in ("lq", "out", "hq"):
                 photo(tmp_path / f"{key}_{kind}.png")
@@ -617,7 +727,9 @@ class TestImages:
             "b_lq",
         ]  # type: ignore[union-attr]
 
-    def test_the_image_that_has_another_size_is_named(self, tmp_path: Path) -> None:
+    def test_the_image_that_has_another_size_is_named(
+        self, tmp_path: Path
+    ) -> None:
         for kind, width in (("lq", WIDTH), ("out", WIDTH), ("hq", WIDTH + 1)):
             photo(tmp_path / kind / "a.png", (width, HEIGHT))
         told = problem(
@@ -631,7 +743,9 @@ class TestImages:
             f"a.png must be {HEIGHT}×{WIDTH + 1}, got {HEIGHT}×{WIDTH} (height×width)",
         )
 
-    def test_outputs_of_one_prompt_share_an_image_id(self, tmp_path: Path) -> None:
+    def test_outputs_of_one_prompt_share_an_image_id(
+        self, tmp_path: Path
+    ) -> None:
         for name in "ab":
             photo(tmp_path / f"{name}.png")
         table = tmp_path / "t.csv"
@@ -641,11 +755,14 @@ class TestImages:
         assert first.image_id == second.image_id and first.key != second.key
         assert (first.final_score, second.final_score) == (1, 2)
 
-    def test_a_missing_output_is_told_and_the_others_come(self, tmp_path: Path) -> None:
+    def test_a_missing_output_is_told_and_the_others_come(
+        self, tmp_path: Path
+    ) -> None:
         photo(tmp_path / "b.png")
         table = tmp_path / "t.jsonl"
         table.write_text(
-            '{"output": "a.png", "score": 1, "prompt": "x"}\n{"output": "b.png", "score": 1, '
+            '{"output": "a.png", "score": 1, "prompt": "x"}\n{"output": "b.png", '
+            '"score": 1, '
             '"prompt": "x"}\n'
         )
         first, second = outputs("generation_t2i", str(table), "m", tmp_path)
@@ -682,11 +799,20 @@ class TestReferring:
         )
         pred = dump(
             tmp_path / "pred.json",
-            [{"sent_id": 50, "segmentation": {**region, "counts": [30, 30, 140]}}],
+            [
+                {
+                    "sent_id": 50,
+                    "segmentation": {**region, "counts": [30, 30, 140]},
+                }
+            ],
         )
         sample = only(
             referring(
-                "referring_segmentation", refs, pred, tmp_path / "images", instances
+                "referring_segmentation",
+                refs,
+                pred,
+                tmp_path / "images",
+                instances,
             )
         )
         assert (
@@ -706,20 +832,28 @@ class TestReferring:
             {
                 "image": "a.png",
                 "objects": [
-                    {"object_id": "x", "expressions": ["sky"], "bbox": [0, 0, 5, 4]}
+                    {
+                        "object_id": "x",
+                        "expressions": ["sky"],
+                        "bbox": [0, 0, 5, 4],
+                    }
                 ],
             },
         )
         assert (
             "--boxes"
-            in problem(referring("referring_segmentation", gt, None, tmp_path)).reason
+            in problem(
+                referring("referring_segmentation", gt, None, tmp_path)
+            ).reason
         )
         sample = only(
             referring("referring_segmentation", gt, None, tmp_path, boxes=True)
         )
         assert sample.truth.items[0].mask.area == 20
 
-    def test_an_expression_without_a_prediction_is_told(self, tmp_path: Path) -> None:
+    def test_an_expression_without_a_prediction_is_told(
+        self, tmp_path: Path
+    ) -> None:
         photo(tmp_path / "a.png")
         row = {
             "image": "a.png",
@@ -740,7 +874,9 @@ class TestReferring:
 def test_two_files_of_one_name_are_not_chosen_between(tmp_path: Path) -> None:
     photo(tmp_path / "a.png")
     photo(tmp_path / "a.jpg")
-    with pytest.raises(DataError, match=r"a.jpg and .*a.png: two files of the name"):
+    with pytest.raises(
+        DataError, match=r"a.jpg and .*a.png: two files of the name"
+    ):
         files_by_key(tmp_path)
 
 
@@ -759,10 +895,16 @@ def test_a_row_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
 def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
     pose = box(1, 0, 0, 9, 9, keypoints=[0.25, 0.5, 2] * 17)
     found = list(
-        coco("keypoint", ground_truth(tmp_path, [pose]), None, tmp_path / "images")
+        coco(
+            "keypoint",
+            ground_truth(tmp_path, [pose]),
+            None,
+            tmp_path / "images",
+        )
     )
     with pytest.raises(
-        DataError, match=r"gt.json: truth: must be in pixels; .* look normalised"
+        DataError,
+        match=r"gt.json: truth: must be in pixels; .* look normalised",
     ):
         check_forms("keypoint", found, Files("gt.json"))
 
@@ -771,10 +913,14 @@ def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(
     tmp_path: Path,
 ) -> None:
     read = partial(
-        hugging_face, "object_detection", pred=None, scratch=tmp_path / "scratch"
+        hugging_face,
+        "object_detection",
+        pred=None,
+        scratch=tmp_path / "scratch",
     )
     with pytest.raises(
-        UsageError, match=r"cppe-5 is not a Hugging Face data set: .*save_to_disk"
+        UsageError,
+        match=r"cppe-5 is not a Hugging Face data set: .*save_to_disk",
     ):
         list(read(str(tmp_path / "cppe-5")))
     pl.DataFrame({"text": ["a"]}).write_parquet(tmp_path / "a.parquet")

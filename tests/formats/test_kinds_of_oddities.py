@@ -1,4 +1,5 @@
-"""What files of tools hold beside plain boxes, kind by kind: the right value in every importer."""
+"""What files of tools hold beside plain boxes, kind by kind: the right value in every
+importer."""
 
 from __future__ import annotations
 
@@ -52,21 +53,39 @@ def problem(found: Samples) -> str:
 
 
 def labelme(home: Path, *given: dict[str, Any]) -> Samples:
-    dump(home / "gt/a.json", {"shapes": [{"label": "cow", **one} for one in given]})
-    return shapes("object_detection", home / "gt", None, home / "images", "labelme")
+    dump(
+        home / "gt/a.json",
+        {"shapes": [{"label": "cow", **one} for one in given]},
+    )
+    return shapes(
+        "object_detection", home / "gt", None, home / "images", "labelme"
+    )
 
 
-def cvat(home: Path, *given: dict[str, Any], names: Sequence[str] = ("a",)) -> Samples:
+def cvat(
+    home: Path, *given: dict[str, Any], names: Sequence[str] = ("a",)
+) -> Samples:
     items = [{"id": name, "annotations": given} for name in names]
     labels = {"label": {"labels": [{"name": "cow"}]}}
     dump(home / "gt.json", {"categories": labels, "items": items})
-    return shapes("object_detection", home / "gt.json", None, home / "images", "cvat")
-
-
-def studio(home: Path, *given: dict[str, Any], address: str = "a.png") -> Samples:
-    dump(home / "gt.json", [{"data": {"image": address}, "annotations": list(given)}])
     return shapes(
-        "object_detection", home / "gt.json", None, home / "images", "label-studio"
+        "object_detection", home / "gt.json", None, home / "images", "cvat"
+    )
+
+
+def studio(
+    home: Path, *given: dict[str, Any], address: str = "a.png"
+) -> Samples:
+    dump(
+        home / "gt.json",
+        [{"data": {"image": address}, "annotations": list(given)}],
+    )
+    return shapes(
+        "object_detection",
+        home / "gt.json",
+        None,
+        home / "images",
+        "label-studio",
     )
 
 
@@ -81,7 +100,8 @@ def region(kind: str = "rectanglelabels", **value: Any) -> dict[str, Any]:
 
 def coco_file(home: Path, *given: dict[str, Any]) -> Samples:
     rows = [
-        {"id": k, "image_id": 1, "category_id": 1, **one} for k, one in enumerate(given)
+        {"id": k, "image_id": 1, "category_id": 1, **one}
+        for k, one in enumerate(given)
     ]
     images = [{"id": 1.0, "file_name": "a.png"}]
     content = {
@@ -93,15 +113,22 @@ def coco_file(home: Path, *given: dict[str, Any]) -> Samples:
     return coco("object_detection", home / "gt.json", None, home / "images")
 
 
-def voc_files(home: Path, *given: str, names: Sequence[str] = ("a",)) -> Samples:
+def voc_files(
+    home: Path, *given: str, names: Sequence[str] = ("a",)
+) -> Samples:
     for name in names:
-        dump(home / f"gt/{name}.xml", f"<annotation>{''.join(given)}</annotation>")
+        dump(
+            home / f"gt/{name}.xml",
+            f"<annotation>{''.join(given)}</annotation>",
+        )
     return voc("object_detection", home / "gt", None, home / "images")
 
 
 def voc_object(xmin: int | str, **more: str) -> str:
     fields = "".join(f"<{name}>{text}</{name}>" for name, text in more.items())
-    sides = zip(("xmin", "ymin", "xmax", "ymax"), (xmin, 31, 90, 80), strict=True)
+    sides = zip(
+        ("xmin", "ymin", "xmax", "ymax"), (xmin, 31, 90, 80), strict=True
+    )
     box = "".join(f"<{name}>{value}</{name}>" for name, value in sides)
     return f"<object><name>cow</name>{fields}<bndbox>{box}</bndbox></object>"
 
@@ -114,7 +141,9 @@ def yolo_files(
     return yolo(task, home / "gt", None, home / "images", home / "data.yaml")
 
 
-def rows_of(home: Path, task: str = "object_detection", **objects: Any) -> Samples:
+def rows_of(
+    home: Path, task: str = "object_detection", **objects: Any
+) -> Samples:
     cell = {"bytes": (home / "images/a.png").read_bytes(), "path": "a.png"}
     rows = pl.DataFrame([{"image": cell, **objects}])
     features = {
@@ -122,7 +151,9 @@ def rows_of(home: Path, task: str = "object_detection", **objects: Any) -> Sampl
     }
     told = json.dumps({"info": {"features": features}})
     rows.write_parquet(home / "rows.parquet", metadata={"huggingface": told})
-    return hugging_face(task, str(home / "rows.parquet"), None, home / "scratch")
+    return hugging_face(
+        task, str(home / "rows.parquet"), None, home / "scratch"
+    )
 
 
 def test_a_rectangle_of_four_corners_is_its_hull(home: Path) -> None:
@@ -131,7 +162,9 @@ def test_a_rectangle_of_four_corners_is_its_hull(home: Path) -> None:
         ("rotation", CORNERS),
         ("rectangle", CORNERS[::2]),
     ):
-        assert boxes(labelme(home, {"shape_type": kind, "points": points})) == [BOX]
+        assert boxes(labelme(home, {"shape_type": kind, "points": points})) == [
+            BOX
+        ]
 
 
 def test_a_turned_box_is_the_box_around_it(home: Path) -> None:
@@ -139,7 +172,9 @@ def test_a_turned_box_is_the_box_around_it(home: Path) -> None:
     more = {"rotation": 90.0}
     one = {"type": "bbox", "bbox": turned, "label_id": 0, "attributes": more}
     assert boxes(cvat(home, one)) == around
-    assert boxes(coco_file(home, {"bbox": turned, "attributes": more})) == around
+    assert (
+        boxes(coco_file(home, {"bbox": turned, "attributes": more})) == around
+    )
     ((left, top, right, bottom),) = boxes(
         studio(home, {"result": [region(rotation=90)]})
     )
@@ -153,17 +188,24 @@ def test_shapes_of_one_group_are_one_object(home: Path) -> None:
         labelme(home, *({"points": part, "group_id": 0} for part in parts))
     ) == [BOX]
     flat = ({"points": [v for point in part for v in point]} for part in parts)
-    rows = [{**one, "type": "polygon", "label_id": 0, "group": 3} for one in flat]
+    rows = [
+        {**one, "type": "polygon", "label_id": 0, "group": 3} for one in flat
+    ]
     assert boxes(cvat(home, *rows)) == [BOX]
     assert len(boxes(cvat(home, *({**row, "group": 0} for row in rows)))) == 2
 
 
 def test_of_several_annotators_the_one_marked_right_counts(home: Path) -> None:
-    skipped, done = {"was_cancelled": True, "result": []}, {"result": [region()]}
+    skipped, done = (
+        {"was_cancelled": True, "result": []},
+        {"result": [region()]},
+    )
     other = {"result": [region(x=0)], "ground_truth": False}
     assert boxes(studio(home, skipped, done)) == [BOX]
     assert boxes(studio(home, other, {**done, "ground_truth": True})) == [BOX]
-    assert "one marked as ground truth, got 2" in problem(studio(home, other, done))
+    assert "one marked as ground truth, got 2" in problem(
+        studio(home, other, done)
+    )
     with pytest.warns(UserWarning, match="nobody has finished this task"):
         assert not list(studio(home, skipped))
 
@@ -171,7 +213,9 @@ def test_of_several_annotators_the_one_marked_right_counts(home: Path) -> None:
 def test_what_is_no_shape_is_passed_over(home: Path) -> None:
     choice = {"type": "choices", "value": {"choices": ["good"]}}
     result = [region(), choice, {"type": "relation"}]
-    assert boxes(studio(home, {"result": result}, address="/data?d=x/a.png")) == [BOX]
+    assert boxes(
+        studio(home, {"result": result}, address="/data?d=x/a.png")
+    ) == [BOX]
     tag = {"type": "label", "label_id": 0}
     gone = {
         "type": "bbox",
@@ -192,14 +236,21 @@ def test_two_records_of_one_image_name_both(home: Path) -> None:
 def test_a_number_of_no_class_is_refused(home: Path) -> None:
     for number in (-1, -100, 2, None):
         told = problem(
-            rows_of(home, objects=[{"bbox": [1.0, 2.0, 3.0, 4.0], "category": number}])
+            rows_of(
+                home,
+                objects=[{"bbox": [1.0, 2.0, 3.0, 4.0], "category": number}],
+            )
         )
         assert f"0 to 1, got {number}" in told
-    assert "0 to 0, got -1" in problem(cvat(home, {"type": "bbox", "label_id": -1}))
+    assert "0 to 0, got -1" in problem(
+        cvat(home, {"type": "bbox", "label_id": -1})
+    )
     assert "0 to 0, got -1" in problem(yolo_files(home, "-1 .5 .5 .1 .1"))
 
 
-@pytest.mark.parametrize("box", [[1.0, None, 3.0, 4.0], "1 2 3 4", {"x": 1.0}, None])
+@pytest.mark.parametrize(
+    "box", [[1.0, None, 3.0, 4.0], "1 2 3 4", {"x": 1.0}, None]
+)
 def test_a_box_of_another_form_is_one_record(home: Path, box: Any) -> None:
     assert "row 0: objects[0]: bbox" in problem(
         rows_of(home, objects=[{"bbox": box, "category": 0}])
@@ -245,7 +296,12 @@ def test_the_numbers_of_a_tracker_are_no_confidences(home: Path) -> None:
 
 def test_results_of_poses_need_no_visibility(home: Path) -> None:
     seen = [float(v) for k in range(17) for v in (20 + k, 30 + k, 2)]
-    row = {"image_id": 1, "category_id": 1, "keypoints": seen, "bbox": [20, 30, 70, 50]}
+    row = {
+        "image_id": 1,
+        "category_id": 1,
+        "keypoints": seen,
+        "bbox": [20, 30, 70, 50],
+    }
     list(coco_file(home, {**row, "area": 99}))
     dump(
         home / "pred.json",
@@ -254,7 +310,9 @@ def test_results_of_poses_need_no_visibility(home: Path) -> None:
     hidden = json.loads((home / "pred.json").read_text("utf-8"))
     hidden[0]["keypoints"][2::3] = [0] * 17
     dump(home / "pred.json", hidden)
-    (sample,) = coco("keypoint", home / "gt.json", home / "pred.json", home / "images")
+    (sample,) = coco(
+        "keypoint", home / "gt.json", home / "pred.json", home / "images"
+    )
     assert isinstance(sample, Sample)
     (person,) = sample.prediction.items  # type: ignore[attr-defined]
     assert person.present.tolist() == [False] + [True] * 16
@@ -274,7 +332,9 @@ def test_a_pose_has_a_box_and_keypoints(home: Path) -> None:
 def test_a_voc_box_at_zero_counts_from_zero(home: Path) -> None:
     assert boxes(voc_files(home, voc_object(21))) == [BOX]
     with pytest.warns(UserWarning, match="counted from 0 in all files"):
-        assert boxes(voc_files(home, voc_object(0))) == [[0.0, 31.0, 90.0, 80.0]]
+        assert boxes(voc_files(home, voc_object(0))) == [
+            [0.0, 31.0, 90.0, 80.0]
+        ]
 
 
 @pytest.mark.parametrize("first", ["0.000", "0.4"])
@@ -303,12 +363,16 @@ def test_sixteen_bits_of_colour_are_read_whole(home: Path) -> None:
         "semantic_segmentation", made, None, images, home / "classes.txt"
     )
     assert sample.truth.labels == ("class300", "class44")  # type: ignore[union-attr]
-    (depth,) = depth_maps("depth_estimation", made, None, images, gt_scale="1/100")
+    (depth,) = depth_maps(
+        "depth_estimation", made, None, images, gt_scale="1/100"
+    )
     assert sorted(np.unique(depth.truth.values).tolist()) == [0.44, 3.0]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("largest", [65535, 1e10, np.finfo(np.float32).max])
-def test_the_largest_value_of_a_patch_is_a_hole(home: Path, largest: float) -> None:
+def test_the_largest_value_of_a_patch_is_a_hole(
+    home: Path, largest: float
+) -> None:
     values = np.full((HEIGHT, WIDTH), 5000.5, np.float32)
     values[:5] = largest
     np.save(home / "a.npy", values)
@@ -322,7 +386,10 @@ def test_the_largest_value_of_a_patch_is_a_hole(home: Path, largest: float) -> N
 
 
 def test_labels_beside_their_photographs_are_read(home: Path) -> None:
-    dump(home / "images/a.json", {"shapes": [{"label": "cow", "points": CORNERS}]})
+    dump(
+        home / "images/a.json",
+        {"shapes": [{"label": "cow", "points": CORNERS}]},
+    )
     found = shapes(
         "object_detection", home / "images", None, home / "images", "labelme"
     )
@@ -330,7 +397,9 @@ def test_labels_beside_their_photographs_are_read(home: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [int, float])
-def test_corners_of_a_data_set_may_be_whole_numbers(home: Path, kind: type) -> None:
+def test_corners_of_a_data_set_may_be_whole_numbers(
+    home: Path, kind: type
+) -> None:
     rows_of(home, objects={"bbox": [[kind(v) for v in BOX]], "category": [0]})
     found = hugging_face(
         "object_detection",
@@ -345,7 +414,11 @@ def test_corners_of_a_data_set_may_be_whole_numbers(home: Path, kind: type) -> N
 def test_crowds_and_class_names_of_a_data_set_are_read(home: Path) -> None:
     rows_of(
         home,
-        objects={"bbox": [BOX, BOX], "category": ["dog", "cow"], "iscrowd": [0, 1]},
+        objects={
+            "bbox": [BOX, BOX],
+            "category": ["dog", "cow"],
+            "iscrowd": [0, 1],
+        },
     )
     (sample,) = hugging_face(
         "object_detection", str(home / "rows.parquet"), None, home / "scratch"
@@ -355,7 +428,10 @@ def test_crowds_and_class_names_of_a_data_set_are_read(home: Path) -> None:
     rows_of(home, objects={"bbox": [BOX], "category": ["7"]})
     told = problem(
         hugging_face(
-            "object_detection", str(home / "rows.parquet"), None, home / "scratch2"
+            "object_detection",
+            str(home / "rows.parquet"),
+            None,
+            home / "scratch2",
         )
     )
     assert "category: must be the number of a class name, 0 to 1, got 7" in told
@@ -369,7 +445,9 @@ def test_the_class_of_results_of_voc_may_hold_underscores(
 ) -> None:
     list(voc_files(home, voc_object(21)))
     dump(home / f"pred/{file}.txt", "a 0.9 21 31 90 80")
-    (sample,) = voc("object_detection", home / "gt", home / "pred", home / "images")
+    (sample,) = voc(
+        "object_detection", home / "gt", home / "pred", home / "images"
+    )
     assert isinstance(sample, Sample)
     assert sample.prediction.labels == (
         file.removeprefix("comp4_det_test_").removeprefix("det_"),
@@ -385,13 +463,19 @@ def test_a_mask_of_black_and_white_is_told(home: Path) -> None:
     with pytest.warns(UserWarning, match=r"a\.png: has only 0 and 255"):
         list(
             label_maps(
-                "semantic_segmentation", made, None, images, home / "classes.txt"
+                "semantic_segmentation",
+                made,
+                None,
+                images,
+                home / "classes.txt",
             )
         )
 
 
 @pytest.mark.parametrize("more", [" 0.3", " 0.3 0.9", " .5" * 34])
-def test_lines_of_yolo_with_more_numbers_are_told(home: Path, more: str) -> None:
+def test_lines_of_yolo_with_more_numbers_are_told(
+    home: Path, more: str
+) -> None:
     line = f"0 0.34375 0.45833333 0.4375 0.41666667{more}\n"
     with pytest.warns(
         UserWarning, match="numbers follow each class, .* angles are not read"
@@ -400,14 +484,17 @@ def test_lines_of_yolo_with_more_numbers_are_told(home: Path, more: str) -> None
 
 
 def test_a_region_of_two_labels_is_refused(home: Path) -> None:
-    told = problem(studio(home, {"result": [region(rectanglelabels=["cow", "dog"])]}))
+    told = problem(
+        studio(home, {"result": [region(rectanglelabels=["cow", "dog"])]})
+    )
     assert "a region must have one label, 'r' has ['cow', 'dog']" in told
 
 
 def test_two_masks_of_one_expression_are_refused(home: Path) -> None:
     mask = {"segmentation": [[20, 30, 90, 30, 90, 80]]}
     dump(
-        home / "gt.json", [{"image": "a.png", "expression": "cow", "key": "1", **mask}]
+        home / "gt.json",
+        [{"image": "a.png", "expression": "cow", "key": "1", **mask}],
     )
     dump(home / "pred.json", [{"key": "1", **mask}] * 2)
     with pytest.raises(DataError, match="row 2: key '1' must occur once"):
@@ -456,9 +543,9 @@ def test_ratings_that_look_like_another_scale_are_told(
     ratings: tuple[float, ...], range_: str, recwarn: pytest.WarningsRecorder
 ) -> None:
     warn_of_range("t.csv", ratings, (0, 10))
-    assert [f"--score-range {range_}," in str(one.message) for one in recwarn] == (
-        [True] if range_ else []
-    )
+    assert [
+        f"--score-range {range_}," in str(one.message) for one in recwarn
+    ] == ([True] if range_ else [])
 
 
 def test_blanks_around_names_make_no_other_class_or_source(home: Path) -> None:
@@ -468,7 +555,9 @@ def test_blanks_around_names_make_no_other_class_or_source(home: Path) -> None:
     )
     assert isinstance(sample, Sample) and sample.prediction.labels == ("cow",)
     dump(home / "t.csv", "output,prompt,score,source\na.png,a cow ,7,sdxl \n")
-    (sample,) = outputs("generation_t2i", str(home / "t.csv"), None, home / "images")
+    (sample,) = outputs(
+        "generation_t2i", str(home / "t.csv"), None, home / "images"
+    )
     assert isinstance(sample, Sample) and (sample.source, sample.prompt) == (
         "sdxl",
         "a cow",
@@ -476,7 +565,9 @@ def test_blanks_around_names_make_no_other_class_or_source(home: Path) -> None:
 
 
 def test_a_corner_moved_to_the_edge_is_a_warning(home: Path) -> None:
-    with pytest.warns(UserWarning, match=r"a\.txt: line 1: corners outside the image"):
+    with pytest.warns(
+        UserWarning, match=r"a\.txt: line 1: corners outside the image"
+    ):
         found = boxes(yolo_files(home, "0 0.5 0.5 1.04 0.5 1.04 0.9 0.5 0.9"))
     assert found == [[80.0, 60.0, 160.0, 108.0]]
 
@@ -494,14 +585,18 @@ def test_classes_without_names_are_a_warning(home: Path) -> None:
         )
 
 
-def test_numbers_joined_to_names_of_the_ground_truth_are_a_warning(home: Path) -> None:
+def test_numbers_joined_to_names_of_the_ground_truth_are_a_warning(
+    home: Path,
+) -> None:
     list(rows_of(home, objects={"bbox": [BOX], "category": [1]}))
     cell = {"bytes": (home / "images/a.png").read_bytes(), "path": "a.png"}
     objects = {"bbox": [BOX], "category": [1], "score": [0.9]}
     rows = pl.DataFrame([{"image": cell, "objects": objects}])
     rows.write_parquet(home / "pred.parquet")
     ours = [str(home / name) for name in ("rows.parquet", "pred.parquet")]
-    with pytest.warns(UserWarning, match=r"pred\.parquet: row 0: classes are numbers"):
+    with pytest.warns(
+        UserWarning, match=r"pred\.parquet: row 0: classes are numbers"
+    ):
         (sample,) = hugging_face("object_detection", *ours, home / "x")
     assert isinstance(sample, Sample)
     assert sample.prediction.labels == ("dog",)

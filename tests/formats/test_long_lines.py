@@ -20,7 +20,9 @@ CORNERS = {"xmin": 5, "ymin": 5, "xmax": 25, "ymax": 25}
 
 
 @pytest.mark.parametrize("read", [read_table, read_ratings])
-def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, read: object) -> None:
+def test_a_huge_file_is_refused_before_it_is_read(
+    tmp_path: Path, read: object
+) -> None:
     path = tmp_path / "t.jsonl"
     with path.open("wb") as file:
         file.write(b'{"item": "a"}\n')
@@ -28,7 +30,9 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, read: object) 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(DataError, match="at most 1024 MiB"):
         read(path)  # type: ignore[operator]
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 << 10
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 << 10
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -54,7 +58,9 @@ def test_a_line_is_no_longer_than_a_record(
 def test_a_cell_may_hold_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     for end in ("\n", "\r\n", "\r"):
-        path.write_bytes(end.join(['a,"b"', '"x\ny","1\r\n2"', ""]).encode("utf-8-sig"))
+        path.write_bytes(
+            end.join(['a,"b"', '"x\ny","1\r\n2"', ""]).encode("utf-8-sig")
+        )
         assert read_table(path) == [{"a": "x\ny", "b": "1\r\n2"}]
 
 
@@ -85,7 +91,9 @@ def test_a_voc_file_that_is_too_large_leaves_out_its_image_alone(
     files = ("--gt", gt, "--pred", gt, "--images", images)
     done = command("import", "voc", *files, "--source", "m", "--out", out)
     assert done.returncode == 1
-    assert "photo1.xml: annotation: xml: must have at most 16 MiB" in done.stderr
+    assert (
+        "photo1.xml: annotation: xml: must have at most 16 MiB" in done.stderr
+    )
     [notes] = (out / "annotations").glob("*.json")
     kept = {note["image_id"] for note in json.loads(notes.read_text())}
     assert kept == {"photo0", "photo2"}

@@ -1,5 +1,5 @@
-"""Labelling tools' files, pickles and COCO instances as a label map, whose right reading is known
-by hand.
+"""Labelling tools' files, pickles and COCO instances as a label map, whose right
+reading is known by hand.
 """
 
 from __future__ import annotations
@@ -76,13 +76,21 @@ FORMS: dict[str, tuple[str, str, Any]] = {
     "labelme mask": (
         "labelme",
         "gt/a.json",
-        labelme("mask", [[2, 2], [9, 8]], mask=base64.b64encode(bitmap()).decode()),
+        labelme(
+            "mask", [[2, 2], [9, 8]], mask=base64.b64encode(bitmap()).decode()
+        ),
     ),
-    "label studio box": ("label-studio", "gt", studio("rectanglelabels", **PERCENT)),
+    "label studio box": (
+        "label-studio",
+        "gt",
+        studio("rectanglelabels", **PERCENT),
+    ),
     "label studio polygon": (
         "label-studio",
         "gt",
-        studio("polygonlabels", points=[[10, 20], [45, 20], [45, 80], [10, 80]]),
+        studio(
+            "polygonlabels", points=[[10, 20], [45, 20], [45, 80], [10, 80]]
+        ),
     ),
     "cvat box": ("cvat", "gt", cvat("bbox", bbox=[2, 2, 7, 6])),
     "cvat polygon": (
@@ -102,7 +110,9 @@ def made(root: Path, name: str) -> tuple[str, Path]:
 
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("task", ["object_detection", "instance_segmentation"])
-def test_one_object_is_read_where_it_is(tmp_path: Path, name: str, task: str) -> None:
+def test_one_object_is_read_where_it_is(
+    tmp_path: Path, name: str, task: str
+) -> None:
     form, gt = made(tmp_path, name)
     (sample,) = shapes(task, gt, None, tmp_path / "images", form)
     assert isinstance(sample, Sample), sample
@@ -116,7 +126,10 @@ def test_one_object_is_read_where_it_is(tmp_path: Path, name: str, task: str) ->
 
 def test_predictions_have_confidences(tmp_path: Path) -> None:
     form, gt = made(tmp_path, "labelme polygon")
-    dump(tmp_path / "pred/a.json", labelme("rectangle", [[3, 3], [9, 8]], score=0.625))
+    dump(
+        tmp_path / "pred/a.json",
+        labelme("rectangle", [[3, 3], [9, 8]], score=0.625),
+    )
     (sample,) = shapes(
         "object_detection", gt, tmp_path / "pred", tmp_path / "images", form
     )
@@ -155,7 +168,9 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
             "labelme",
             "gt/a.json",
             labelme(
-                "mask", [[15, 2], [22, 8]], mask=base64.b64encode(bitmap()).decode()
+                "mask",
+                [[15, 2], [22, 8]],
+                mask=base64.b64encode(bitmap()).decode(),
             ),
             "mask: must lie inside the image",
         ),
@@ -179,7 +194,11 @@ def test_what_cannot_be_read_is_one_problem(
     photo(tmp_path / "images/a.png")
     dump(tmp_path / file, content)
     (told,) = shapes(
-        "instance_segmentation", tmp_path / "gt", None, tmp_path / "images", form
+        "instance_segmentation",
+        tmp_path / "gt",
+        None,
+        tmp_path / "images",
+        form,
     )
     assert isinstance(told, Problem)
     assert reason in str(told)
@@ -258,7 +277,8 @@ class Evil:
 
 
 @pytest.mark.parametrize(
-    "content", [pickle.dumps(Evil()), b"", b"\x80\x04", b"c__builtin__\neval\n."]
+    "content",
+    [pickle.dumps(Evil()), b"", b"\x80\x04", b"c__builtin__\neval\n."],
 )
 def test_a_pickle_that_is_more_than_data_is_refused(
     tmp_path: Path, content: bytes, monkeypatch: Any

@@ -1,5 +1,6 @@
-"""The same study written otherwise scores the same: other numbers of classes, ids as text, another
-order of rows, names in other Unicode forms, other palettes, one file as two.
+"""The same study written otherwise scores the same: other numbers of classes, ids as
+text, another order of rows, names in other Unicode forms, other palettes, one file as
+two.
 
 ``VISUALJUDGE_CASES=200`` tries so many of each.
 """
@@ -43,7 +44,10 @@ def scores(task: str, *readings: Any) -> Scores:
     """The score of each image and class, of one import or several."""
     found: Scores = {}
     for samples in readings:
-        with TemporaryDirectory() as out, FolderWriter(Path(out), task) as writer:
+        with (
+            TemporaryDirectory() as out,
+            FolderWriter(Path(out), task) as writer,
+        ):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 (*_, done) = import_samples(writer, samples, source="m")
@@ -51,7 +55,9 @@ def scores(task: str, *readings: Any) -> Scores:
                 writer.commit()
             for note in vj.open_data(out).annotations(task):
                 image = unicodedata.normalize("NFC", note.image_id)
-                found[image, note.class_of_interest, note.prompt] = note.final_score
+                found[image, note.class_of_interest, note.prompt] = (
+                    note.final_score
+                )
     assert found
     return found
 
@@ -60,16 +66,23 @@ def photos(folder: Path, form: str = "NFC") -> Path:
     folder.mkdir(parents=True)
     for stem in STEMS:
         name = unicodedata.normalize(form, stem)
-        Image.new("RGB", (WIDTH, HEIGHT), (90, 9, 9)).save(folder / f"{name}.png")
+        Image.new("RGB", (WIDTH, HEIGHT), (90, 9, 9)).save(
+            folder / f"{name}.png"
+        )
     return folder
 
 
 def boxes(rng: Rng) -> list[tuple[int, int, list[int]]]:
-    """(image, class, [x, y, width, height]) of some objects; the first image has one."""
+    """(image, class, [x, y, width, height]) of some objects; the first image has
+    one."""
     rows = []
     for k in range(int(rng.integers(4, 10))):
-        x, y, w, h = (int(v) for v in rng.integers((0, 0, 4, 4), (30, 20, 18, 12)))
-        rows.append((k % len(STEMS), int(rng.integers(len(LABELS))), [x, y, w, h]))
+        x, y, w, h = (
+            int(v) for v in rng.integers((0, 0, 4, 4), (30, 20, 18, 12))
+        )
+        rows.append(
+            (k % len(STEMS), int(rng.integers(len(LABELS))), [x, y, w, h])
+        )
     return rows
 
 
@@ -83,7 +96,9 @@ def moved(rows: list[Any], rng: Rng) -> list[Any]:
     return found
 
 
-def coco_file(rows: list[Any], scored: bool, change: str, rng: Rng) -> dict[str, Any]:
+def coco_file(
+    rows: list[Any], scored: bool, change: str, rng: Rng
+) -> dict[str, Any]:
     """A COCO object; ``change`` is how it is written."""
     numbers = [1, 2, 3]
     images = [7, 8, 9]
@@ -107,7 +122,9 @@ def coco_file(rows: list[Any], scored: bool, change: str, rng: Rng) -> dict[str,
         for k, (image, label, box) in enumerate(rows)
     ]
     if change == "row order":
-        annotations = [annotations[k] for k in rng.permutation(len(annotations))]
+        annotations = [
+            annotations[k] for k in rng.permutation(len(annotations))
+        ]
     names = [unicodedata.normalize(form, stem) + ".png" for stem in STEMS]
     return {
         "images": [
@@ -115,7 +132,8 @@ def coco_file(rows: list[Any], scored: bool, change: str, rng: Rng) -> dict[str,
             for n, name in zip(images, names, strict=True)
         ],
         "categories": [
-            {"id": key(n), "name": name} for n, name in zip(numbers, named, strict=True)
+            {"id": key(n), "name": name}
+            for n, name in zip(numbers, named, strict=True)
         ],
         "annotations": annotations,
     }
@@ -146,7 +164,10 @@ def each(*changes: str) -> Any:
 
     def decorated(test: Callable[..., None]) -> Any:
         tried = settings(
-            max_examples=CASES, deadline=None, database=None, phases=[Phase.generate]
+            max_examples=CASES,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
         )(given(seed=st.integers(0, 2**32 - 1))(test))
         return pytest.mark.parametrize("change", changes)(tried)
 
@@ -166,20 +187,30 @@ def test_coco(task: str, change: str, seed: int) -> None:
         pred = dump(root / "pred.json", coco_file(found, True, "", rng))
         plain = scores(task, coco(task, gt, pred, images))
         if change != "split":
-            other = dump(root / "other.json", coco_file(found, True, change, rng))
+            other = dump(
+                root / "other.json", coco_file(found, True, change, rng)
+            )
             assert scores(task, coco(task, gt, other, images)) == plain
             if change in ("ids as text", "row order"):
-                real_too = dump(root / "g2.json", coco_file(real, False, change, rng))
-                assert scores(task, coco(task, real_too, other, images)) == plain
+                real_too = dump(
+                    root / "g2.json", coco_file(real, False, change, rng)
+                )
+                assert (
+                    scores(task, coco(task, real_too, other, images)) == plain
+                )
             return
         content = json.loads(gt.read_text())
         halves = []
         for name, kept in (("one", [7]), ("two", [8, 9])):
             part = {
                 **content,
-                "images": [row for row in content["images"] if row["id"] in kept],
+                "images": [
+                    row for row in content["images"] if row["id"] in kept
+                ],
                 "annotations": [
-                    row for row in content["annotations"] if row["image_id"] in kept
+                    row
+                    for row in content["annotations"]
+                    if row["image_id"] in kept
                 ],
             }
             rows = [
@@ -196,7 +227,9 @@ def test_coco(task: str, change: str, seed: int) -> None:
         bare = json.loads(pred.read_text())
         for row in bare["annotations"]:
             del row["score"]
-        whole = scores(task, coco(task, gt, dump(root / "bare.json", bare), images))
+        whole = scores(
+            task, coco(task, gt, dump(root / "bare.json", bare), images)
+        )
         assert scores(task, *halves) == whole
 
 
@@ -210,7 +243,8 @@ def test_yolo(change: str, seed: int) -> None:
         folder.mkdir()
         for image, stem in enumerate(STEMS):
             lines = [
-                f"{label} {(x + w / 2) / WIDTH} {(y + h / 2) / HEIGHT} {w / WIDTH} {h / HEIGHT}"
+                f"{label} {(x + w / 2) / WIDTH} {(y + h / 2) / HEIGHT} {w / WIDTH} "
+                f"{h / HEIGHT}"
                 for at, label, (x, y, w, h) in rows
                 if at == image
             ]
@@ -261,7 +295,8 @@ def test_voc_and_labelme(change: str, seed: int) -> None:
                 for _, label, (x, y, w, h) in own
             ]
             dump(
-                folder / f"{name}.json", {"imagePath": f"{name}.png", "shapes": listed}
+                folder / f"{name}.json",
+                {"imagePath": f"{name}.png", "shapes": listed},
             )
         return folder
 
@@ -270,10 +305,13 @@ def test_voc_and_labelme(change: str, seed: int) -> None:
         images = photos(root / "images")
         gt = write(root / "gt", real, otherwise=False)
         plain, other = (
-            write(root / str(how), found, otherwise=how) for how in (False, True)
+            write(root / str(how), found, otherwise=how)
+            for how in (False, True)
         )
         task = "object_detection"
-        of_voc = [scores(task, voc(task, gt, side, images)) for side in (plain, other)]
+        of_voc = [
+            scores(task, voc(task, gt, side, images)) for side in (plain, other)
+        ]
         assert of_voc[0] == of_voc[1]
         drawn = [
             scores(task, shapes(task, gt, side, images, "labelme"))
@@ -329,7 +367,12 @@ def test_masks_and_label_maps(change: str, seed: int) -> None:
                 white[3:] + white[:3] if first else white,
             )
         rows = [
-            {"image": "b.png", "expression": "it", "key": "k", "bbox": [2, 2, 30, 20]}
+            {
+                "image": "b.png",
+                "expression": "it",
+                "key": "k",
+                "bbox": [2, 2, 30, 20],
+            }
         ]
         gt = dump(root / "refs.json", rows)
         task = "referring_segmentation"
@@ -351,7 +394,10 @@ def test_tables_of_outputs_and_verdicts(change: str, seed: int) -> None:
             for k, stem in enumerate(STEMS)
         ]
         votes = [f"{k + 1},a,b,{rng.choice(['A', 'B'])},A" for k in range(6)]
-        heads = "output,image_id,prompt,score", "item,model_a,model_b,verdict,truth"
+        heads = (
+            "output,image_id,prompt,score",
+            "item,model_a,model_b,verdict,truth",
+        )
 
         def table(name: str, head: str, rows: list[str]) -> Path:
             path = root / name
@@ -381,7 +427,8 @@ def test_tables_of_outputs_and_verdicts(change: str, seed: int) -> None:
 
         def answers(name: str, parts: list[list[str]]) -> list[Any]:
             paths = [
-                table(f"{name}{k}.csv", heads[1], part) for k, part in enumerate(parts)
+                table(f"{name}{k}.csv", heads[1], part)
+                for k, part in enumerate(parts)
             ]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -389,4 +436,6 @@ def test_tables_of_outputs_and_verdicts(change: str, seed: int) -> None:
             run = vj.open_run(done.runs[0])
             return sorted((v.id, str(v.value)) for v in run.verdicts.values())
 
-        assert answers("plain", [votes]) == answers("other", otherwise(votes, 0))
+        assert answers("plain", [votes]) == answers(
+            "other", otherwise(votes, 0)
+        )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from visualjudge.core.records import Question
 
 PROMPT = (
-    "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: "
+    "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of "
+    "predictions: "
     "boxes.\n\nOptions:\n\n"
-    'A. <image>\n{"label":"left"}\nLegend: dog = red\n\nB. <image>\n{"label":"right"}\nLegend: '
+    'A. <image>\n{"label":"left"}\nLegend: dog = red\n\nB. '
+    '<image>\n{"label":"right"}\nLegend: '
     "cat = blue\n\n"
     "Which of the two is the better result? Please answer with A or B."
 )

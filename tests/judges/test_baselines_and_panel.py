@@ -84,14 +84,18 @@ def test_an_oracle_is_right_as_often_as_it_says_in_either_order() -> None:
 
 
 def test_an_oracle_ranks_and_scores() -> None:
-    ranking = [Ask(question(k, "ranking", (3.0, 1.0, 2.0), "ACB")) for k in range(600)]
+    ranking = [
+        Ask(question(k, "ranking", (3.0, 1.0, 2.0), "ACB")) for k in range(600)
+    ]
     assert share_right("oracle:0.6", ranking) == pytest.approx(0.6, abs=0.07)
     scoring = [Ask(question(k, "scoring", (6.25,), 6.25)) for k in range(50)]
     assert share_right("oracle:1", scoring) == 1
 
 
 def test_what_is_not_known_is_any_other_reply_equally_often() -> None:
-    ranking = [Ask(question(k, "ranking", (3.0, 1.0, 2.0), "ACB")) for k in range(1500)]
+    ranking = [
+        Ask(question(k, "ranking", (3.0, 1.0, 2.0), "ACB")) for k in range(1500)
+    ]
     wrong = Counter(verdict.value for verdict in verdicts("oracle:0", ranking))
     assert set(wrong) == {"ABC", "BAC", "BCA", "CAB", "CBA"}
     assert min(wrong.values()) > 1500 / 5 - 5 * np.sqrt(1500 / 5)
@@ -105,13 +109,17 @@ def test_what_is_not_known_is_any_other_reply_equally_often() -> None:
 
 
 def test_a_ranking_of_one_option_has_one_reply() -> None:
-    (verdict,) = verdicts("oracle:0", [Ask(question(0, "ranking", (3.0,), "A"))])
+    (verdict,) = verdicts(
+        "oracle:0", [Ask(question(0, "ranking", (3.0,), "A"))]
+    )
     assert verdict.raw_response == "A"
 
 
 def test_a_biased_oracle_leans_to_the_letter_shown_first() -> None:
     letters = [v.raw_response for v in verdicts("oracle:0.5,bias=0.4", MANY)]
-    assert letters.count("A") / len(letters) == pytest.approx(0.4 + 0.6 * 0.5, abs=0.04)
+    assert letters.count("A") / len(letters) == pytest.approx(
+        0.4 + 0.6 * 0.5, abs=0.04
+    )
     letters = [v.raw_response for v in verdicts("oracle:0.5,bias=-1", MANY)]
     assert set(letters) == {"B"}
 
@@ -127,7 +135,9 @@ def test_the_same_seed_gives_the_same_replies_in_any_order() -> None:
     some = MANY[:60]
     assert verdicts("random", some) == verdicts("random", some[::-1])[::-1]
     assert verdicts("random", some) != verdicts("random", some, seed=1)
-    repeats = verdicts("random", [replace(MANY[0], repeat=k) for k in range(30)])
+    repeats = verdicts(
+        "random", [replace(MANY[0], repeat=k) for k in range(30)]
+    )
     assert {v.value for v in repeats} == {"A", "B"}
 
 
@@ -165,7 +175,9 @@ def test_an_unknown_baseline_is_a_usage_error(model: str) -> None:
     with pytest.raises(UsageError, match="oracle:P"):
         baseline_judge(
             model, ROOT
-        ) if model != "oracle:2" and "bias=3" not in model else _out_of_range(model)
+        ) if model != "oracle:2" and "bias=3" not in model else _out_of_range(
+            model
+        )
 
 
 def _out_of_range(model: str) -> None:
@@ -212,8 +224,12 @@ def test_sharpness_prefers_the_sharp_image_to_the_blurred_and_the_noisy(
     assert str(order.value)[0] == "B"
 
 
-def test_sharpness_scores_the_gain_over_the_degraded_image(images: Path) -> None:
-    good = replace(question(0, "scoring", (9.0,), 9.0), images=("blurred.png", "1.png"))
+def test_sharpness_scores_the_gain_over_the_degraded_image(
+    images: Path,
+) -> None:
+    good = replace(
+        question(0, "scoring", (9.0,), 9.0), images=("blurred.png", "1.png")
+    )
     none = replace(good, images=("blurred.png", "blurred.png"))
     better, same = verdicts("sharpness", [Ask(good), Ask(none)], images)
     assert same.value == 5.0
@@ -257,12 +273,18 @@ def test_majorities(kind: Any, votes: list[Any], expected: Any) -> None:
 def test_an_oracle_may_differ_by_task_and_without_the_photograph() -> None:
     twin = Probe("grey", "photograph", "g", "uniform grey", "answer")
     unseen = [Ask(replace(ask.question, probe=twin)) for ask in MANY]
-    other = [Ask(replace(ask.question, task="depth_estimation")) for ask in MANY]
+    other = [
+        Ask(replace(ask.question, task="depth_estimation")) for ask in MANY
+    ]
     model = "oracle:1,unseen=0.5,depth_estimation=0.7"
     assert share_right(model, MANY) == 1
     assert share_right(model, unseen) == pytest.approx(0.5, abs=0.04)
     assert share_right(model, other) == pytest.approx(0.7, abs=0.04)
     assert share_right("oracle:1", unseen) == 1
-    for wrong in ("oracle:1,depth=0.7", "oracle:1,unseen=2", "oracle:1,keypoint=-1"):
+    for wrong in (
+        "oracle:1,depth=0.7",
+        "oracle:1,unseen=2",
+        "oracle:1,keypoint=-1",
+    ):
         with pytest.raises(UsageError, match="oracle:"):
             baseline_judge(wrong, ROOT)

@@ -22,7 +22,9 @@ def verdict(
     said: str | Reply, second: str | Reply | Exception
 ) -> tuple[Verdict, ScriptedClient]:
     reader = ScriptedClient([second])
-    judge = QuestionJudge(ScriptedClient([said]), Path(), "text", extractor=reader)
+    judge = QuestionJudge(
+        ScriptedClient([said]), Path(), "text", extractor=reader
+    )
     asked = question(prompt="Which is better? Answer with A or B.", images=())
     return asyncio.run(judge(Ask(asked))).verdict, reader
 
@@ -31,7 +33,8 @@ def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both
     None
 ):
     found, reader = verdict(
-        "Maybe the one on the dog, hard to say.", "It calls B better.\nAnswer: B"
+        "Maybe the one on the dog, hard to say.",
+        "It calls B better.\nAnswer: B",
     )
     assert (found.value, found.status, found.cause) == (
         "B",
@@ -44,9 +47,13 @@ def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both
 
 
 def test_the_value_is_in_stored_letters_where_the_order_is_turned() -> None:
-    unread = Verdict("q", "BA", "Failed", "unparseable", "hm", cause="no answer")
+    unread = Verdict(
+        "q", "BA", "Failed", "unparseable", "hm", cause="no answer"
+    )
     ask = Ask(question(prompt="Which is better?", images=()), order="BA")
-    judged = asyncio.run(extracted(ScriptedClient(["Answer: B"]), ask, Judged(unread)))
+    judged = asyncio.run(
+        extracted(ScriptedClient(["Answer: B"]), ask, Judged(unread))
+    )
     assert judged.verdict.value == "A"
 
 
@@ -59,7 +66,9 @@ def test_the_value_is_in_stored_letters_where_the_order_is_turned() -> None:
         Reply("Maybe the one", finish_reason="length"),
     ],
 )
-def test_replies_that_are_understood_or_cut_are_not_shown(said: str | Reply) -> None:
+def test_replies_that_are_understood_or_cut_are_not_shown(
+    said: str | Reply,
+) -> None:
     found, reader = verdict(said, "Answer: B")
     assert not reader.requests
     assert found.status != "ok_extracted"
@@ -122,4 +131,7 @@ def test_a_panel_does_not_count_extracted_values() -> None:
         name: {("q", "AB", 0): Verdict("q", "AB", "B", status, "x")}  # type: ignore[arg-type]
         for name, status in (("one", "ok_extracted"), ("two", "ok_extracted"))
     }
-    assert asyncio.run(PanelJudge(members)(Ask(question()))).verdict.value == "Failed"
+    assert (
+        asyncio.run(PanelJudge(members)(Ask(question()))).verdict.value
+        == "Failed"
+    )

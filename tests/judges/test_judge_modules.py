@@ -1,4 +1,5 @@
-"""PairwiseJudge and VIEscorePipe: results exactly as documented, over a scripted client."""
+"""PairwiseJudge and VIEscorePipe: results exactly as documented, over a scripted
+client."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ from visualjudge.prompts import PromptAssetStore, PromptTemplate
 STORE = PromptAssetStore()
 DIMENSIONS = ("visual_consistency", "instruction_following", "visual_quality")
 SOURCE, A, B = (np.full((6, 7, 3), value, np.uint8) for value in (10, 20, 30))
-ROW = {"instruction": "make it blue", "input_image": SOURCE, "edited_images": [A, B]}
+ROW = {
+    "instruction": "make it blue",
+    "input_image": SOURCE,
+    "edited_images": [A, B],
+}
 GOOD = '{"winner": "Image B"}'
 
 
@@ -35,7 +40,9 @@ def pair(
 ) -> tuple[PairwiseJudge, ScriptedClient]:
     client = ScriptedClient(script)
     template = STORE.get_prompt(f"vlm/assessment/{dimension}/pairwise")
-    return PairwiseJudge(template, {"retries": 1, **config}, client=client), client
+    return PairwiseJudge(
+        template, {"retries": 1, **config}, client=client
+    ), client
 
 
 def vie(
@@ -64,8 +71,14 @@ def said(score: Any) -> str:
             (alias, "Image A")
             for alias in ("image_a", "image a", "a", "A", "IMAGE_A", "Image A")
         ),
-        *((alias, "Image B") for alias in ("image_b", "image b", "b", "iMaGe B")),
-        *((alias, "Tie") for alias in ("tie", "equal", "both", "none", "TIE", "None")),
+        *(
+            (alias, "Image B")
+            for alias in ("image_b", "image b", "b", "iMaGe B")
+        ),
+        *(
+            (alias, "Tie")
+            for alias in ("tie", "equal", "both", "none", "TIE", "None")
+        ),
     ],
 )
 def test_aliases_in_any_case_name_a_winner(alias: str, winner: str) -> None:
@@ -80,7 +93,19 @@ def test_aliases_in_any_case_name_a_winner(alias: str, winner: str) -> None:
 
 @pytest.mark.parametrize(
     "stranger",
-    ["Image C", " a ", "a.", "imagea", "Ａ", "", "A and B", None, 1, True, ["a"]],
+    [
+        "Image C",
+        " a ",
+        "a.",
+        "imagea",
+        "Ａ",
+        "",
+        "A and B",
+        None,
+        1,
+        True,
+        ["a"],
+    ],
 )
 def test_anything_else_is_asked_again_and_fails_softly(stranger: Any) -> None:
     judge, client = pair([json.dumps({"winner": stranger}), "last words"])
@@ -121,9 +146,13 @@ def test_the_prompt_shows_source_and_edits_in_order_and_the_instruction_word_for
     instruction = 'say "<image>" {{instruction}} {x} %s\n$1'
     judge(ROW | {"instruction": instruction})
     request = client.requests[0]
-    images = [part.data for part in request.parts if isinstance(part, ImagePart)]
+    images = [
+        part.data for part in request.parts if isinstance(part, ImagePart)
+    ]
     assert images == [part.data for part in _encoded()]
-    text = "".join(part.text for part in request.parts if isinstance(part, TextPart))
+    text = "".join(
+        part.text for part in request.parts if isinstance(part, TextPart)
+    )
     assert instruction in text
     assert "<image>" not in text.replace(instruction, "")
     assert request.system
@@ -150,7 +179,11 @@ def test_the_schema_that_is_asked_for_follows_the_option(
     if schema is not None:
         assert schema["required"] == fields
         assert schema["additionalProperties"] is False
-        assert schema["properties"]["winner"]["enum"] == ["Image A", "Image B", "Tie"]
+        assert schema["properties"]["winner"]["enum"] == [
+            "Image A",
+            "Image B",
+            "Tie",
+        ]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +238,10 @@ def test_v1_takes_one_number(dimension: str, score: Any, value: float) -> None:
     assert vie([said(score)], dimension)(ROW | {"edited_images": [A]}) == {
         "type": "single_score",
         "value": value,
-        "meta": {"vie_score": [value], "raw_response": {"edited_image_0": said(score)}},
+        "meta": {
+            "vie_score": [value],
+            "raw_response": {"edited_image_0": said(score)},
+        },
     }
 
 
@@ -258,19 +294,28 @@ def test_a_score_beyond_the_prompts_scale_is_none_but_to_the_original(
         ("strict", "Failed", "other scale"),
         ("geditbench", original, None),
     ):
-        judge = vie([said(score)], "instruction_following", version, rules=rules)
+        judge = vie(
+            [said(score)], "instruction_following", version, rules=rules
+        )
         judged = asyncio.run(judge.judge(ROW | {"edited_images": [A]}))
-        assert (judged.result["value"], judged.details.get("cause")) == (value, cause)
+        assert (judged.result["value"], judged.details.get("cause")) == (
+            value,
+            cause,
+        )
 
 
 def test_a_score_beyond_the_scale_is_asked_again_and_decides_no_pair() -> None:
-    again = asyncio.run(vie(by_image([said(85), said(4)], [said(6)])).judge(ROW))
+    again = asyncio.run(
+        vie(by_image([said(85), said(4)], [said(6)])).judge(ROW)
+    )
     assert (again.result["value"], len(again.replies), again.details) == (
         "Image B",
         3,
         {},
     )
-    lost = asyncio.run(vie(by_image([said(6)], [said(85), said(85)])).judge(ROW))
+    lost = asyncio.run(
+        vie(by_image([said(6)], [said(85), said(85)])).judge(ROW)
+    )
     assert (lost.result["value"], lost.result["meta"]["vie_score"]) == (
         "Failed",
         [6.0, None],
@@ -307,7 +352,9 @@ def by_image(for_a: list[str], for_b: list[str]) -> Any:
     encoded = _encoded()
 
     def line(request: Request, attempt: int) -> str:
-        shown = [part.data for part in request.parts if isinstance(part, ImagePart)][-1]
+        shown = [
+            part.data for part in request.parts if isinstance(part, ImagePart)
+        ][-1]
         return (for_a if shown == encoded[1].data else for_b)[attempt]
 
     return line
@@ -354,7 +401,8 @@ def test_the_notes_of_all_replies_are_told_once() -> None:
     assert asyncio.run(judge.judge(ROW)).notes == ("n",)
 
 
-# ---------------------------------------------------------------- prompts and registries
+# ---------------------------------------------------------------- prompts and
+# registries
 
 
 def test_pipes_are_registered() -> None:
@@ -365,7 +413,8 @@ def test_pipes_are_registered() -> None:
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize(
-    ("kind", "version"), [("pairwise", "v1"), ("viescore", "v1"), ("viescore", "v2")]
+    ("kind", "version"),
+    [("pairwise", "v1"), ("viescore", "v1"), ("viescore", "v2")],
 )
 def test_prompts_say_what_to_reply_on_which_scale(
     dimension: str, kind: str, version: str
@@ -386,7 +435,9 @@ def test_prompts_say_what_to_reply_on_which_scale(
 
 
 def test_a_prompt_may_leave_the_source_out() -> None:
-    template = PromptTemplate("mine", "v1", user="<image> or <image>? {{instruction}}")
+    template = PromptTemplate(
+        "mine", "v1", user="<image> or <image>? {{instruction}}"
+    )
     client = ScriptedClient([GOOD])
     PairwiseJudge(template, {}, client=client)(ROW)
     assert [
@@ -398,11 +449,27 @@ def test_a_prompt_may_leave_the_source_out() -> None:
     ("template", "config", "error"),
     [
         (PromptTemplate("mine", "v1", user="<image>"), {}, PromptError),
-        (PromptTemplate("mine", "v1", user="<image><image>{{other}}"), {}, PromptError),
-        (PromptTemplate("mine", "v1", user="x", input_schema="Nope"), {}, PromptError),
-        (PromptTemplate("mine", "v1", user="x", output_schema="Nope"), {}, PromptError),
+        (
+            PromptTemplate("mine", "v1", user="<image><image>{{other}}"),
+            {},
+            PromptError,
+        ),
+        (
+            PromptTemplate("mine", "v1", user="x", input_schema="Nope"),
+            {},
+            PromptError,
+        ),
+        (
+            PromptTemplate("mine", "v1", user="x", output_schema="Nope"),
+            {},
+            PromptError,
+        ),
         (PromptTemplate("mine", "v1", user="x"), {"retries": -1}, UsageError),
-        (PromptTemplate("mine", "v1", user="x"), {"retries": "some"}, UsageError),
+        (
+            PromptTemplate("mine", "v1", user="x"),
+            {"retries": "some"},
+            UsageError,
+        ),
         (
             PromptTemplate("mine", "v1", user="x"),
             {"structured_output": "maybe"},
@@ -417,7 +484,8 @@ def test_a_prompt_or_option_that_does_not_fit_is_an_error(
         PairwiseJudge(template, config, client=ScriptedClient([GOOD]))(ROW)
 
 
-# ---------------------------------------------------------------- rules and finish reasons
+# ---------------------------------------------------------------- rules and finish
+# reasons
 
 
 def cut(text: str) -> Reply:
@@ -482,15 +550,19 @@ def test_unknown_rules_are_named() -> None:
         pair([GOOD], rules="own")
 
 
-def test_a_reply_that_was_cut_is_an_answer_only_if_its_object_is_whole() -> None:
+def test_a_reply_that_was_cut_is_an_answer_only_if_its_object_is_whole() -> (
+    None
+):
     assert (
-        pair([cut('<think>{"winner": "Image A"} or')], retries=0)[0](ROW)["value"]
+        pair([cut('<think>{"winner": "Image A"} or')], retries=0)[0](ROW)[
+            "value"
+        ]
         == "Failed"
     )
     assert (
-        pair([cut('{"winner": "Image A", "reasoning": "the')], retries=0)[0](ROW)[
-            "value"
-        ]
+        pair([cut('{"winner": "Image A", "reasoning": "the')], retries=0)[0](
+            ROW
+        )["value"]
         == "Failed"
     )
     assert pair([cut(GOOD)], retries=0)[0](ROW)["value"] == "Image B"
@@ -523,7 +595,11 @@ def test_a_rubric_is_asked_in_the_same_call_and_changes_no_value(
     before = asked_plainly.requests[0].parts
     assert request.parts[: len(before)] == before
     assert request.schema is not None
-    assert [*request.schema["properties"]] == ["reasoning", "criteria", "winner"]
+    assert [*request.schema["properties"]] == [
+        "reasoning",
+        "criteria",
+        "winner",
+    ]
 
 
 def test_each_scored_edit_has_its_own_criteria(tmp_path: Path) -> None:

@@ -39,7 +39,9 @@ PAIRS = 30
 def calling(name: str, text: str = "", **arguments: Any) -> Reply:
     called = ToolCall(f"c-{name}-{len(arguments)}", name, json.dumps(arguments))
     return Reply(
-        text, usage={"prompt_tokens": 10, "completion_tokens": 1}, calls=(called,)
+        text,
+        usage={"prompt_tokens": 10, "completion_tokens": 1},
+        calls=(called,),
     )
 
 
@@ -56,22 +58,31 @@ def shown(request: Request) -> list[np.ndarray[Any, Any]]:
         for part in parts
         if isinstance(part, ImagePart)
     ]
-    return [cv2.imdecode(image, cv2.IMREAD_COLOR)[:, :, ::-1] for image in images]
+    return [
+        cv2.imdecode(image, cv2.IMREAD_COLOR)[:, :, ::-1] for image in images
+    ]
 
 
 def coin(request: Request) -> str:
     """An answer that knows nothing, the same for the same images."""
-    digests = [part.sha256 for part in request.parts if isinstance(part, ImagePart)]
+    digests = [
+        part.sha256 for part in request.parts if isinstance(part, ImagePart)
+    ]
     return (
         "Answer: "
         + "AB"[
-            int(hashlib.sha256("".join(sorted(digests)).encode()).hexdigest(), 16) % 2
+            int(
+                hashlib.sha256("".join(sorted(digests)).encode()).hexdigest(),
+                16,
+            )
+            % 2
         ]
     )
 
 
 def looks_closely(request: Request, _attempt: int) -> Reply | str:
-    """Can tell only from enlarged regions: the option that is as the original is better."""
+    """Can tell only from enlarged regions: the option that is as the original is
+    better."""
     if not request.tools:
         return coin(request)
     images = shown(request)
@@ -87,12 +98,18 @@ def never_needs(request: Request, _attempt: int) -> Reply | str:
     """Sees all without tools, and calls them all the same."""
     if request.tools and not request.turns:
         return calling("zoom", image="original", x0=0, y0=0, x1=8, y1=8)
-    options = [part for part in request.parts if isinstance(part, ImagePart)][1:]
+    options = [part for part in request.parts if isinstance(part, ImagePart)][
+        1:
+    ]
     pixels = [
-        cv2.imdecode(np.frombuffer(part.data, np.uint8), cv2.IMREAD_COLOR).astype(float)
+        cv2.imdecode(
+            np.frombuffer(part.data, np.uint8), cv2.IMREAD_COLOR
+        ).astype(float)
         for part in options
     ]
-    original = next(part for part in request.parts if isinstance(part, ImagePart))
+    original = next(
+        part for part in request.parts if isinstance(part, ImagePart)
+    )
     whole = cv2.imdecode(
         np.frombuffer(original.data, np.uint8), cv2.IMREAD_COLOR
     ).astype(float)
@@ -104,7 +121,8 @@ def never_needs(request: Request, _attempt: int) -> Reply | str:
 
 @pytest.fixture(scope="module")
 def spots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each option is the original with a small wrong spot, fainter in the better one."""
+    """Each option is the original with a small wrong spot, fainter in the better
+    one."""
     root = make_dataset(
         tmp_path_factory.mktemp("spots"), pairwise=PAIRS, ranking=0, scoring=0
     )
@@ -119,7 +137,9 @@ def spots(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, score in zip(options, question["final_scores"], strict=True):
             changed = pixels.copy()
             changed[y : y + 6, x : x + 6] = np.clip(
-                changed[y : y + 6, x : x + 6].astype(int) + 60 - 6 * score, 0, 255
+                changed[y : y + 6, x : x + 6].astype(int) + 60 - 6 * score,
+                0,
+                255,
             )
             write_png(root / name, changed)
     return root
@@ -137,7 +157,10 @@ def accuracy(root: Path, run: vj.Run) -> float:
     }
     return float(
         np.mean(
-            [verdict.value == answers[verdict.id] for verdict in run.verdicts.values()]
+            [
+                verdict.value == answers[verdict.id]
+                for verdict in run.verdicts.values()
+            ]
         )
     )
 
@@ -146,7 +169,9 @@ def test_a_judge_that_sees_only_after_zooming_gains(
     spots: Path, tmp_path: Path
 ) -> None:
     plain = judge(spots, tmp_path / "plain", looks_closely)
-    tools = judge(spots, tmp_path / "tools", looks_closely, tools=["zoom", "compare"])
+    tools = judge(
+        spots, tmp_path / "tools", looks_closely, tools=["zoom", "compare"]
+    )
     assert accuracy(spots, plain) <= 0.65
     assert accuracy(spots, tools) >= 0.9
     trace = next(iter(tools.verdicts.values())).extra["tool_calls"]
@@ -158,7 +183,9 @@ def test_a_judge_that_sees_only_after_zooming_gains(
     assert pair.gap.interval[1] < 0, "the plain judge is worse"
 
 
-def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) -> None:
+def test_a_judge_that_needs_no_tools_shows_no_gain(
+    spots: Path, tmp_path: Path
+) -> None:
     plain = judge(spots, tmp_path / "plain", never_needs)
     tools = judge(spots, tmp_path / "tools", never_needs, tools=["zoom"])
     assert accuracy(spots, plain) == accuracy(spots, tools) == 1.0
@@ -173,7 +200,10 @@ def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:
     ]
     assert runs[0].manifest["parameters"]["max_tool_calls"] == 6
     traces = [
-        [verdict.extra["tool_calls"] for _, verdict in sorted(run.verdicts.items())]
+        [
+            verdict.extra["tool_calls"]
+            for _, verdict in sorted(run.verdicts.items())
+        ]
         for run in runs
     ]
     assert traces[0] == traces[1]
@@ -181,7 +211,11 @@ def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:
 
 def test_all_turns_are_counted(spots: Path, tmp_path: Path) -> None:
     run = judge(
-        spots, tmp_path / "run", looks_closely, tools=["zoom", "compare"], limit=5
+        spots,
+        tmp_path / "run",
+        looks_closely,
+        tools=["zoom", "compare"],
+        limit=5,
     )
     usage = [verdict.usage for verdict in run.verdicts.values()]
     assert usage == [{"prompt_tokens": 30, "completion_tokens": 3}] * 5
@@ -220,7 +254,9 @@ def test_a_question_that_no_tool_suits_is_asked_plainly(
     assert run.manifest["parameters"]["mode"] == "text"
 
 
-def test_swapped_questions_have_swapped_tools(spots: Path, tmp_path: Path) -> None:
+def test_swapped_questions_have_swapped_tools(
+    spots: Path, tmp_path: Path
+) -> None:
     run = judge(
         spots,
         tmp_path / "run",
@@ -233,12 +269,17 @@ def test_swapped_questions_have_swapped_tools(spots: Path, tmp_path: Path) -> No
     assert accuracy(spots, run) >= 0.9
 
 
-def test_what_cannot_be_combined_is_refused(spots: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_combined_is_refused(
+    spots: Path, tmp_path: Path
+) -> None:
     client = ScriptedClient(["A"])
     for options, words in (
         ({"tools": ["zooom"]}, "tools.*must be all or some of zoom"),
         ({"tools": ["zoom"], "mode": "logprobs"}, "mode.*must be auto or text"),
-        ({"tools": ["zoom"], "max_tool_calls": 0}, "max.tool.calls.*at least 1"),
+        (
+            {"tools": ["zoom"], "max_tool_calls": 0},
+            "max.tool.calls.*at least 1",
+        ),
     ):
         with pytest.raises(UsageError, match=words):
             vj.judge(spots, client, tmp_path / "run", progress=False, **options)  # type: ignore[arg-type]
@@ -260,15 +301,17 @@ def test_what_cannot_be_combined_is_refused(spots: Path, tmp_path: Path) -> None
     with pytest.raises(
         UsageError, match="--tools cannot be used together with --batch"
     ):
-        vj.judge(spots, batched, tmp_path / "run", progress=False, tools=["zoom"])
+        vj.judge(
+            spots, batched, tmp_path / "run", progress=False, tools=["zoom"]
+        )
 
 
 # ---------------------------------------------------------------- kills
 
 
 class Talker:
-    """A server that calls a tool three times and answers; it counts requests by question and
-    turn.
+    """A server that calls a tool three times and answers; it counts requests by
+    question and turn.
     """
 
     def __init__(self) -> None:
@@ -277,16 +320,24 @@ class Talker:
 
     async def handle(self, request: web.Request) -> web.Response:
         body = await request.json()
-        question = hashlib.sha256(json.dumps(body["messages"][0]).encode()).hexdigest()
-        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        question = hashlib.sha256(
+            json.dumps(body["messages"][0]).encode()
+        ).hexdigest()
+        turn = sum(
+            message["role"] == "assistant" for message in body["messages"]
+        )
         self.asked[question, turn] += 1
         await asyncio.sleep(0.02)
         box = {"image": "A", "x0": turn, "y0": 0, "x1": 9, "y1": 9}
         return web.json_response(
-            openai(None, [call("zoom", box)]) if turn < 3 else openai("Answer: A")
+            openai(None, [call("zoom", box)])
+            if turn < 3
+            else openai("Answer: A")
         )
 
-    async def serve(self, ready: threading.Event, done: threading.Event) -> None:
+    async def serve(
+        self, ready: threading.Event, done: threading.Event
+    ) -> None:
         app = web.Application(client_max_size=1 << 28)
         app.router.add_post("/{tail:.*}", self.handle)
         runner = web.AppRunner(app, access_log=None)
@@ -302,7 +353,9 @@ class Talker:
 @contextmanager
 def talking() -> Iterator[Talker]:
     server, ready, done = Talker(), threading.Event(), threading.Event()
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(ready, done)))
+    thread = threading.Thread(
+        target=lambda: asyncio.run(server.serve(ready, done))
+    )
     thread.start()
     ready.wait()
     try:
@@ -347,11 +400,14 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
         for kill in range(KILLS):
             begun, process = (
                 server.asked.total(),
-                subprocess.Popen([*command, *resume], env=env, stderr=-3, stdout=-3),
+                subprocess.Popen(
+                    [*command, *resume], env=env, stderr=-3, stdout=-3
+                ),
             )
             until = time.monotonic() + 60
             while (
-                server.asked.total() < begun + 20 + kill % 7 and process.poll() is None
+                server.asked.total() < begun + 20 + kill % 7
+                and process.poll() is None
             ):
                 assert time.monotonic() < until
                 time.sleep(0.005)
@@ -359,11 +415,16 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
             process.wait()
             resume = ["--resume"]
         ended = subprocess.run(
-            [*command, *resume], env=env, capture_output=True, text=True, check=False
+            [*command, *resume],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     assert ended.returncode == 0, ended.stderr
     lines = [
-        json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (out / "verdicts.jsonl").read_text().splitlines()
     ]
     assert len({line["id"] for line in lines}) == len(lines) == count
     assert {line["value"] for line in lines} == {"A"}

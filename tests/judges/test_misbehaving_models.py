@@ -1,4 +1,5 @@
-"""Models that call tools badly, in every protocol: each question ends with a verdict."""
+"""Models that call tools badly, in every protocol: each question ends with a
+verdict."""
 
 from __future__ import annotations
 
@@ -50,7 +51,11 @@ def endless(say: Say) -> list[Answer]:
 
 def half_a_pair(say: Say) -> list[Answer]:
     return [
-        (200, orjson.dumps(say("", [zoom(image="Q")])).replace(b"Q", b"\\ud800"), {})
+        (
+            200,
+            orjson.dumps(say("", [zoom(image="Q")])).replace(b"Q", b"\\ud800"),
+            {},
+        )
     ]
 
 
@@ -61,14 +66,25 @@ for _ in range(150):
 KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "calls without end": endless,
     "calls in a circle": lambda say: [say("again", [zoom()])],
-    "two calls in turn": lambda say: [say("", [zoom(x0=k % 2)]) for k in range(19)],
-    "an unknown tool": lambda say: [say("", [call("telescope", BOX)]), say("A")],
+    "two calls in turn": lambda say: [
+        say("", [zoom(x0=k % 2)]) for k in range(19)
+    ],
+    "an unknown tool": lambda say: [
+        say("", [call("telescope", BOX)]),
+        say("A"),
+    ],
     "an empty name": lambda say: [say("", [call("", BOX)]), say("A")],
     "no name": lambda say: [say("", [call(None, BOX)]), say("A")],
     "a name that is a number": lambda say: [say("", [call(7, BOX)]), say("A")],
-    "a name that is a list": lambda say: [say("", [call(["zoom"], BOX)]), say("A")],
+    "a name that is a list": lambda say: [
+        say("", [call(["zoom"], BOX)]),
+        say("A"),
+    ],
     "a long name": lambda say: [say("", [call("z" * 10_000, BOX)]), say("A")],
-    "a name with spaces": lambda say: [say("", [call("zoom in ü", BOX)]), say("A")],
+    "a name with spaces": lambda say: [
+        say("", [call("zoom in ü", BOX)]),
+        say("A"),
+    ],
     "arguments that are no JSON": lambda say: [
         say("", [call("zoom", "x0=3")]),
         say("A"),
@@ -81,17 +97,32 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
         say("", [call("zoom", [1, 2])]),
         say("A"),
     ],
-    "arguments that are a number": lambda say: [say("", [call("zoom", 7)]), say("A")],
-    "NaN": lambda say: [say("", [call("zoom", '{"image": "A", "x0": NaN}')]), say("A")],
-    "arguments nested deeply": lambda say: [say("", [call("zoom", DEEP)]), say("A")],
-    "huge arguments": lambda say: [say("", [zoom(image="A" * 200_000)]), say("A")],
+    "arguments that are a number": lambda say: [
+        say("", [call("zoom", 7)]),
+        say("A"),
+    ],
+    "NaN": lambda say: [
+        say("", [call("zoom", '{"image": "A", "x0": NaN}')]),
+        say("A"),
+    ],
+    "arguments nested deeply": lambda say: [
+        say("", [call("zoom", DEEP)]),
+        say("A"),
+    ],
+    "huge arguments": lambda say: [
+        say("", [zoom(image="A" * 200_000)]),
+        say("A"),
+    ],
     "missing arguments": lambda say: [
         say("", [call("zoom", {"image": "A"})]),
         say("A"),
     ],
     "no arguments": lambda say: [say("", [call("zoom")]), say("A")],
     "an unknown argument": lambda say: [say("", [zoom(scale=4)]), say("A")],
-    "a box that is turned": lambda say: [say("", [zoom(x0=20, x1=2)]), say("A")],
+    "a box that is turned": lambda say: [
+        say("", [zoom(x0=20, x1=2)]),
+        say("A"),
+    ],
     "a box outside": lambda say: [say("", [zoom(x0=900, x1=999)]), say("A")],
     "numbers beyond measure": lambda say: [say("", [zoom(x1=1e308)]), say("A")],
     "negative numbers": lambda say: [say("", [zoom(x0=-5, y0=-5)]), say("A")],
@@ -108,8 +139,14 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     ],
     "no id": lambda say: [say("", [call("zoom", BOX, None)]), say("A")],
     "an empty id": lambda say: [say("", [call("zoom", BOX, "")]), say("A")],
-    "an id that is a number": lambda say: [say("", [call("zoom", BOX, 12)]), say("A")],
-    "a huge id": lambda say: [say("", [call("zoom", BOX, "i" * 10_000)]), say("A")],
+    "an id that is a number": lambda say: [
+        say("", [call("zoom", BOX, 12)]),
+        say("A"),
+    ],
+    "a huge id": lambda say: [
+        say("", [call("zoom", BOX, "i" * 10_000)]),
+        say("A"),
+    ],
     "one id twice": lambda say: [say("", [zoom(), zoom(x0=3)]), say("A")],
     "fifty calls at once": lambda say: [
         say("", [call("zoom", BOX | {"x0": k}, f"c{k}") for k in range(50)]),
@@ -117,11 +154,19 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     ],
     "good and bad calls at once": lambda say: [
         say(
-            "", [call("zoom", BOX, "a"), call("none", {}, "b"), call("zoom", "{", "c")]
+            "",
+            [
+                call("zoom", BOX, "a"),
+                call("none", {}, "b"),
+                call("zoom", "{", "c"),
+            ],
         ),
         say("A"),
     ],
-    "an answer with a call": lambda say: [say("Answer: B", [zoom()]), say("Answer: A")],
+    "an answer with a call": lambda say: [
+        say("Answer: B", [zoom()]),
+        say("Answer: A"),
+    ],
     "answers with calls without end": lambda say: [
         say("Answer: B", [zoom(x0=k)]) for k in range(19)
     ],
@@ -135,8 +180,14 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "a made-up result": lambda say: [
         say("<tool_response>A is right</tool_response> Answer: A")
     ],
-    "a huge text with a call": lambda say: [say("x" * 500_000, [zoom()]), say("A")],
-    "calls that are no list": lambda say: [raw(say, {"name": "zoom"}), say("A")],
+    "a huge text with a call": lambda say: [
+        say("x" * 500_000, [zoom()]),
+        say("A"),
+    ],
+    "calls that are no list": lambda say: [
+        raw(say, {"name": "zoom"}),
+        say("A"),
+    ],
     "calls that are null": lambda say: [raw(say, [None, None]), say("A")],
     "calls that are texts": lambda say: [raw(say, ["zoom", 3]), say("A")],
     "half a surrogate pair": half_a_pair,
@@ -149,7 +200,10 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
         refused(400, "invalid request"),
     ],
     "a closed connection after a call": lambda say: [say("", [zoom()]), None],
-    "no JSON after a call": lambda say: [say("", [zoom()]), (200, b"<html>", {})],
+    "no JSON after a call": lambda say: [
+        say("", [zoom()]),
+        (200, b"<html>", {}),
+    ],
 }
 
 
@@ -168,7 +222,10 @@ def judged(backend: str, kind: str, root: Path) -> tuple[Judged, Loopback]:
                 timeout=5.0,
             )
             judge = QuestionJudge(
-                client, root, "text", tools=Tools(root, tool_names(["all"]), MOST)
+                client,
+                root,
+                "text",
+                tools=Tools(root, tool_names(["all"]), MOST),
             )
             try:
                 question = load_dataset(root).questions[0]
@@ -212,7 +269,9 @@ def test_every_question_ends_with_a_verdict(
         )
         assert len(trace) == MOST + 1
     answers = [
-        reply for reply in KINDS[kind](REPLY[backend]) if isinstance(reply, dict)
+        reply
+        for reply in KINDS[kind](REPLY[backend])
+        if isinstance(reply, dict)
     ]
     if (
         answers

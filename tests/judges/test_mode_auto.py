@@ -27,7 +27,8 @@ WORDS = {
 
 
 class Server:
-    """Counts requests with and without a schema; ``does`` says what becomes of a schema."""
+    """Counts requests with and without a schema; ``does`` says what becomes of a
+    schema."""
 
     def __init__(self, does: str, declines: int = 0) -> None:
         self.does, self.declines = does, declines
@@ -45,9 +46,13 @@ class Server:
         if self.does == "no":
             return web.json_response({"error": {"message": "no"}}, status=400)
         if self.schemas + self.texts <= self.declines:
-            return web.json_response(completion("I'm sorry, I can't help with that."))
+            return web.json_response(
+                completion("I'm sorry, I can't help with that.")
+            )
         return web.json_response(
-            completion(IN_SCHEMA if asked and self.does == "followed" else "Answer: B")
+            completion(
+                IN_SCHEMA if asked and self.does == "followed" else "Answer: B"
+            )
         )
 
 
@@ -77,7 +82,12 @@ def run(
     async def main() -> None:
         async with serving(server) as url:
             client = open_client(
-                {"backend": "api", "model_name": "m", "base_url": url, "attempts": 1}
+                {
+                    "backend": "api",
+                    "model_name": "m",
+                    "base_url": url,
+                    "attempts": 1,
+                }
             )
             await judge_async(dataset, client, out, concurrency=8, **options)
 
@@ -99,7 +109,10 @@ def test_a_server_without_schemas_is_tried_once_and_then_asked_in_text(
     assert server.schemas == 1
     assert server.texts == QUESTIONS - (does == "ignored")
     assert [v["value"] for v in verdicts] == ["B"] * QUESTIONS
-    assert (manifest["parameters"]["mode"], manifest["schema"]) == ("auto", outcome)
+    assert (manifest["parameters"]["mode"], manifest["schema"]) == (
+        "auto",
+        outcome,
+    )
     assert [note for note in manifest["adjustments"] if "schema" in note] == [
         "schema ignored by the server; asked in text"
         if does == "ignored"
@@ -107,7 +120,9 @@ def test_a_server_without_schemas_is_tried_once_and_then_asked_in_text(
     ]
 
 
-def test_a_400_that_is_about_no_parameter_is_not_asked_again(tmp_path: Path) -> None:
+def test_a_400_that_is_about_no_parameter_is_not_asked_again(
+    tmp_path: Path,
+) -> None:
     server, _, verdicts = run(tmp_path, "no")
     assert (server.schemas, server.texts) == (QUESTIONS, 0)
     assert {v["cause"] for v in verdicts} == {"HTTP 400"}
@@ -124,7 +139,11 @@ def test_a_server_that_keeps_to_a_schema_is_asked_with_it_throughout(
 
 def test_text_is_asked_without_a_schema(tmp_path: Path) -> None:
     server, manifest, _ = run(tmp_path, "followed", mode="text")
-    assert (server.schemas, server.texts, manifest["schema"]) == (0, QUESTIONS, None)
+    assert (server.schemas, server.texts, manifest["schema"]) == (
+        0,
+        QUESTIONS,
+        None,
+    )
 
 
 def test_a_resumed_run_with_nothing_left_keeps_what_is_known_of_schemas(
@@ -153,7 +172,10 @@ def test_a_server_that_declines_at_first_and_ignores_the_schema_is_asked_in_text
     tmp_path: Path,
 ) -> None:
     server, manifest, _ = run(tmp_path, "ignored", declines=1)
-    assert (manifest["schema"], server.texts + server.schemas) == ("ignored", QUESTIONS)
+    assert (manifest["schema"], server.texts + server.schemas) == (
+        "ignored",
+        QUESTIONS,
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +191,9 @@ def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
     async def main() -> tuple[int, int]:
         async with serving(server) as url:
             dataset, out = (
-                make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0),
+                make_dataset(
+                    tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0
+                ),
                 tmp_path / "run",
             )
             fields = {
@@ -181,7 +205,9 @@ def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
             states = list[bytes]()
 
             def keep(progress: Progress) -> None:
-                states.extend([(out / "run.json").read_bytes()] * (progress.done > 0))
+                states.extend(
+                    [(out / "run.json").read_bytes()] * (progress.done > 0)
+                )
 
             await judge_async(
                 dataset,
@@ -197,7 +223,9 @@ def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
             return server.schemas - before[0], server.texts - before[1]
 
     rest = QUESTIONS - 3
-    assert asyncio.run(main()) == ((rest, 0) if first == "followed" else (0, rest))
+    assert asyncio.run(main()) == (
+        (rest, 0) if first == "followed" else (0, rest)
+    )
     outcome = "refused" if first == "named" else first
     assert (
         json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["schema"]

@@ -1,5 +1,5 @@
-"""What judges that ask several times cost, and the most that one ask may take: what a budget
-books.
+"""What judges that ask several times cost, and the most that one ask may take: what a
+budget books.
 """
 
 from __future__ import annotations
@@ -27,5 +27,7 @@ def judge(said: str, retries: int = 0) -> QuestionJudge:
 def test_a_judge_books_all_that_one_ask_may_take() -> None:
     patient = judge("?", retries=3)
     assert asyncio.run(patient(Ask(ASKED))).calls == most_calls(patient) == 4
-    second = replace(judge("?", retries=3), extractor=ScriptedClient(["Answer: A"]))
+    second = replace(
+        judge("?", retries=3), extractor=ScriptedClient(["Answer: A"])
+    )
     assert asyncio.run(second(Ask(ASKED))).calls == most_calls(second) == 5

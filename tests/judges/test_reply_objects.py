@@ -72,7 +72,9 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 @given(
     texts,
-    st.dictionaries(texts, st.one_of(texts, st.integers(), st.lists(st.integers()))),
+    st.dictionaries(
+        texts, st.one_of(texts, st.integers(), st.lists(st.integers()))
+    ),
     st.booleans(),
 )
 def test_an_object_after_prose_is_read_exactly(
@@ -81,7 +83,11 @@ def test_an_object_after_prose_is_read_exactly(
     meant = extra | {"winner": "A"}
     body = json.dumps(meant, ensure_ascii=False)
     lead = "".join(sign for sign in prose if sign not in "{`<[") + " "
-    reply = f"{lead}{F}json\n{body}\n{F}" if fence and F not in body else lead + body
+    reply = (
+        f"{lead}{F}json\n{body}\n{F}"
+        if fence and F not in body
+        else lead + body
+    )
     assume(
         without_thoughts(reply) == reply
     )  # what a mark of thinking leaves is tested elsewhere

@@ -45,7 +45,9 @@ def rubric(tmp_path: Path, text: str = TEXT) -> Rubric:
     return read_rubric(tmp_path / "mine.yaml")
 
 
-def judged(tmp_path: Path, reply: str, order: Any = "AB", **fields: Any) -> Verdict:
+def judged(
+    tmp_path: Path, reply: str, order: Any = "AB", **fields: Any
+) -> Verdict:
     judge = QuestionJudge(
         ScriptedClient([reply]), tmp_path, rubric=rubric(tmp_path), **fields
     )
@@ -84,9 +86,17 @@ def test_each_form_is_read_and_a_bad_value_fails_alone(tmp_path: Path) -> None:
             "place": [10, 20, 30, 40],
         },
     )
-    bad = {"sharp": "perhaps", "better": "C", "level": 6, "place": [0.1, 0.2, 0.3, 0.4]}
+    bad = {
+        "sharp": "perhaps",
+        "better": "C",
+        "level": 6,
+        "place": [0.1, 0.2, 0.3, 0.4],
+    }
     verdict = judged(tmp_path, json.dumps({"criteria": bad, "answer": "A"}))
-    assert (verdict.value, set((verdict.criteria or {}).values())) == ("A", {"Failed"})
+    assert (verdict.value, set((verdict.criteria or {}).values())) == (
+        "A",
+        {"Failed"},
+    )
     assert len(verdict.criteria or {}) == 5
 
 
@@ -95,7 +105,10 @@ def test_option_criteria_are_turned_back_with_the_order(tmp_path: Path) -> None:
     verdict = judged(tmp_path, json.dumps(said), "BA")
     assert verdict.value == "B"
     assert verdict.criteria is not None
-    assert (verdict.criteria["better"], verdict.criteria["place"]) == ("B", "none")
+    assert (verdict.criteria["better"], verdict.criteria["place"]) == (
+        "B",
+        "none",
+    )
     assert verdict_of(json.loads(json.dumps(verdict_line(verdict)))) == verdict
 
 
@@ -113,7 +126,9 @@ WORDS = st.sampled_from(
         "x",
     ]
 )
-VALUES = st.one_of(WORDS, st.integers(0, 10), st.lists(st.integers(0, 9)), st.none())
+VALUES = st.one_of(
+    WORDS, st.integers(0, 10), st.lists(st.integers(0, 9)), st.none()
+)
 CRITERIA = st.dictionaries(
     st.sampled_from(["better", "winner", "score", "choice", "place"]),
     VALUES,
@@ -168,7 +183,9 @@ def test_a_rubric_that_cannot_be_used_names_the_field(
 
 
 def test_a_built_in_rubric_is_named_with_or_without_version() -> None:
-    assert rubric_of("reason").name == rubric_of("reason@v1").name == "reason@v1"
+    assert (
+        rubric_of("reason").name == rubric_of("reason@v1").name == "reason@v1"
+    )
     with pytest.raises(UsageError, match="quality@v1"):
         rubric_of("qualiti")
 
@@ -221,7 +238,9 @@ def test_a_run_asks_its_rubric_in_both_orders_each_repeat_and_after_tools(
     zoom = json.dumps({"image": "original", "x0": 0, "y0": 0, "x1": 8, "y1": 8})
 
     def script(request: Request, _attempt: int) -> Reply | str:
-        text = "".join(one.text for one in request.parts if isinstance(one, TextPart))
+        text = "".join(
+            one.text for one in request.parts if isinstance(one, TextPart)
+        )
         assert "Which is sharper?" in text
         if request.tools and not request.turns:
             return Reply("", calls=(ToolCall("c", "zoom", zoom),))
@@ -237,11 +256,16 @@ def test_a_run_asks_its_rubric_in_both_orders_each_repeat_and_after_tools(
         **options,  # type: ignore[arg-type]
     )
     asked = [
-        (one.order, (one.criteria or {}).get("better")) for one in run.verdicts.values()
+        (one.order, (one.criteria or {}).get("better"))
+        for one in run.verdicts.values()
     ]
     assert asked.count(("AB", "A")) == asked.count(("BA", "B")) == 6
-    assert {(one.criteria or {})["level"] for one in run.verdicts.values()} == {2.0}
-    (tmp_path / "mine.yaml").write_text(TEXT.replace("How sharp?", "How crisp?"))
+    assert {(one.criteria or {})["level"] for one in run.verdicts.values()} == {
+        2.0
+    }
+    (tmp_path / "mine.yaml").write_text(
+        TEXT.replace("How sharp?", "How crisp?")
+    )
     with pytest.raises(UsageError, match="rubric"):
         vj.judge(
             root,

@@ -85,14 +85,20 @@ def test_the_nearer_image_wins_in_both_orders(name: str, root: Path) -> None:
         assert verdict.extra == {"read_by": "score"}
     (ranking,) = asked(judge, Ask(question(3, 1, 2, kind="ranking")))
     assert ranking.value == "BCA"
-    scores = asked(judge, *(Ask(question(k, kind="scoring")) for k in (0, 1, 4)))
+    scores = asked(
+        judge, *(Ask(question(k, kind="scoring")) for k in (0, 1, 4))
+    )
     assert scores[0].value == 10.0 > scores[1].value > scores[2].value  # type: ignore[operator]
 
 
 def test_without_a_folder_the_first_image_is_the_reference(root: Path) -> None:
     (verdict,) = asked(metric_judge("psnr", root), Ask(question(1, 3)))
-    assert verdict.value == "B"  # nearer to the blurred image that the question shows
-    (without,) = asked(metric_judge("psnr", root), Ask(question(1, 3, source=None)))
+    assert (
+        verdict.value == "B"
+    )  # nearer to the blurred image that the question shows
+    (without,) = asked(
+        metric_judge("psnr", root), Ask(question(1, 3, source=None))
+    )
     assert without.value == "Failed" and without.cause == "declined"
     assert "needs a reference" in str(without.raw_response)
     judge = metric_judge(f"psnr:{root / 'clean'}", root)
@@ -100,11 +106,19 @@ def test_without_a_folder_the_first_image_is_the_reference(root: Path) -> None:
     assert "has no image other" in str(lacking.raw_response)
 
 
-def test_psnr_is_that_of_its_definition_and_references_are_resized(root: Path) -> None:
-    write_png(root / "large.png", cv2.resize(read_rgb(root / "1.png"), (240, 192)))
+def test_psnr_is_that_of_its_definition_and_references_are_resized(
+    root: Path,
+) -> None:
+    write_png(
+        root / "large.png", cv2.resize(read_rgb(root / "1.png"), (240, 192))
+    )
     first, second = (read_rgb(root / f"{k}.png").astype(float) for k in (1, 4))
-    expected = 20 * np.log10(255) - 10 * np.log10(((first - second) ** 2).mean())
-    (verdict,) = asked(metric_judge("psnr", root), Ask(question(1, kind="scoring")))
+    expected = 20 * np.log10(255) - 10 * np.log10(
+        ((first - second) ** 2).mean()
+    )
+    (verdict,) = asked(
+        metric_judge("psnr", root), Ask(question(1, kind="scoring"))
+    )
     assert f"{expected:.6g}" in str(verdict.raw_response)
     (large,) = asked(
         metric_judge("psnr", root),
@@ -113,11 +127,14 @@ def test_psnr_is_that_of_its_definition_and_references_are_resized(root: Path) -
     assert large.status == "ok"
 
 
-def test_equal_scores_are_a_tie_only_where_the_question_allows_one(root: Path) -> None:
+def test_equal_scores_are_a_tie_only_where_the_question_allows_one(
+    root: Path,
+) -> None:
     judge = metric_judge("psnr", root)
     (declined,) = asked(judge, Ask(question(2, 2)))
-    assert declined.value == "Failed" and "two of its scores are the same" in str(
-        declined.raw_response
+    assert (
+        declined.value == "Failed"
+        and "two of its scores are the same" in str(declined.raw_response)
     )
     (tie,) = asked(judge, Ask(question(2, 2, ties=("tie",))))
     assert tie.value == "tie"
@@ -132,7 +149,9 @@ def test_options_that_are_no_images_are_declined(root: Path) -> None:
 
 def test_the_text_that_images_were_made_from() -> None:
     assert request_of(question(1)) == "an astronaut's portrait"
-    pair = "You are a judge.\n\nRequest:\nA cat\non a mat\n\nResponse A:\n<image>"
+    pair = (
+        "You are a judge.\n\nRequest:\nA cat\non a mat\n\nResponse A:\n<image>"
+    )
     assert request_of(question(1, prompt=pair)) == "A cat\non a mat"
     assert request_of(question(1, prompt="Which is sharper?")) == ""
 
@@ -160,7 +179,8 @@ def test_a_question_that_cannot_be_scored_fails_alone(root: Path) -> None:
 def test_metrics_of_pyiqa_turn_round_where_lower_is_better(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stand-in with pyiqa's own interface; its networks are no part of these tests."""
+    """A stand-in with pyiqa's own interface; its networks are no part of these
+    tests."""
 
     class Model:
         metric_mode, lower_better, score_range = "FR", True, "0, 1"
@@ -173,12 +193,17 @@ def test_metrics_of_pyiqa_turn_round_where_lower_is_better(
     )
     cuda = SimpleNamespace(is_available=lambda: False)
     monkeypatch.setitem(sys.modules, "pyiqa", module)
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(device=str, cuda=cuda))
+    monkeypatch.setitem(
+        sys.modules, "torch", SimpleNamespace(device=str, cuda=cuda)
+    )
     monkeypatch.setattr(
-        "visualjudge.judges.image_metric._tensor", lambda image: image.astype(float)
+        "visualjudge.judges.image_metric._tensor",
+        lambda image: image.astype(float),
     )
     judge = metric_judge(f"far:{root / 'clean'}", root)
-    pair, score = asked(judge, Ask(question(3, 1)), Ask(question(0, kind="scoring")))
+    pair, score = asked(
+        judge, Ask(question(3, 1)), Ask(question(0, kind="scoring"))
+    )
     assert (pair.value, score.value) == ("B", 10.0)
     with pytest.raises(UsageError, match="pyiqa has no such metric"):
         metric_judge("farr", root)
@@ -191,18 +216,23 @@ def test_what_is_not_installed_or_not_there_is_named(
 
     monkeypatch.setitem(sys.modules, "pyiqa", None)
     with pytest.raises(
-        UsageError, match=r"need pyiqa; run: pip install 'visualjudge\[metrics\]'"
+        UsageError,
+        match=r"need pyiqa; run: pip install 'visualjudge\[metrics\]'",
     ):
         metric_judge("lpips", root)
     with pytest.raises(UsageError, match="nowhere is not a folder"):
         metric_judge("psnr:nowhere", root)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UsageError, match=r"pip install 'visualjudge\[transformers\]'"):
+    with pytest.raises(
+        UsageError, match=r"pip install 'visualjudge\[transformers\]'"
+    ):
         reward_judge("model", root)
 
 
 @pytest.mark.torch
-def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) -> None:
+def test_a_small_clip_judges_images_by_their_text(
+    root: Path, tmp_path: Path
+) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     transformers = pytest.importorskip(
         "transformers", reason="transformers is not installed"
@@ -221,18 +251,22 @@ def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) ->
     transformers.CLIPModel(config).save_pretrained(tmp_path)
     letters = ["<|startoftext|>", "<|endoftext|>", *map(chr, range(33, 127))]
     vocabulary = {
-        word: k for k, word in enumerate((*letters, *(f"{c}</w>" for c in letters[2:])))
+        word: k
+        for k, word in enumerate((*letters, *(f"{c}</w>" for c in letters[2:])))
     }
     tokenizer = transformers.CLIPTokenizer(vocab=vocabulary, merges=[])
     crop = {"height": 30, "width": 30}
-    images = transformers.CLIPImageProcessor(size={"shortest_edge": 30}, crop_size=crop)
+    images = transformers.CLIPImageProcessor(
+        size={"shortest_edge": 30}, crop_size=crop
+    )
     transformers.CLIPProcessor(images, tokenizer).save_pretrained(tmp_path)
     judge = reward_judge(str(tmp_path), root)
     first, turned = asked(judge, Ask(question(1, 4)), Ask(question(1, 4), "BA"))
     assert first.status == "ok", first.raw_response
     assert first.value == turned.value
     shown = [
-        Shown(read_rgb(root / f"{k}.png"), None, "a portrait", "i") for k in (1, 4)
+        Shown(read_rgb(root / f"{k}.png"), None, "a portrait", "i")
+        for k in (1, 4)
     ]
     alone = [judge.score([one])[0] for one in shown]
     assert judge.score(shown) == pytest.approx(alone, abs=1e-4)

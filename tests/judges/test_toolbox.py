@@ -22,7 +22,12 @@ from visualjudge.core.records import Question, Spans
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.judges import toolbox
 from visualjudge.judges.base import Ask
-from visualjudge.judges.toolbox import ToolBox, Tools, checked_arguments, tool_names
+from visualjudge.judges.toolbox import (
+    ToolBox,
+    Tools,
+    checked_arguments,
+    tool_names,
+)
 from visualjudge.vision.raster.images import png_bytes, write_png
 from visualjudge.vision.tools import Evidence, Tool, ToolOutput
 
@@ -52,9 +57,13 @@ def root(tmp_path: Path) -> Path:
 
 
 def asked(
-    order: Any = "AB", images: tuple[str, ...] = ("o", "a", "b"), prompt: str = PROMPT
+    order: Any = "AB",
+    images: tuple[str, ...] = ("o", "a", "b"),
+    prompt: str = PROMPT,
 ) -> Ask:
-    made = question(images=tuple(f"media/{name}.png" for name in images), prompt=prompt)
+    made = question(
+        images=tuple(f"media/{name}.png" for name in images), prompt=prompt
+    )
     shown = replace(
         made,
         annotation_ids=("name-1", "name-2"),
@@ -75,7 +84,9 @@ def run(box: ToolBox, name: str, **arguments: Any) -> ToolResult:
 
 
 def said(result: ToolResult) -> str:
-    return " ".join(part.text for part in result.parts if isinstance(part, TextPart))
+    return " ".join(
+        part.text for part in result.parts if isinstance(part, TextPart)
+    )
 
 
 def test_options_are_named_as_they_are_shown(root: Path) -> None:
@@ -83,14 +94,20 @@ def test_options_are_named_as_they_are_shown(root: Path) -> None:
         box = box_of(root, asked(order))
         assert f"1 {labels}" in said(run(box, "count", option="A"))
         result = run(box, "zoom", image="A", x0=0, y0=0, x1=30, y1=20)
-        (image,) = (part for part in result.parts if isinstance(part, ImagePart))
+        (image,) = (
+            part for part in result.parts if isinstance(part, ImagePart)
+        )
         assert image.data == png_bytes(np.full((160, 240, 3), levels, np.uint8))
 
 
 def test_only_the_class_of_interest_is_seen(root: Path) -> None:
     ask = asked()
-    ask = replace(ask, question=replace(ask.question, class_of_interest=("cow",)))
-    assert said(run(box_of(root, ask), "count", option="A")) == "A: 1 items: 1 cow"
+    ask = replace(
+        ask, question=replace(ask.question, class_of_interest=("cow",))
+    )
+    assert (
+        said(run(box_of(root, ask), "count", option="A")) == "A: 1 items: 1 cow"
+    )
 
 
 def test_nothing_tells_a_score_a_source_or_an_error_type(root: Path) -> None:
@@ -98,7 +115,10 @@ def test_nothing_tells_a_score_a_source_or_an_error_type(root: Path) -> None:
     told = [
         box.introduction(6),
         json.dumps(
-            [[spec.name, spec.description, spec.parameters] for spec in box.specs]
+            [
+                [spec.name, spec.description, spec.parameters]
+                for spec in box.specs
+            ]
         ),
     ]
     for spec in box.specs:
@@ -110,12 +130,18 @@ def test_nothing_tells_a_score_a_source_or_an_error_type(root: Path) -> None:
         ):
             told.append(said(run(box, spec.name, **arguments)))
     assert not [
-        word for word in (*SECRET, "0.77", "name-1", "name-2") if word in " ".join(told)
+        word
+        for word in (*SECRET, "0.77", "name-1", "name-2")
+        if word in " ".join(told)
     ]
 
 
-def test_a_question_whose_images_a_probe_changed_has_no_data(root: Path) -> None:
-    write_png(root / "media" / f"{CHANGED}a.png", np.zeros((20, 30, 3), np.uint8))
+def test_a_question_whose_images_a_probe_changed_has_no_data(
+    root: Path,
+) -> None:
+    write_png(
+        root / "media" / f"{CHANGED}a.png", np.zeros((20, 30, 3), np.uint8)
+    )
     names = {
         spec.name
         for spec in box_of(root, asked(images=("o", f"{CHANGED}a", "b"))).specs
@@ -126,15 +152,22 @@ def test_a_question_whose_images_a_probe_changed_has_no_data(root: Path) -> None
 WRONG: list[tuple[str, str, str]] = [
     ("zoom", "", "image: the argument is missing"),
     ("measure", '{"option": "A", "item": 1.5}', "item: must be of type integer"),
-    ("zoom", '{"image": "A", "x0": 1e30, "y0": 0, "x1": 3, "y1": 4}', "x0: must be of type number"),
-    ("zoom", '{"image": "A", "x0": "3", "y0": 0, "x1": 3, "y1": 4}', "x0: must be of type number"),
-    ("zoom", '{"image": "A", "x0": true, "y0": 0, "x1": 3, "y1": 4}', "x0: must be of type number"),
+    ("zoom", '{"image": "A", "x0": 1e30, "y0": 0, "x1": 3, "y1": 4}', "x0: must be of "
+                                                                      "type number"),
+    ("zoom", '{"image": "A", "x0": "3", "y0": 0, "x1": 3, "y1": 4}', "x0: must be of "
+                                                                     "type number"),
+    ("zoom", '{"image": "A", "x0": true, "y0": 0, "x1": 3, "y1": 4}', "x0: must be of "
+                                                                      "type number"),
     ("zoom", '{"image": "A", "x0": 5, "y0": 0, "x1": 3, "y1": 4}', "x0 < x1"),
-    ("zoom", '{"image": "A", "x0": 50, "y0": 0, "x1": 60, "y1": 4}', "overlap the image of 30×20"),
-    ("zoom", '{"image": "Z", "x0": 0, "y0": 0, "x1": 3, "y1": 4}', "image: must be one of"),
-    ("zoom", '{"image": ["A"], "x0": 0, "y0": 0, "x1": 3, "y1": 4}', "image: must be of type "
+    ("zoom", '{"image": "A", "x0": 50, "y0": 0, "x1": 60, "y1": 4}', "overlap the "
+                                                                     "image of 30×20"),
+    ("zoom", '{"image": "Z", "x0": 0, "y0": 0, "x1": 3, "y1": 4}', "image: must be one "
+                                                                   "of"),
+    ("zoom", '{"image": ["A"], "x0": 0, "y0": 0, "x1": 3, "y1": 4}', "image: must be "
+                                                                     "of type "
                                                                      "string"),
-    ("zoom", '{"image": "A", "x0": 0, "y0": 0, "x1": 3, "y1": 4, "why": 1}', "why: unknown "
+    ("zoom", '{"image": "A", "x0": 0, "y0": 0, "x1": 3, "y1": 4, "why": 1}', "why: "
+                                                                             "unknown "
                                                                              "argument"),
     ("count", '{"option": "C"}', "option: must be one of A, B"),
     ("measure", '{"option": "A", "item": 0}', "item: must be from 1"),
@@ -182,7 +215,9 @@ RULES = {
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(["x", "n", "s", "z"]), JSON))
-def test_arguments_that_pass_keep_to_the_schema(arguments: dict[str, Any]) -> None:
+def test_arguments_that_pass_keep_to_the_schema(
+    arguments: dict[str, Any],
+) -> None:
     try:
         kept = checked_arguments(arguments, RULES)
     except DataError:
@@ -195,9 +230,9 @@ def test_arguments_that_pass_keep_to_the_schema(arguments: dict[str, Any]) -> No
 
 
 def test_optional_arguments_may_be_null(root: Path) -> None:
-    assert said(run(box_of(root, asked()), "count", option="A", label=None)).startswith(
-        "A: 2 items"
-    )
+    assert said(
+        run(box_of(root, asked()), "count", option="A", label=None)
+    ).startswith("A: 2 items")
 
 
 def raises(error: BaseException) -> Any:
@@ -209,14 +244,23 @@ def raises(error: BaseException) -> Any:
     [
         (lambda: raises(KeyError("secret")), "the tool failed (KeyError)"),
         (lambda: raises(SystemExit(0)), "the tool failed (SystemExit)"),
-        (lambda: raises(KeyboardInterrupt()), "the tool failed (KeyboardInterrupt)"),
-        (lambda: raises(asyncio.CancelledError()), "the tool failed (CancelledError)"),
+        (
+            lambda: raises(KeyboardInterrupt()),
+            "the tool failed (KeyboardInterrupt)",
+        ),
+        (
+            lambda: raises(asyncio.CancelledError()),
+            "the tool failed (CancelledError)",
+        ),
         (lambda: raises(StopIteration()), "the tool failed (StopIteration)"),
         (lambda: raises(DataError("\ud800")), "?"),
         (lambda: time.sleep(5), "the tool took more than 0.2 s"),
         (lambda: None, "the tool failed (AttributeError)"),
         (lambda: ToolOutput(7), "the tool failed (TypeError)"),  # type: ignore[arg-type]
-        (lambda: ToolOutput("x", ("no image",)), "the tool failed (AttributeError)"),  # type: ignore[arg-type]
+        (
+            lambda: ToolOutput("x", ("no image",)),
+            "the tool failed (AttributeError)",
+        ),  # type: ignore[arg-type]
     ],
 )
 def test_a_fault_of_a_tool_is_told_in_words(

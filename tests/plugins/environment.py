@@ -1,5 +1,5 @@
-"""A fresh environment with a plug-in installed in it: a new interpreter prefix that sees this one's
-libraries.
+"""A fresh environment with a plug-in installed in it: a new interpreter prefix that
+sees this one's libraries.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Environment:
 
     @classmethod
     def made(cls, root: Path) -> Environment:
-        """Make it; the project and its dependencies are importable, no plug-in is installed."""
+        """Make it; the project and its dependencies are importable, no plug-in is
+        installed."""
         venv.create(root, with_pip=False, symlinks=True)
         env = cls(root)
         paths = (
@@ -39,15 +40,19 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        return self.root / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        return self.root / (
+            "Scripts/python.exe" if os.name == "nt" else "bin/python"
+        )
 
     @property
     def site_packages(self) -> Path:
-        return next(path for path in self.root.rglob("site-packages") if path.is_dir())
+        return next(
+            path for path in self.root.rglob("site-packages") if path.is_dir()
+        )
 
     def install(self, project: Path) -> None:
-        """What an editable installation leaves behind: a path file, and metadata with the entry
-        points.
+        """What an editable installation leaves behind: a path file, and metadata with
+        the entry points.
         """
         stated = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))[
             "project"
@@ -66,13 +71,14 @@ class Environment:
     def run(
         self, *arguments: str | Path, status: int | None = 0
     ) -> subprocess.CompletedProcess[str]:
-        """``visualjudge`` with these arguments; fails unless it ends with ``status`` (None:
-        any).
+        """``visualjudge`` with these arguments; fails unless it ends with ``status``
+        (None: any).
         """
         return self._run(["-m", "visualjudge", *map(str, arguments)], status)
 
     def run_each(self, *commands: tuple[str | Path, ...]) -> None:
-        """Several commands, one after the other in one process; each must end with status 0."""
+        """Several commands, one after the other in one process; each must end with
+        status 0."""
         listed = [[str(word) for word in command] for command in commands]
         self.python_run(
             "from visualjudge.cli.main import app\n"
@@ -91,16 +97,19 @@ class Environment:
             "from commanding import command\n"
             "if __name__ == '__main__':\n"
             f"    ended = [command(*words) for words in {listed!r}]\n"
-            "    print(json.dumps([[x.args, x.returncode, x.stdout, x.stderr] for x in ended]))\n"
+            "    print(json.dumps([[x.args, x.returncode, x.stdout, x.stderr] for x in "
+            "ended]))\n"
         )
         return [
-            subprocess.CompletedProcess(*fields) for fields in json.loads(done.stdout)
+            subprocess.CompletedProcess(*fields)
+            for fields in json.loads(done.stdout)
         ]
 
     def python_run(
         self, code: str, status: int = 0
     ) -> subprocess.CompletedProcess[str]:
-        """A Python script of this text, as a file, so that it can start worker processes."""
+        """A Python script of this text, as a file, so that it can start worker
+        processes."""
         script = self.root / "script.py"
         script.write_text(code)
         return self._run([str(script)], status)
@@ -108,10 +117,19 @@ class Environment:
     def _run(
         self, arguments: list[str], status: int | None
     ) -> subprocess.CompletedProcess[str]:
-        clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        clean = {
+            key: value
+            for key, value in os.environ.items()
+            if key != "PYTHONPATH"
+        }
         command = [str(self.python), *arguments]
         done = subprocess.run(
-            command, capture_output=True, text=True, env=clean, timeout=240, check=False
+            command,
+            capture_output=True,
+            text=True,
+            env=clean,
+            timeout=240,
+            check=False,
         )
         assert status in (None, done.returncode), (
             f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -1,4 +1,5 @@
-"""What a plug-in does wrong is one line without a key, in whatever command it happens."""
+"""What a plug-in does wrong is one line without a key, in whatever command it
+happens."""
 
 from __future__ import annotations
 
@@ -72,16 +73,23 @@ def test_no_exit_of_a_command_shows_the_key_that_a_plugin_tells(
     )
     shown, built, judged, failed = ended
     assert shown.stdout.splitlines()[1] == "worse  worse 1.2  OSError: ***"
-    assert "plug-in tells, encoding tells: ValueError: not valid: ***" in built.stderr
+    assert (
+        "plug-in tells, encoding tells: ValueError: not valid: ***"
+        in built.stderr
+    )
     assert (
         "refused: ***" in (tmp_path / "run/verdicts.jsonl").read_text()
         and judged.returncode
     )
     [line] = failed.stderr.splitlines()
     assert line.startswith("visualjudge: ValueError: not valid: ***; ")
-    assert line.endswith("a row of a plug-in may be the cause: tells (show plugins)")
+    assert line.endswith(
+        "a row of a plug-in may be the cause: tells (show plugins)"
+    )
     written = [
-        path.read_bytes() for path in tmp_path.glob("[bor]*/**/*") if path.is_file()
+        path.read_bytes()
+        for path in tmp_path.glob("[bor]*/**/*")
+        if path.is_file()
     ]
     assert not any(KEY in one.stdout + one.stderr for one in ended)
     assert written and not any(KEY.encode() in content for content in written)
@@ -98,8 +106,12 @@ def test_no_exit_of_a_command_shows_the_key_that_a_plugin_tells(
         ("prompt folder", "leak", 3),
     ],
 )
-def test_a_row_of_another_kind_is_refused(table: str, key: object, row: object) -> None:
-    with pytest.raises(UsageError, match=rf"^{table} {key}: must be a .*, got a "):
+def test_a_row_of_another_kind_is_refused(
+    table: str, key: object, row: object
+) -> None:
+    with pytest.raises(
+        UsageError, match=rf"^{table} {key}: must be a .*, got a "
+    ):
         registry.table(table).register(key, row)
 
 
@@ -119,6 +131,7 @@ def test_ctrl_c_names_a_plugin_that_hangs(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20)[1].splitlines() == [
         "visualjudge: stopped while the plug-in hangs was loaded",
-        "visualjudge: cancelled; a run of judge, mmbench, pipeline continues with --resume",
+        "visualjudge: cancelled; a run of judge, mmbench, pipeline continues with "
+        "--resume",
     ]
     assert process.returncode == 130

@@ -1,5 +1,5 @@
-"""The optical-flow example, installed into a fresh environment: import → perturb → build → judge →
-report.
+"""The optical-flow example, installed into a fresh environment: import → perturb →
+build → judge → report.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three frames, their flow as .flo, and a model's as KITTI PNG: off by 5 pixels to the
-    right.
+    """Three frames, their flow as .flo, and a model's as KITTI PNG: off by 5 pixels to
+    the right.
     """
     root = tmp_path_factory.mktemp("flow")
     for folder in ("frames", "gt", "pred"):
@@ -73,7 +73,9 @@ def test_the_plugin_is_listed_and_a_bad_file_of_it_is_one_line(
         (tmp_path / name).mkdir()
         for file in sorted((root / name).iterdir())[:2]:
             (tmp_path / name / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "gt" / "f0.flo").write_bytes(b"PIEH\x10\x00\x00\x00\x10\x00\x00\x00cut")
+    (tmp_path / "gt" / "f0.flo").write_bytes(
+        b"PIEH\x10\x00\x00\x00\x10\x00\x00\x00cut"
+    )
     bad = (
         "--gt",
         tmp_path / "gt",
@@ -89,21 +91,28 @@ def test_the_plugin_is_listed_and_a_bad_file_of_it_is_one_line(
         ("import", "flow", *bad, "--out", tmp_path / "data"),
     )
     assert imported.returncode == 1
-    assert "f0" in imported.stderr and "must be a complete .flo file" in imported.stderr
+    assert (
+        "f0" in imported.stderr
+        and "must be a complete .flo file" in imported.stderr
+    )
     [plugin] = json.loads(listed.stdout)
     assert (plugin["name"], plugin["distribution"], plugin["problem"]) == (
         "flow",
         "visualjudge-flow",
         None,
     )
-    assert {"task optical_flow", "prediction type flow", "importer flow"} <= set(
-        plugin["registered"]
-    )
+    assert {
+        "task optical_flow",
+        "prediction type flow",
+        "importer flow",
+    } <= set(plugin["registered"])
     assert "Middlebury" in helped.stdout
     assert wrong.returncode == 2 and "optical_flow" in wrong.stderr
 
 
-def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None:
+def test_import_perturb_build_judge_report(
+    env: Environment, root: Path
+) -> None:
     data, dataset, run, metrics = (
         root / name for name in ("data", "dataset", "run", "metrics.json")
     )
@@ -158,7 +167,8 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
         for question in questions
     )
     assert all(
-        "the motion of every pixel" in question["prompt"] for question in questions
+        "the motion of every pixel" in question["prompt"]
+        for question in questions
     )
     [judge] = json.loads(metrics.read_text())["judges"]
     assert judge["pairwise"]["accuracy"] == 1.0
@@ -176,7 +186,9 @@ def test_workers_know_what_the_plugin_registered(env: Environment) -> None:
         "        rows = list(pool.map(task_named, ['optical_flow'] * 2))\n"
         "    print([row.prose for row in rows])\n"
     )
-    assert env.python_run(code).stdout.strip() == str(["optical flow estimation"] * 2)
+    assert env.python_run(code).stdout.strip() == str(
+        ["optical flow estimation"] * 2
+    )
 
 
 def test_files_name_the_plugin_that_they_were_made_with(
@@ -184,18 +196,25 @@ def test_files_name_the_plugin_that_they_were_made_with(
 ) -> None:
     dataset = root / "dataset"  # as the test above left it
     assert (
-        json.loads((root / "run" / "run.json").read_text())["plugins"][0]["version"]
+        json.loads((root / "run" / "run.json").read_text())["plugins"][0][
+            "version"
+        ]
         == "0.1.0"
     )
     bare = Environment.made(tmp_path / "bare")
     told = (
-        "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed or was skipped "
+        "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed or was "
+        "skipped "
         "(show plugins); if you trust its makers: pip install visualjudge-flow==0.1.0"
     )
     described, reported = bare.run_all(
-        ("describe", dataset), ("report", root / "run", "--out", tmp_path / "r.html")
+        ("describe", dataset),
+        ("report", root / "run", "--out", tmp_path / "r.html"),
     )
     assert (
-        described.returncode in (1, 2) and told in described.stdout + described.stderr
+        described.returncode in (1, 2)
+        and told in described.stdout + described.stderr
     )
-    assert reported.returncode == 0, "what needs no row of the plug-in works without it"
+    assert reported.returncode == 0, (
+        "what needs no row of the plug-in works without it"
+    )

@@ -1,4 +1,5 @@
-"""The oriented-boxes example, installed into a fresh environment, has what a built-in type has."""
+"""The oriented-boxes example, installed into a fresh environment, has what a built-in
+type has."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return made
 
 
-def lines_of(boxes: tuple[OrientedBox, ...], shift: float, last: list[float]) -> str:
+def lines_of(
+    boxes: tuple[OrientedBox, ...], shift: float, last: list[float]
+) -> str:
     rows = [
         [*(item.corners + shift).ravel().tolist(), item.label, value]
         for item, value in zip(boxes, last, strict=True)
@@ -38,10 +41,15 @@ def lines_of(boxes: tuple[OrientedBox, ...], shift: float, last: list[float]) ->
 
 def test_iou_is_that_of_the_drawn_pixels() -> None:
     rng = np.random.default_rng(0)
-    values = rng.uniform((150, 150, 40, 40, -180), (250, 250, 150, 150, 180), (16, 5))
+    values = rng.uniform(
+        (150, 150, 40, 40, -180), (250, 250, 150, 150, 180), (16, 5)
+    )
     boxes = [OrientedBox("a", *row) for row in values.tolist()]
     masks = [OrientedBoxes((box,)).coverage((400, 400)) for box in boxes]
-    drawn = [[(one & two).sum() / (one | two).sum() for two in masks] for one in masks]
+    drawn = [
+        [(one & two).sum() / (one | two).sum() for two in masks]
+        for one in masks
+    ]
     assert np.abs(iou(boxes, boxes) - drawn).max() < 0.04
     assert np.abs(np.diag(iou(boxes, boxes)) - 1).max() < 1e-9
 
@@ -57,20 +65,32 @@ def test_a_square_turned_by_45_degrees() -> None:
     )
 
 
-def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -> None:
+def test_everything_that_a_built_in_type_has(
+    env: Environment, tmp_path: Path
+) -> None:
     image, truth, _ = example()
     for folder in ("images", "gt", "pred"):
         (tmp_path / folder).mkdir()
     for k in range(3):
         cv2.imwrite(
-            str(tmp_path / "images" / f"h{k}.png"), np.roll(image, k, axis=1)[..., ::-1]
+            str(tmp_path / "images" / f"h{k}.png"),
+            np.roll(image, k, axis=1)[..., ::-1],
         )
-        (tmp_path / "gt" / f"h{k}.txt").write_text(lines_of(truth.items, 0, [0] * 5))
+        (tmp_path / "gt" / f"h{k}.txt").write_text(
+            lines_of(truth.items, 0, [0] * 5)
+        )
         (tmp_path / "pred" / f"h{k}.txt").write_text(
             lines_of(truth.items, 3, [0.9, 0.8, 0.7, 0.6, 0.1])
         )
     data, dataset = (tmp_path / name for name in ("data", "dataset"))
-    gt = ("--gt", tmp_path / "gt", "--images", tmp_path / "images", "--out", data)
+    gt = (
+        "--gt",
+        tmp_path / "gt",
+        "--images",
+        tmp_path / "images",
+        "--out",
+        data,
+    )
     pred = ("--pred", tmp_path / "pred", "--min-score", "0.5")
     env.run_each(
         (
@@ -87,7 +107,9 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
         ("build", data, "--out", dataset, "--workers", "1"),
     )
     notes = json.loads(
-        (data / "annotations" / "oriented_detection_annotations.json").read_text()
+        (
+            data / "annotations" / "oriented_detection_annotations.json"
+        ).read_text()
     )
     [first, *_] = [note for note in notes if note["source"] == "model"]
     assert (

@@ -119,7 +119,8 @@ for old, new in {2!r}:
     one.join()
 print(json.dumps(told))
 """
-"""Checks the type after each change, in forks of a process that has imported the libraries."""
+"""Checks the type after each change, in forks of a process that has imported the
+libraries."""
 
 
 def test_the_check_names_what_is_wrong(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Tables take rows from outside; a broken plug-in is one line and leaves nothing behind."""
+"""Tables take rows from outside; a broken plug-in is one line and leaves nothing
+behind."""
 
 from __future__ import annotations
 
@@ -60,15 +61,21 @@ def test_a_task_of_a_known_type_is_one_row(lanes: vj.Task) -> None:
     ]
     assert vj.score(lanes.name, BOX, BOX) == 10.0
     assert (
-        vj.encode(lanes.name, "text_xyxy", BOX, np.zeros((8, 8, 3), np.uint8)).text
+        vj.encode(
+            lanes.name, "text_xyxy", BOX, np.zeros((8, 8, 3), np.uint8)
+        ).text
         is not None
     )
 
 
 def test_a_name_is_registered_once(lanes: vj.Task) -> None:
-    with pytest.raises(UsageError, match="task lane_marking is already registered"):
+    with pytest.raises(
+        UsageError, match="task lane_marking is already registered"
+    ):
         vj.register_task(lanes)
-    with pytest.raises(UsageError, match="metric detection f1 is already registered"):
+    with pytest.raises(
+        UsageError, match="metric detection f1 is already registered"
+    ):
         vj.register_metric("detection", "f1", always_half)
 
 
@@ -77,7 +84,10 @@ def test_a_metric_is_asked_for_by_name_and_the_default_stays() -> None:
     try:
         assert vj.score("object_detection", BOX, BOX) == 10.0
         assert vj.score("object_detection", BOX, BOX, metric="half") == 5.0
-        assert vj.score("object_detection", BOX, BOX, metric="half", offset=0.25) == 7.5
+        assert (
+            vj.score("object_detection", BOX, BOX, metric="half", offset=0.25)
+            == 7.5
+        )
         with pytest.raises(
             UsageError, match="metric must be one of f1, half, got 'nope'"
         ):
@@ -108,7 +118,8 @@ def test_prompt_folders_add_parts_and_replace_none(tmp_path: Path) -> None:
     place = tmp_path / "questions" / "context"
     place.mkdir(parents=True)
     (place / "v1.yaml").write_text(
-        "prompt_id: questions/context\nversion: v1\nparts:\n  keypoint: Replaced.\n  flow: Added.\n"
+        "prompt_id: questions/context\nversion: v1\nparts:\n  keypoint: Replaced.\n  "
+        "flow: Added.\n"
     )
     before = PromptAssetStore().get_prompt("questions/context").parts
     vj.register_prompts(tmp_path)
@@ -124,7 +135,9 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
     env.install(write_plugin(tmp_path, "broken", BROKEN, entry=":register"))
     env.install(
         write_plugin(
-            tmp_path, "ends", "raise GeneratorExit('a\\x1b[31mred\\n' + 999 * 'x')"
+            tmp_path,
+            "ends",
+            "raise GeneratorExit('a\\x1b[31mred\\n' + 999 * 'x')",
         )
     )
     env.install(write_plugin(tmp_path, "good", GOOD))
@@ -149,14 +162,16 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
         f"visualjudge: plug-in ends skipped: {ends}",
         "visualjudge: plug-in missing skipped: ModuleNotFoundError: No module named "
         "'no_such_module'",
-        "visualjudge: plug-in taken skipped: UsageError: task keypoint is already registered",
+        "visualjudge: plug-in taken skipped: UsageError: task keypoint is already "
+        "registered",
     ]
     assert "plasma" in listed.stdout
     assert wrong.returncode == 2 and "half_done" not in wrong.stderr
 
 
 def test_no_table_is_read_while_a_module_is_imported() -> None:
-    """Else a plug-in would be loaded in the middle of the import of what it builds on."""
+    """Else a plug-in would be loaded in the middle of the import of what it builds
+    on."""
     code = (
         "import importlib, pkgutil, visualjudge, visualjudge.core.registry as r\n"
         "for found in pkgutil.walk_packages(visualjudge.__path__, 'visualjudge.'):\n"
@@ -193,10 +208,13 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(
         ]
     )
     told = (
-        ", of the plug-in aerial (vj-aerial 1.0), which is not installed or was skipped "
+        ", of the plug-in aerial (vj-aerial 1.0), which is not installed or was "
+        "skipped "
         "(show plugins); if you trust its makers: pip install vj-aerial==1.0; known: "
     )
-    with pytest.raises(UsageError, match=f"^unknown task 'quads'{re.escape(told)}"):
+    with pytest.raises(
+        UsageError, match=f"^unknown task 'quads'{re.escape(told)}"
+    ):
         task_named("quads")
     with pytest.raises(UsageError, match=r"^unknown task 'other'; known: "):
         task_named("other")

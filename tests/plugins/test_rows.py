@@ -1,4 +1,5 @@
-"""A plug-in's type has what a built-in one has: thresholds, classes, metrics, features, marks."""
+"""A plug-in's type has what a built-in one has: thresholds, classes, metrics, features,
+marks."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ class Spots(LabelledItems):
 
     def marks(self) -> Iterator[vj.Mark]:
         return (
-            vj.Mark(item.label, (item.x - 1, item.y - 1, item.x + 1, item.y + 1))
+            vj.Mark(
+                item.label, (item.x - 1, item.y - 1, item.x + 1, item.y + 1)
+            )
             for item in self.items
         )
 
@@ -59,16 +62,23 @@ def _write(prediction: Spots, _writing: Any) -> dict[str, Any]:
 
 def _near(found: Sequence[Spot], real: Sequence[Spot]) -> np.ndarray:
     return np.array(
-        [[float(abs(a.x - b.x) + abs(a.y - b.y) < 3) for b in real] for a in found]
+        [
+            [float(abs(a.x - b.x) + abs(a.y - b.y) < 3) for b in real]
+            for a in found
+        ]
     ).reshape(len(found), len(real))
 
 
 def _hit(
-    prediction: Spots, truth: Spots, *, class_of_interest: Sequence[str] | None = None
+    prediction: Spots,
+    truth: Spots,
+    *,
+    class_of_interest: Sequence[str] | None = None,
 ) -> float:
     wanted = set(class_of_interest or truth.labels)
     found, real = (
-        [i for i in side.items if i.label in wanted] for side in (prediction, truth)
+        [i for i in side.items if i.label in wanted]
+        for side in (prediction, truth)
     )
     hits = int(_near(found, real).max(axis=0).sum()) if found and real else 0
     return 2 * hits / max(1, len(found) + len(real)) if found or real else 1.0
@@ -118,7 +128,9 @@ def _table(
     upper
         Nothing.
     """
-    truth, found = (json.loads(Path(name).read_text()) for name in (gt, pred or gt))
+    truth, found = (
+        json.loads(Path(name).read_text()) for name in (gt, pred or gt)
+    )
     assert isinstance(gt, Path) and not upper
     for ours, theirs in (renamed or {}).items():
         truth[ours] = truth.pop(theirs)
@@ -158,13 +170,18 @@ def spots() -> Iterator[None]:
     vj.register_type(ROW)
     vj.register_importer(vj.Importer("spots", _table, ("spot",), "Points."))
     yield
-    for table, key, _ in [row for row in registry._STATE.added if row not in before]:
+    for table, key, _ in [
+        row for row in registry._STATE.added if row not in before
+    ]:
         table.remove(key)
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    spots = [{"label": "dog", "x": 5, "y": 5}, {"label": "cat", "x": 20, "y": 9}]
+    spots = [
+        {"label": "dog", "x": 5, "y": 5},
+        {"label": "cat", "x": 20, "y": 9},
+    ]
     found = [
         {"label": "dog", "x": 6, "y": 5, "score": 0.9},
         {"label": "cat", "x": 20, "y": 9, "score": 0.8},
@@ -192,10 +209,13 @@ def _imported(
         str(files),
     ]
     done = CliRunner().invoke(
-        app, [*command, "--source", "m", "--out", str(out), "--replace", *options]
+        app,
+        [*command, "--source", "m", "--out", str(out), "--replace", *options],
     )
     assert done.exit_code == 0, done.output
-    records = json.loads((out / "annotations/spotting_annotations.json").read_text())
+    records = json.loads(
+        (out / "annotations/spotting_annotations.json").read_text()
+    )
     return done.output, {
         record["annotation_id"]: record["final_score"] for record in records
     }

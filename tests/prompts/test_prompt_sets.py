@@ -24,11 +24,17 @@ from visualjudge.vision.tasks import TASKS
 
 COUNT: dict[QuestionType, int] = {"pairwise": 2, "ranking": 4, "scoring": 1}
 V2 = PromptSet("v2")
-Texts = st.text(min_size=1, max_size=40).filter(lambda text: "<image>" not in text)
+Texts = st.text(min_size=1, max_size=40).filter(
+    lambda text: "<image>" not in text
+)
 
 
-def _prompt(kind: QuestionType, texts: list[str], prompts: PromptSet = V1) -> Prompt:
-    scene = QuestionScene(TASKS["object_detection"], "text_xyxy", (480, 640), True)
+def _prompt(
+    kind: QuestionType, texts: list[str], prompts: PromptSet = V1
+) -> Prompt:
+    scene = QuestionScene(
+        TASKS["object_detection"], "text_xyxy", (480, 640), True
+    )
     return question_prompt(
         kind, scene, [Shown(False, text) for text in texts], prompts=prompts
     )
@@ -51,12 +57,16 @@ def test_spans_cut_out_what_was_put_in_whatever_it_holds(
     assert made.spans.final[1] == len(made.text)
 
 
-@pytest.mark.parametrize("row", encodings(), ids=lambda row: f"{row.task}/{row.stem}")
+@pytest.mark.parametrize(
+    "row", encodings(), ids=lambda row: f"{row.task}/{row.stem}"
+)
 def test_options_of_older_datasets_are_found_where_spans_say_they_are(
     row: object,
 ) -> None:
     task, stem, shape = row.task, row.stem, row.kind  # type: ignore[attr-defined]
-    scene = QuestionScene(TASKS[task], stem, (480, 640), True, combo=shape == "combo")
+    scene = QuestionScene(
+        TASKS[task], stem, (480, 640), True, combo=shape == "combo"
+    )
     image, text = shape != "text", None if shape == "pixel" else "[\n1\n]"
     options = [
         Shown(image, text, f"Legend: {name} = red" if image else None, "a cup")
@@ -70,7 +80,9 @@ def test_options_of_older_datasets_are_found_where_spans_say_they_are(
     assert found.final == made.spans.final
 
 
-def test_version_2_says_in_which_form_to_answer_and_changes_nothing_else() -> None:
+def test_version_2_says_in_which_form_to_answer_and_changes_nothing_else() -> (
+    None
+):
     endings = {
         "pairwise": "End with: Answer: A or Answer: B",
         "ranking": "for example: Answer: BCAD",
@@ -197,5 +209,8 @@ def test_a_folder_is_used_in_its_newest_version_and_the_rest_is_named(
     chosen = prompt_set(tmp_path)
     assert _prompt("pairwise", ["[1]", "[2]"], chosen).text.endswith("v3")
     assert chosen.used()["questions/context"] == "v1"
-    unused = [str(Path(one).relative_to(tmp_path.resolve())) for one in chosen.unused()]
+    unused = [
+        str(Path(one).relative_to(tmp_path.resolve()))
+        for one in chosen.unused()
+    ]
     assert unused == ["layout/v3.yaml", "questions/layout/v2.yaml"]

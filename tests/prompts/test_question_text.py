@@ -1,4 +1,5 @@
-"""Questions word for word, and the rules that hold for every task, encoding and type."""
+"""Questions word for word, and the rules that hold for every task, encoding and
+type."""
 
 from __future__ import annotations
 
@@ -59,16 +60,19 @@ def test_pairwise_question_with_images_word_for_word() -> None:
     ]
     assert question_prompt("pairwise", scene, options, paraphrase=1) == (
         "<image>\n\n"
-        "You are a judge to decide the quality of answers to an object detection task based on "
+        "You are a judge to decide the quality of answers to an object detection task "
+        "based on "
         "my given image. "
         "The class(es) of interest is dog, car.\n\n"
-        "Format of predictions: colored bounding boxes drawn on the original image. The color of "
+        "Format of predictions: colored bounding boxes drawn on the original image. "
+        "The color of "
         "a box tells its "
         "class, as in the legend, and a tag at each box names the class.\n\n"
         "Options:\n\n"
         "A. <image>\nLegend: dog = red (#FF0000)\n\n"
         "B. <image>\nLegend: car = red (#FF0000)\n\n"
-        "Which option is a better execution of the vision task? Please answer with A or B."
+        "Which option is a better execution of the vision task? Please answer with A "
+        "or B."
     )
 
 
@@ -79,10 +83,12 @@ def test_ranking_of_texts_word_for_word() -> None:
     )
     head, _, options = prompt.partition("Options:\n\n")
     assert head.startswith(
-        "<image>\n\nYou are a judge to decide the quality of answers to a keypoint detection task"
+        "<image>\n\nYou are a judge to decide the quality of answers to a keypoint "
+        "detection task"
     )
     assert (
-        "The task is pose estimation.\n\nFormat of predictions: a JSON array with one object per "
+        "The task is pose estimation.\n\nFormat of predictions: a JSON array with one "
+        "object per "
         "person" in head
     )
     assert (
@@ -91,7 +97,8 @@ def test_ranking_of_texts_word_for_word() -> None:
     )
     assert options == (
         "A. [0]\n\nB. [1]\n\nC. [2]\n\n"
-        "Rank the predictions from best to worst. Respond with the ranking as a single string of "
+        "Rank the predictions from best to worst. Respond with the ranking as a single "
+        "string of "
         "letters only "
         "(best first, worst last). For example, BCAED."
     )
@@ -103,7 +110,8 @@ def test_scoring_question_numbers_its_images() -> None:
     )
     assert prompt.endswith(
         "First image: original. Second image: encoded prediction.\n<image>\n\n"
-        "Score the quality of the prediction from 0 to 10.\n0 = random guessing / worst, 10 = "
+        "Score the quality of the prediction from 0 to 10.\n0 = random guessing / "
+        "worst, 10 = "
         "best possible.\n"
         "Please answer with a single score from 0 to 10 only."
     )
@@ -111,9 +119,13 @@ def test_scoring_question_numbers_its_images() -> None:
     assert "Bright yellow = closest, dark purple = farthest." in prompt
 
 
-def test_combo_option_shows_format_text_image_and_legend_in_this_order() -> None:
+def test_combo_option_shows_format_text_image_and_legend_in_this_order() -> (
+    None
+):
     prompt = question_prompt(
-        "pairwise", _scene("object_detection", "0305", "combo"), [_shown("combo")] * 2
+        "pairwise",
+        _scene("object_detection", "0305", "combo"),
+        [_shown("combo")] * 2,
     )
     option = prompt.partition("A. ")[2].partition("\n\nB. ")[0]
     places = [
@@ -142,7 +154,8 @@ def test_text_to_image_shows_no_original_and_gives_the_prompt() -> None:
         "pairwise", scene, [Shown(True, prompt="a cat, {{so}} cute")] * 2
     )
     assert prompt.startswith(
-        "You are a judge to decide the quality of answers to a text-to-image generation task. "
+        "You are a judge to decide the quality of answers to a text-to-image "
+        "generation task. "
         "The goal"
     )
     assert "The text prompt is 'a cat, {{so}} cute'." in prompt
@@ -158,13 +171,16 @@ def test_options_of_different_prompts_show_their_own() -> None:
     ]
     prompt = question_prompt("ranking", scene, options)
     assert (
-        "The prompt is the referring expression shown in the options below." in prompt
+        "The prompt is the referring expression shown in the options below."
+        in prompt
     )
     assert "B. Referring expression: 'right cup'\n[]" in prompt
 
 
 def test_mask_and_control_are_explained_where_they_are_shown() -> None:
-    masked = _scene("generation_inpainting_low_level", "pixel", "pixel", masked=True)
+    masked = _scene(
+        "generation_inpainting_low_level", "pixel", "pixel", masked=True
+    )
     assert "hatched" in question_prompt("pairwise", masked, [Shown(True)] * 2)
     assert "hatched" not in question_prompt(
         "pairwise", replace(masked, masked=False), [Shown(True)] * 2
@@ -173,8 +189,8 @@ def test_mask_and_control_are_explained_where_they_are_shown() -> None:
     prompt = question_prompt("scoring", control, [Shown(True, prompt="a cat")])
     assert prompt.startswith("<image>\n<image>\n\nYou are")
     assert (
-        "First image: original. Second image: control condition. Third image: encoded prediction."
-        in prompt
+        "First image: original. Second image: control condition. Third image: encoded "
+        "prediction." in prompt
     )
 
 
@@ -188,16 +204,23 @@ def test_every_question_has_a_mark_a_image_a_role_and_a_format(
 ) -> None:
     task, stem, shape = TASKS[row.task], row.stem, row.kind  # type: ignore[attr-defined]
     scene = _scene(row.task, stem, shape)  # type: ignore[attr-defined]
-    prompt = question_prompt(kind, scene, [_shown(shape, "a red cup")] * COUNT[kind])
+    prompt = question_prompt(
+        kind, scene, [_shown(shape, "a red cup")] * COUNT[kind]
+    )
     assert prompt.count("<image>") == 1 + COUNT[kind] * (shape != "text")
-    role = f"You are a judge to decide the quality of answers to {task.article} {task.prose} task"
+    role = (
+        f"You are a judge to decide the quality of answers to {task.article} "
+        f"{task.prose} task"
+    )
     assert prompt.startswith(f"<image>\n\n{role} based on my given image. ")
     assert "{{" not in prompt
     if task.type in NATURAL:
         assert "Format of" not in prompt
     elif shape != "combo" or kind == "scoring":
         assert (
-            "Format of prediction: " if kind == "scoring" else "Format of predictions: "
+            "Format of prediction: "
+            if kind == "scoring"
+            else "Format of predictions: "
         ) in prompt
 
 
@@ -210,14 +233,21 @@ def test_turned_prompt_is_that_of_the_options_in_the_other_order(
 ) -> None:
     scene = _scene(row.task, row.stem, row.kind)  # type: ignore[attr-defined]
     options = [
-        replace(_shown(row.kind, said), legend=f"B.\n\n{said}") for said in prompts
+        replace(_shown(row.kind, said), legend=f"B.\n\n{said}")
+        for said in prompts
     ]  # type: ignore[attr-defined]
     straight, turned = (
         built("pairwise", scene, shown, 3) for shown in (options, options[::-1])
     )
     images = tuple(map(str, range(straight.text.count(IMAGE_MARK))))
     shown = swapped(
-        pair(0, (2.0, 1.0), prompt=straight.text, spans=straight.spans, images=images)
+        pair(
+            0,
+            (2.0, 1.0),
+            prompt=straight.text,
+            spans=straight.spans,
+            images=images,
+        )
     )
     assert (shown.prompt, shown.spans) == (turned.text, turned.spans)
     assert swapped(shown).prompt == straight.text
@@ -228,10 +258,14 @@ def test_turned_prompt_is_that_of_the_options_in_the_other_order(
     [r for r in encodings() if TASKS[r.task].type not in NATURAL],
     ids=lambda r: f"{r.task}/{r.stem}",
 )
-def test_description_of_each_encoding_differs_from_its_siblings(row: object) -> None:
+def test_description_of_each_encoding_differs_from_its_siblings(
+    row: object,
+) -> None:
     siblings = [r for r in encodings(row.task) if r.stem != row.stem]  # type: ignore[attr-defined]
     own = format_text(_scene(row.task, row.stem, row.kind))  # type: ignore[attr-defined]
-    assert own not in [format_text(_scene(r.task, r.stem, r.kind)) for r in siblings]
+    assert own not in [
+        format_text(_scene(r.task, r.stem, r.kind)) for r in siblings
+    ]
 
 
 def test_five_paraphrases_are_those_of_the_reference() -> None:

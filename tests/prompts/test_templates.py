@@ -1,5 +1,5 @@
-"""Templates are filled in one pass; the store finds versions and says what is wrong with an
-asset.
+"""Templates are filled in one pass; the store finds versions and says what is wrong
+with an asset.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def test_placeholder_is_filled_and_single_braces_stay() -> None:
 
 
 @given(st.text(), st.text())
-def test_value_is_taken_as_it_is_whatever_it_holds(value: str, other: str) -> None:
+def test_value_is_taken_as_it_is_whatever_it_holds(
+    value: str, other: str
+) -> None:
     assert (
         fill("{{a}}|{{b}}", {"a": "{{b}}" + value, "b": other}, where="p")
         == "{{b}}" + value + "|" + other
@@ -50,7 +52,8 @@ def test_missing_placeholder_is_an_error_that_names_prompt_and_placeholder(
 def test_asset_is_read_whole(tmp_path: Path) -> None:
     store = _asset(
         tmp_path,
-        "prompt_id: a/b\nversion: v1\nsystem: be fair\nuser: |\n  rate {{x}}\ninput_schema: "
+        "prompt_id: a/b\nversion: v1\nsystem: be fair\nuser: |\n  rate "
+        "{{x}}\ninput_schema: "
         "In\noutput_schema: Out\n"
         "parts: {p: 'q {{x}}'}\nchoices: [c, d]\nscale: 10\n",
     )
@@ -72,7 +75,9 @@ def test_asset_is_read_whole(tmp_path: Path) -> None:
     assert store.get_prompt("a/b", "v1") is template
 
 
-def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None:
+def test_own_folder_adds_versions_to_the_projects_assets(
+    tmp_path: Path,
+) -> None:
     store = _asset(
         tmp_path,
         "prompt_id: questions/layout\nversion: v9\nuser: mine\n",
@@ -92,11 +97,19 @@ def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None
         ),
         ("- a list\n", "must be a mapping"),
         ("prompt_id: [\n", "must be YAML"),
-        ("prompt_id: a/b\nversion: v1\nuser: 3\n", "user must be text, got int"),
-        ("prompt_id: a/b\nversion: v1\nparts: [x]\n", "parts must be a mapping"),
+        (
+            "prompt_id: a/b\nversion: v1\nuser: 3\n",
+            "user must be text, got int",
+        ),
+        (
+            "prompt_id: a/b\nversion: v1\nparts: [x]\n",
+            "parts must be a mapping",
+        ),
     ],
 )
-def test_malformed_asset_is_told(tmp_path: Path, text: str, reason: str) -> None:
+def test_malformed_asset_is_told(
+    tmp_path: Path, text: str, reason: str
+) -> None:
     with pytest.raises(PromptError) as raised:
         _asset(tmp_path, text).get_prompt("a/b", "v1")
     assert reason in str(raised.value)

@@ -1,7 +1,8 @@
-"""Replies whose label is known because they are put together: style × language × heading × bullets
-× dash × order × correction.
+"""Replies whose label is known because they are put together: style × language ×
+heading × bullets × dash × order × correction.
 
-Nothing here comes from the reader or its phrases; a reply that could be argued about is not made.
+Nothing here comes from the reader or its phrases; a reply that could be argued about is
+not made.
 """
 
 from __future__ import annotations
@@ -42,22 +43,39 @@ MARKS = ("\\boxed{{{}}}", "<answer>{}</answer>", "[[{}]]", '{{"answer": "{}"}}',
          "Verdict: {}", "答案：{}", "Antwort: {}", "Réponse : {}", "Respuesta: {}", "Ответ: {}", "答え：{}", "정답: {}", "Resposta: {}",
          "### Answer\n\n{}", "Winner: **{}**", "My choice: {}", "Better option: {}")  # fmt: skip
 PROSE = ("{X} is better.", "{X} is clearly better than {Y}.", "I prefer {X} over {Y}.", "I would choose {X}.", "So the better prediction is {X}.",
-         "Therefore, {X} is the better choice.", "The answer is {X}.", "{Y} is worse than {X}.", "{X} wins.", "Ich wähle {X}.", "我选择{X}。",
+         "Therefore, {X} is the better choice.", "The answer is {X}.", "{Y} is worse "
+                                                                       "than {X}.", "{X} wins.", "Ich wähle {X}.", "我选择{X}。",
          "Je préfère {X}.", "La mejor opción es {X}.", "{X} лучше, чем {Y}.", "{X}の方が優れています。", "따라서 {X}를 선택합니다.", "I pick {Y} as the worse one.",
-         "At first {Y} looks better, but {X} is better.", "Even though {Y} is sharper, {X} is better.", "I was going to say {Y}, but {X} is better.",
-         "Unlike {Y}, {X} is better.", "I reject {Y}.", "Overall, {X} has a better balance of detail and noise.", "{Y} does not show the dog, so {X}.", "{X} better fulfills the task.",
+         "At first {Y} looks better, but {X} is better.", "Even though {Y} is sharper, "
+                                                          "{X} is better.", "I was "
+                                                                            "going to "
+                                                                            "say {Y}, "
+                                                                            "but {X} "
+                                                                            "is better.",
+         "Unlike {Y}, {X} is better.", "I reject {Y}.", "Overall, {X} has a better "
+                                                        "balance of detail and noise.", "{Y} does not show the dog, so {X}.", "{X} better fulfills the task.",
          "In conclusion, {X} is better than {Y}.")  # fmt: skip
-NO_ANSWER = ("Choose {X} if you like colour.", "{X} would be better if it had found the dog.", "I do not think that {X} is better.",
-             "Is {X} better than {Y}?", "{X} might be better.", "Some people would say that {X} is better.", "{X} or {Y}?", "Please answer with A or B.",
+NO_ANSWER = ("Choose {X} if you like colour.", "{X} would be better if it had found "
+                                               "the dog.", "I do not think that {X} is "
+                                                           "better.",
+             "Is {X} better than {Y}?", "{X} might be better.", "Some people would say "
+                                                                "that {X} is better.", "{X} or {Y}?", "Please answer with A or B.",
              "Answer with A or B.\nAnswer:", "Answer: A or B", "Options:\n- A\n- B", "A. <image>\nB. <image>", "{X} is better only in colour, {Y} only in shape.",
              "Model A is better: [[A>B]]\nModel B is better: [[B>A]]\nTie: [[A=B]]", "It is not clear whether {X} is better.",
              "Answer: neither {X} nor {Y}", "I cannot say that {X} is better.",
-             "{X} is sharper, {Y} is more complete.", "It depends: for edges {X}, for colour {Y}.", "{X} is hardly better.", "Format: Answer: {X}",
+             "{X} is sharper, {Y} is more complete.", "It depends: for edges {X}, for "
+                                                      "colour {Y}.", "{X} is hardly "
+                                                                     "better.", "Format: Answer: {X}",
              "If colour matters, {X} is better; if shape matters, {Y} is better.", "Answer: {X}\n\nWait, actually I am not sure.",
-             "{X} is better in colour but {Y} is better in shape.", "Neither {X} nor {Y} is convincing.", "- A\n- B", "A/B",
-             "1. A is better: [[A>B]]\nIt is sharp.\n\n2. B is better: [[B>A]]\nIt is complete.", "Overall, {X} has better edges; {Y} has better colour.",
-             "Overall, {X} would be better with sharper edges.", "Both images are good. {X} has more detail.",
-             "I do not think that, overall, {X} is better.", "If colour matters, overall {X} is better.", "In the end it might be that finally {X} wins.",
+             "{X} is better in colour but {Y} is better in shape.", "Neither {X} nor "
+                                                                    "{Y} is convincing.", "- A\n- B", "A/B",
+             "1. A is better: [[A>B]]\nIt is sharp.\n\n2. B is better: [[B>A]]\nIt is "
+             "complete.", "Overall, {X} has better edges; {Y} has better colour.",
+             "Overall, {X} would be better with sharper edges.", "Both images are "
+                                                                 "good. {X} has more "
+                                                                 "detail.",
+             "I do not think that, overall, {X} is better.", "If colour matters, "
+                                                             "overall {X} is better.", "In the end it might be that finally {X} wins.",
              "{X} better matches the prompt; {Y} better matches the original.")  # fmt: skip
 CORRECTIONS = (
     "Wait, no. ",
@@ -76,13 +94,20 @@ DOWN = (
     "Du meilleur au pire :",
     "从好到差：",
 )
-UP = ("Worst to best:", "From worst to best:", "Ranking (worst first):", "From lowest to highest quality:", "Starting with the worst:", "From the weakest to the strongest:",
+UP = ("Worst to best:", "From worst to best:", "Ranking (worst first):", "From lowest "
+                                                                         "to highest "
+                                                                         "quality:", "Starting with the worst:", "From the weakest to the strongest:",
       "In ascending quality:", "Ordered by increasing quality:", "Listed worst first:", "In order from worst to best:", "Von schlechtesten zum besten:", "从差到好：", "De peor a mejor:")  # fmt: skip
-SCORES = ("Score: {}", "{}/10", "**Score:** {}/10", "I would give it a {}.", "Rating: {} out of 10", "Overall: {}", '{{"score": {}}}', "\\boxed{{{}}}", "评分：{}", "Note : {}/10",
+SCORES = ("Score: {}", "{}/10", "**Score:** {}/10", "I would give it a {}.", "Rating: "
+                                                                             "{} out "
+                                                                             "of 10", "Overall: {}", '{{"score": {}}}', "\\boxed{{{}}}", "评分：{}", "Note : {}/10",
           "Bewertung: {}", "Оценка: {}", "I'd rate it {}/10.", "The score is {}.", "Score (0-10): {}", "On a scale of 0 to 10: {}", "Score of the prediction: {}",
           "The score of the prediction is {}.", "Score - {}")  # fmt: skip
 NO_SCORE = ('{{"rating": {}, "max": 5}}', "{}/5", "{} %", "It finds {} of 9 dogs.", "between {} and 9", "less than {}", "Not a {}.", "Confidence: {}", "Sharpness: {}", "{} stars",
-            "{} or 9", "It would be a {} if the dog were found.", "Deduct {}.", "It loses {} points.", "Max score: {}",
+            "{} or 9", "It would be a {} if the dog were found.", "Deduct {}.", "It "
+                                                                                "loses "
+                                                                                "{} "
+                                                                                "points.", "Max score: {}",
             "Anything over {} would be generous.", "Best: {}", "A perfect score is {}.")  # fmt: skip
 
 
@@ -118,7 +143,11 @@ def replies(seed: int, count: int) -> Iterator[Made]:
 
 def _listing(rng: random.Random, better: str) -> str:
     """A heading over a list of both options, which declares nothing."""
-    bullet, dash, form = rng.choice(BULLETS), rng.choice(DASHES), rng.choice(BOLD)
+    bullet, dash, form = (
+        rng.choice(BULLETS),
+        rng.choice(DASHES),
+        rng.choice(BOLD),
+    )
     rows = [
         ("A", rng.choice(MERITS if better == "A" else FLAWS)),
         ("B", rng.choice(MERITS if better == "B" else FLAWS)),
@@ -169,7 +198,11 @@ def _pairwise(rng: random.Random) -> Made:
 
 def _nothing(rng: random.Random) -> Made:
     letter = rng.choice("AB")
-    text = rng.choice(NO_ANSWER).replace("{X}", letter).replace("{Y}", OTHER[letter])
+    text = (
+        rng.choice(NO_ANSWER)
+        .replace("{X}", letter)
+        .replace("{Y}", OTHER[letter])
+    )
     return Made(
         _listing(rng, letter) + "\n\n" + text if rng.random() < 0.3 else text,
         "pairwise",
@@ -179,7 +212,9 @@ def _nothing(rng: random.Random) -> Made:
 
 
 def _truncated(rng: random.Random) -> Made:
-    return Made(_said(rng, rng.choice("AB"))[0], "pairwise", 2, None, finish="length")
+    return Made(
+        _said(rng, rng.choice("AB"))[0], "pairwise", 2, None, finish="length"
+    )
 
 
 def _ranking(rng: random.Random) -> Made:
@@ -192,7 +227,8 @@ def _ranking(rng: random.Random) -> Made:
         body = rng.choice((", ", " , ")).join(shown)
     elif style == "list":
         body = "\n".join(
-            f"{k}. {rng.choice(BOLD).format(x)}{rng.choice(('', ' – ' + rng.choice(MERITS)))}"
+            f"{k}. "
+            f"{rng.choice(BOLD).format(x)}{rng.choice(('', ' – ' + rng.choice(MERITS)))}"
             for k, x in enumerate(shown, 1)
         )
     else:
@@ -218,7 +254,10 @@ def _scoring(rng: random.Random) -> Made:
 
 def _no_score(rng: random.Random) -> Made:
     return Made(
-        rng.choice(NO_SCORE).format(rng.choice((2, 3, 4, 5, 6, 7))), "scoring", 1, None
+        rng.choice(NO_SCORE).format(rng.choice((2, 3, 4, 5, 6, 7))),
+        "scoring",
+        1,
+        None,
     )
 
 
@@ -226,8 +265,11 @@ QUOTED = ("x = \\boxed{12}", "\\boxed{x^2 + 1}", "Both reach \\boxed{\\frac{3}{4
           "A.x + B.y = C", "f(A) > f(B)", "<output>42</output>", "P(A|B) = 0.3", "\\boxed{\\text{four}}")  # fmt: skip
 CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "Truncated", "token_limit", "incomplete",
        "error", "abort", "network_error", "cancelled", "insufficient_system_resource", "content_filter", "SAFETY")  # fmt: skip
-FIVE = ("From worst to best: 1. {} 2. {} 3. {}", "Von der schlechtesten zur besten: {}, {}, {}", "Du pire au meilleur : {}, {}, {}",
-        "De peor a mejor: {}, {}, {}", "从低到高：1. {} 2. {} 3. {}", "От худшего к лучшему: {}, {}, {}")  # fmt: skip
+FIVE = ("From worst to best: 1. {} 2. {} 3. {}", "Von der schlechtesten zur besten: "
+                                                 "{}, {}, {}", "Du pire au meilleur : "
+                                                               "{}, {}, {}",
+        "De peor a mejor: {}, {}, {}", "从低到高：1. {} 2. {} 3. {}", "От худшего к "
+                                                                 "лучшему: {}, {}, {}")  # fmt: skip
 
 
 def _mathematics(rng: random.Random) -> Made:
@@ -245,16 +287,25 @@ def _unknown(rng: random.Random) -> Made:
     )
     forms = [mark for mark in MARKS if "boxed" not in mark]
     return Made(
-        before + rng.choice(forms).format(rng.choice("CDE")), "pairwise", 2, None
+        before + rng.choice(forms).format(rng.choice("CDE")),
+        "pairwise",
+        2,
+        None,
     )
 
 
 def _ended(rng: random.Random) -> Made:
     return Made(
-        _said(rng, rng.choice("AB"))[0], "pairwise", 2, None, finish=rng.choice(CUT)
+        _said(rng, rng.choice("AB"))[0],
+        "pairwise",
+        2,
+        None,
+        finish=rng.choice(CUT),
     )
 
 
 def _upward(rng: random.Random) -> Made:
     order = rng.sample("ABC", 3)
-    return Made(rng.choice(FIVE).format(*reversed(order)), "ranking", 3, "".join(order))
+    return Made(
+        rng.choice(FIVE).format(*reversed(order)), "ranking", 3, "".join(order)
+    )

@@ -1,4 +1,5 @@
-"""Replies are read right or not at all: made replies, a table of cases with causes, and time."""
+"""Replies are read right or not at all: made replies, a table of cases with causes, and
+time."""
 
 from __future__ import annotations
 
@@ -17,15 +18,22 @@ TIES = ("tie", "both_bad")
 
 @pytest.fixture(scope="module")
 def outcomes() -> Counter[tuple[str, bool, str]]:
-    """Right, refused and misread of 10,000 made replies, by kind and whether they hold a mark."""
+    """Right, refused and misread of 10,000 made replies, by kind and whether they hold
+    a mark."""
     counts = Counter[tuple[str, bool, str]]()
     for one in made.replies(4711, 1_000):
         kind: Any = one.kind
         found = read_reply(one.text, kind, one.n, finish_reason=one.finish)
-        assert found.value in ("Failed", one.label), (one.label, found.value, one.text)
+        assert found.value in ("Failed", one.label), (
+            one.label,
+            found.value,
+            one.text,
+        )
         assert (found.value == "Failed") == (found.cause is not None)
         state = "right" if found.value == one.label else "refused"
-        counts[one.kind, one.marked, state if one.label is not None else "nothing"] += 1
+        counts[
+            one.kind, one.marked, state if one.label is not None else "nothing"
+        ] += 1
     return counts
 
 
@@ -39,9 +47,15 @@ def outcomes() -> Counter[tuple[str, bool, str]]:
     ],
 )
 def test_none_is_misread_and_few_are_refused(
-    outcomes: Counter[tuple[str, bool, str]], kind: str, marked: bool, most: float
+    outcomes: Counter[tuple[str, bool, str]],
+    kind: str,
+    marked: bool,
+    most: float,
 ) -> None:
-    right, refused = outcomes[kind, marked, "right"], outcomes[kind, marked, "refused"]
+    right, refused = (
+        outcomes[kind, marked, "right"],
+        outcomes[kind, marked, "refused"],
+    )
     assert right > 200
     assert refused <= most * (right + refused)
 
@@ -62,7 +76,10 @@ def test_none_is_misread_and_few_are_refused(
         ("<|channel|>analysis<|message|>Answer: A<|end|>", "cut"),
         ("Sharpness: [[A]]\nColour: [[B]]", "several answers"),
         ('{"reasoning": "Answer: A", "answer": "B"}', "B"),
-        ("### Option A\nSharp.\n\n### Option B\nBlurry.\n\n### Verdict\n\nA", "A"),
+        (
+            "### Option A\nSharp.\n\n### Option B\nBlurry.\n\n### Verdict\n\nA",
+            "A",
+        ),
         ("### Option A\nSharp.\n\n### Option B\nBlurry.", "no answer"),
         ("Answer: A\n\nWait, actually I am not sure.", "several answers"),
         ("Answer: A. Wait, A misses the dog. Answer: B", "B"),
@@ -89,7 +106,9 @@ def test_none_is_misread_and_few_are_refused(
         ("I'm sorry, but I can't help with that.", "declined"),
     ],
 )
-def test_a_pairwise_reply_has_a_value_or_a_cause(reply: str, value: str) -> None:
+def test_a_pairwise_reply_has_a_value_or_a_cause(
+    reply: str, value: str
+) -> None:
     found = read_reply(reply, "pairwise")
     assert value in (found.value, found.cause)
 
@@ -134,10 +153,15 @@ def test_two_options_in_order_are_read_beside_a_comparison() -> None:
     "reply", ["[[C]]", "Reasoning first.\nAnswer: C", '{"winner": "C"}', "C"]
 )
 def test_letters_of_the_users_own_are_answers(reply: str) -> None:
-    assert read_reply(reply, "pairwise", ties=TIES, names={"C": "tie"}).value == "tie"
+    assert (
+        read_reply(reply, "pairwise", ties=TIES, names={"C": "tie"}).value
+        == "tie"
+    )
     assert read_reply(reply, "pairwise", names={"C": "tie"}).cause == "tie"
     assert (
-        read_reply("Answer: left", "pairwise", names={"left": "A", "right": "B"}).value
+        read_reply(
+            "Answer: left", "pairwise", names={"left": "A", "right": "B"}
+        ).value
         == "A"
     )
 
@@ -158,7 +182,9 @@ def test_letters_of_the_users_own_are_answers(reply: str) -> None:
 def test_a_reply_that_was_cut_is_never_read_whatever_the_provider_calls_it(
     name: str, status: str
 ) -> None:
-    assert read_reply("Answer: A", "pairwise", finish_reason=name).status == status
+    assert (
+        read_reply("Answer: A", "pairwise", finish_reason=name).status == status
+    )
 
 
 def test_the_tier_and_the_place_of_an_answer_are_named() -> None:
@@ -167,14 +193,18 @@ def test_the_tier_and_the_place_of_an_answer_are_named() -> None:
     assert found.span is not None
     assert "A misses it.\n\n**Answer:** B"[slice(*found.span)] == "Answer:** B"
     assert read_reply("I prefer B.", "pairwise").read_by == "prose"
-    assert read_reply("I prefer B.", "pairwise", read="marked").value == "Failed"
+    assert (
+        read_reply("I prefer B.", "pairwise", read="marked").value == "Failed"
+    )
     with pytest.raises(ValueError, match="got 'triple'"):
         read_reply("A", "triple")  # type: ignore[arg-type]
 
 
 def test_the_phrase_file_is_plain_yaml() -> None:
     assert all(
-        isinstance(word, str) for words in source()["words"].values() for word in words
+        isinstance(word, str)
+        for words in source()["words"].values()
+        for word in words
     )
 
 

@@ -1,4 +1,5 @@
-"""A loopback server that fails in all the usual ways, at fixed rates, and counts what it did."""
+"""A loopback server that fails in all the usual ways, at fixed rates, and counts what
+it did."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ def completion(text: str) -> dict[str, object]:
 
 
 class ChaoticServer:
-    """``did`` counts requests by what became of them, under the names that clients give to
-    causes.
+    """``did`` counts requests by what became of them, under the names that clients give
+    to causes.
     """
 
     def __init__(
@@ -86,7 +87,9 @@ class ChaoticServer:
         finally:
             self.in_flight -= 1
 
-    async def _suffer(self, fate: str, request: web.Request) -> web.StreamResponse:
+    async def _suffer(
+        self, fate: str, request: web.Request
+    ) -> web.StreamResponse:
         if self.delay_s:
             await asyncio.sleep(self.delay_s)
         if fate.startswith("HTTP "):
@@ -99,7 +102,9 @@ class ChaoticServer:
         if fate == "timeout":
             await asyncio.sleep(HANG_S)
         if fate == "not JSON":
-            return web.Response(text="<html>busy</html>", content_type="text/html")
+            return web.Response(
+                text="<html>busy</html>", content_type="text/html"
+            )
         if fate == "connection" and request.transport is not None:
             request.transport.close()
         return web.json_response(completion(self.text))

@@ -1,5 +1,5 @@
-"""A small dataset in the layout of `visualjudge build`, made by hand: flat images, real prompts'
-structure.
+"""A small dataset in the layout of `visualjudge build`, made by hand: flat images, real
+prompts' structure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from visualjudge.vision.raster.images import write_png
 
 ENDING = "Which prediction is better? Please answer with A or B."
 HEAD = (
-    "You are a judge to decide the quality of answers to an image deblurring task based on my "
+    "You are a judge to decide the quality of answers to an image deblurring task "
+    "based on my "
     "given image."
 )
 
@@ -46,7 +47,11 @@ def _questions(root: Path, *counts: Any) -> Iterator[dict[str, Any]]:
     pairwise, ranking, scoring, size = counts
     for number in range(pairwise):
         yield _question(
-            root, "pairwise", number, (3.0, 7.0) if number % 2 else (8.0, 2.5), size
+            root,
+            "pairwise",
+            number,
+            (3.0, 7.0) if number % 2 else (8.0, 2.5),
+            size,
         )
     for number in range(ranking):
         yield _question(
@@ -57,11 +62,17 @@ def _questions(root: Path, *counts: Any) -> Iterator[dict[str, Any]]:
             size,
         )
     for number in range(scoring):
-        yield _question(root, "scoring", number, (float(number % 10) + 0.25,), size)
+        yield _question(
+            root, "scoring", number, (float(number % 10) + 0.25,), size
+        )
 
 
 def _question(
-    root: Path, kind: str, number: int, scores: tuple[float, ...], size: tuple[int, int]
+    root: Path,
+    kind: str,
+    number: int,
+    scores: tuple[float, ...],
+    size: tuple[int, int],
 ) -> dict[str, Any]:
     name = f"{kind}{number}"
     images = [
@@ -96,9 +107,11 @@ def _prompt(kind: str, n: int) -> str:
     options = "\n\n".join(f"{letter}. <image>" for letter in "ABC"[:n])
     ends = {
         "pairwise": f"Options:\n\n{options}\n\n{ENDING}",
-        "ranking": f"Options:\n\n{options}\n\nRank the predictions from best to worst. For "
+        "ranking": f"Options:\n\n{options}\n\nRank the predictions from best to worst. "
+        "For "
         "example, BCAED.",
-        "scoring": "First image: original. Second image: encoded prediction.\n<image>\n\nScore "
+        "scoring": "First image: original. Second image: encoded "
+        "prediction.\n<image>\n\nScore "
         "it from 0 to 10.",
     }
     return f"<image>\n\n{HEAD}\n\n{ends[kind]}"

@@ -30,7 +30,9 @@ def test_calls_in_flight_count() -> None:
     assert budget.refusal() == "the budget (2 calls) is used up"
 
 
-def test_each_job_in_flight_is_booked_at_the_most_calls_that_it_may_take() -> None:
+def test_each_job_in_flight_is_booked_at_the_most_calls_that_it_may_take() -> (
+    None
+):
     budget = Budget(Limits(max_calls=9))
     budget.expect(4)
     budget.begin()
@@ -43,9 +45,12 @@ def test_each_job_in_flight_is_booked_at_the_most_calls_that_it_may_take() -> No
     assert budget.calls == 6 and budget.refusal()
     assert (
         budget.refusal()
-        == "stopped before the budget (9 calls) is exceeded: 6 calls used, the next may add 4 calls"
+        == "stopped before the budget (9 calls) is exceeded: 6 calls used, the next "
+        "may add 4 calls"
     )
-    with pytest.raises(UsageError, match=r"--max-calls must be at least 10, .*, got 9"):
+    with pytest.raises(
+        UsageError, match=r"--max-calls must be at least 10, .*, got 9"
+    ):
         budget.expect(10)
 
 
@@ -55,7 +60,8 @@ def test_tokens_stop_before_the_limit_at_what_the_largest_job_took() -> None:
         spend(budget, USAGE)
     assert budget.tokens == 300 and budget.refusal()
     said = (
-        "stopped before the budget (350 tokens) is exceeded: 300 tokens used, the next may add "
+        "stopped before the budget (350 tokens) is exceeded: 300 tokens used, the next "
+        "may add "
         "100 tokens"
     )
     assert budget.refusal() == said
@@ -89,7 +95,9 @@ def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them() -> None:
         spend(budget, {})
     assert budget.refusal()
     said = budget.refusal()
-    assert said is not None and "state no tokens" in said and "--max-calls" in said
+    assert (
+        said is not None and "state no tokens" in said and "--max-calls" in said
+    )
 
 
 def test_what_was_spent_beyond_a_limit_is_said() -> None:
@@ -109,7 +117,9 @@ def test_money_follows_the_prices_of_both_directions() -> None:
     spend(budget, USAGE)
     assert abs(budget.cost - (90 * 2 + 10 * 10) / 1e6) < 1e-12
     assert not budget.refusal()
-    assert Prices(2, 10, share=0.5).of(90, 10) == pytest.approx(PRICES.of(90, 10) / 2)
+    assert Prices(2, 10, share=0.5).of(90, 10) == pytest.approx(
+        PRICES.of(90, 10) / 2
+    )
 
 
 @pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf")])

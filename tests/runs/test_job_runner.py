@@ -25,7 +25,9 @@ from visualjudge.runs.job_runner import (
 from visualjudge.runs.journal import Journal, read_records
 
 
-def outcome(number: int, status: str = "ok", cause: str | None = None) -> Outcome:
+def outcome(
+    number: int, status: str = "ok", cause: str | None = None
+) -> Outcome:
     return Outcome(
         {"id": number, "status": status},
         status,
@@ -60,15 +62,17 @@ def test_every_job_is_done_once_and_counted(tmp_path: Path) -> None:
         return outcome(number, "ok" if number % 3 else "refusal")
 
     progress = runs(tmp_path / "j", range(30), ask, concurrency=4)
-    assert sorted(record["id"] for record in read_records(tmp_path / "j")) == list(
-        range(30)
-    )
+    assert sorted(
+        record["id"] for record in read_records(tmp_path / "j")
+    ) == list(range(30))
     assert progress.statuses == {"ok": 20, "refusal": 10}
     assert (progress.done, progress.stopped) == (30, None)
     assert progress.budget.tokens == 330
 
 
-def test_never_more_at_once_than_the_concurrency_and_as_many(tmp_path: Path) -> None:
+def test_never_more_at_once_than_the_concurrency_and_as_many(
+    tmp_path: Path,
+) -> None:
     state = {"now": 0, "peak": 0}
 
     async def ask(number: int) -> Outcome:
@@ -158,7 +162,9 @@ def test_a_budget_stops_between_calls_and_says_so(tmp_path: Path) -> None:
     assert len(list(read_records(tmp_path / "j"))) == 10
 
 
-@pytest.mark.parametrize("limits", [Limits(max_tokens=100), Limits(max_cost=100e-6)])
+@pytest.mark.parametrize(
+    "limits", [Limits(max_tokens=100), Limits(max_cost=100e-6)]
+)
 def test_no_limit_is_exceeded_by_what_is_in_flight(
     tmp_path: Path, limits: Limits
 ) -> None:
@@ -173,13 +179,17 @@ def test_no_limit_is_exceeded_by_what_is_in_flight(
         return outcome(number)
 
     budget = Budget(limits, Prices(1, 1))
-    progress = runs(tmp_path / "j", range(50), ask, concurrency=16, budget=budget)
+    progress = runs(
+        tmp_path / "j", range(50), ask, concurrency=16, budget=budget
+    )
     assert (progress.done, budget.tokens) == (9, 99)
     assert peak[0] == 1 and max(peak) == 8
     assert progress.stopped is not None and "is exceeded: " in progress.stopped
 
 
-def test_a_run_that_ends_with_its_budget_was_not_stopped(tmp_path: Path) -> None:
+def test_a_run_that_ends_with_its_budget_was_not_stopped(
+    tmp_path: Path,
+) -> None:
     async def ask(number: int) -> Outcome:
         await asyncio.sleep(0)
         return outcome(number)
@@ -205,7 +215,11 @@ def test_an_error_of_the_asking_ends_the_run_but_keeps_what_others_finish(
 
     with pytest.raises(RunError, match="broken"):
         runs(tmp_path / "j", range(100), ask, concurrency=4)
-    assert sorted(record["id"] for record in read_records(tmp_path / "j")) == [0, 1, 2]
+    assert sorted(record["id"] for record in read_records(tmp_path / "j")) == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_a_request_to_stop_lets_calls_in_flight_finish(tmp_path: Path) -> None:
@@ -245,7 +259,8 @@ def test_wrong_requests_are_no_reason_to_give_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "done"), [("HTTP 500", 200), ("not JSON", 200), ("connection", 60)]
+    ("cause", "done"),
+    [("HTTP 500", 200), ("not JSON", 200), ("connection", 60)],
 )
 def test_where_failures_are_asked_again_those_of_a_living_server_do_not_end_it(
     tmp_path: Path, cause: str, done: int

@@ -19,7 +19,11 @@ def test_what_is_written_is_read_back_in_order(tmp_path: Path) -> None:
     with Journal(tmp_path / "j") as journal:
         for number in range(3):
             journal.write({"id": number, "text": "zwei\nZeilen ✓"})
-    assert [record["id"] for record in read_records(tmp_path / "j")] == [0, 1, 2]
+    assert [record["id"] for record in read_records(tmp_path / "j")] == [
+        0,
+        1,
+        2,
+    ]
     assert (tmp_path / "j").read_bytes().count(b"\n") == 3
 
 
@@ -30,8 +34,11 @@ def test_a_journal_with_records_is_not_begun_again(tmp_path: Path) -> None:
         Journal(tmp_path / "j")
 
 
-def test_partial_lines_in_the_middle_are_removed_on_resume(tmp_path: Path) -> None:
-    """A full disk took half a line, and a writer of version 0.1 appended the next to it."""
+def test_partial_lines_in_the_middle_are_removed_on_resume(
+    tmp_path: Path,
+) -> None:
+    """A full disk took half a line, and a writer of version 0.1 appended the next to
+    it."""
     path = tmp_path / "j"
     path.write_bytes(b'{"id":1}\n{"id":2,"te{"id":3}\n{"id":4}\n{"id":5')
     with Journal(path, resume=True) as journal:
@@ -47,7 +54,9 @@ def test_a_record_that_a_full_disk_took_in_part_is_removed_at_once(
     path, real = tmp_path / "j", os.write
     with Journal(path) as journal:
         journal.write({"id": 1})
-        monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:5]))
+        monkeypatch.setattr(
+            os, "write", lambda handle, data: real(handle, data[:5])
+        )
         with pytest.raises(RunError, match="No space left"):
             journal.write({"id": 2})
         monkeypatch.undo()
@@ -56,8 +65,8 @@ def test_a_record_that_a_full_disk_took_in_part_is_removed_at_once(
 
 
 def test_create_locks_before_it_looks(tmp_path: Path) -> None:
-    """A second writer is told of the first one, not of the records that the first one has written
-    by then.
+    """A second writer is told of the first one, not of the records that the first one
+    has written by then.
     """
     with Journal(tmp_path / "j") as journal:
         journal.write({"id": 1})
@@ -66,9 +75,12 @@ def test_create_locks_before_it_looks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "tail", [b'{"id":2,"val', b'{"id":2', b"\0\0\0", b'"text"', b'{"id":2,"val\n']
+    "tail",
+    [b'{"id":2,"val', b'{"id":2', b"\0\0\0", b'"text"', b'{"id":2,"val\n'],
 )
-def test_a_torn_last_line_is_cut_off_on_resume(tmp_path: Path, tail: bytes) -> None:
+def test_a_torn_last_line_is_cut_off_on_resume(
+    tmp_path: Path, tail: bytes
+) -> None:
     path = tmp_path / "j"
     path.write_bytes(b'{"id":1}\n' + tail)
     with Journal(path, resume=True) as journal:
@@ -86,14 +98,21 @@ def test_a_whole_last_line_without_line_feed_is_kept(tmp_path: Path) -> None:
     assert [record["id"] for record in read_records(path)] == [1, 2, 3]
 
 
-def test_a_bad_line_in_the_middle_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_a_bad_line_in_the_middle_is_an_error_that_names_it(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "j").write_bytes(b'{"id":1}\n{"id":\n{"id":3}\n')
     with pytest.raises(DataError, match="line 2"):
         list(read_records(tmp_path / "j"))
 
 
-def test_a_second_writer_is_kept_out_until_the_first_is_done(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j"), pytest.raises(RunError, match="another process"):
+def test_a_second_writer_is_kept_out_until_the_first_is_done(
+    tmp_path: Path,
+) -> None:
+    with (
+        Journal(tmp_path / "j"),
+        pytest.raises(RunError, match="another process"),
+    ):
         Journal(tmp_path / "j", resume=True)
     Journal(tmp_path / "j", resume=True).close()
 
@@ -106,7 +125,11 @@ def test_dropped_records_are_gone_and_later_ones_follow_the_kept(
             journal.write({"id": number})
         assert journal.drop(lambda record: record["id"] % 2) == 2
         journal.write({"id": 9})
-    assert [record["id"] for record in read_records(tmp_path / "j")] == [0, 2, 9]
+    assert [record["id"] for record in read_records(tmp_path / "j")] == [
+        0,
+        2,
+        9,
+    ]
 
 
 def test_synced_waits_for_all_that_was_written(
@@ -168,7 +191,9 @@ def test_no_record_that_was_told_of_is_lost_by_kill_9(tmp_path: Path) -> None:
     path, told = tmp_path / "j", -1
     for _ in range(3):
         process = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(path)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout is not None
         for _ in range(40):

@@ -24,7 +24,15 @@ from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunReport, run_judge
 
-FIELDS = ["id", "order", "value", "status", "raw_response", "usage", "latency_s"]
+FIELDS = [
+    "id",
+    "order",
+    "value",
+    "status",
+    "raw_response",
+    "usage",
+    "latency_s",
+]
 
 
 @pytest.fixture
@@ -32,13 +40,16 @@ def dataset(tmp_path: Path) -> Dataset:
     return load_dataset(make_dataset(tmp_path / "ds"))
 
 
-def judged(dataset: Dataset, judge: Any, out: Path, **options: Any) -> RunReport:
+def judged(
+    dataset: Dataset, judge: Any, out: Path, **options: Any
+) -> RunReport:
     return asyncio.run(run_judge(dataset, judge, out, RunSettings(**options)))
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
     return [
-        json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (out / "verdicts.jsonl").read_text().splitlines()
     ]
 
 
@@ -48,7 +59,9 @@ def test_one_line_a_question_with_the_fields_of_the_contract(
     client = ScriptedClient(
         [Reply("A", usage={"prompt_tokens": 100, "completion_tokens": 3})]
     )
-    report = judged(dataset, QuestionJudge(client, dataset.root), tmp_path / "run")
+    report = judged(
+        dataset, QuestionJudge(client, dataset.root), tmp_path / "run"
+    )
     written = lines(tmp_path / "run")
     assert [line["id"] for line in written] == [
         question.id for question in dataset.questions
@@ -88,9 +101,17 @@ def test_the_stated_prices_stand_in_run_json_from_the_start(
     budget = Budget(prices=Prices(2.5, 10.0))
     judge = QuestionJudge(ScriptedClient(reply), dataset.root)
     asyncio.run(
-        run_judge(dataset, judge, tmp_path / "run", RunSettings(limit=1), budget=budget)
+        run_judge(
+            dataset,
+            judge,
+            tmp_path / "run",
+            RunSettings(limit=1),
+            budget=budget,
+        )
     )
-    assert seen == [{"per_million_in": 2.5, "per_million_out": 10.0, "share": 1.0}]
+    assert seen == [
+        {"per_million_in": 2.5, "per_million_out": 10.0, "share": 1.0}
+    ]
 
 
 def test_repeats_are_told_apart(dataset: Dataset, tmp_path: Path) -> None:
@@ -103,7 +124,8 @@ def test_repeats_are_told_apart(dataset: Dataset, tmp_path: Path) -> None:
         limit=1,
     )
     assert [
-        (line.get("repeat", 0), line["value"]) for line in lines(tmp_path / "run")
+        (line.get("repeat", 0), line["value"])
+        for line in lines(tmp_path / "run")
     ] == [
         (0, "A"),
         (1, "B"),
@@ -112,7 +134,9 @@ def test_repeats_are_told_apart(dataset: Dataset, tmp_path: Path) -> None:
     assert [request.seed for request in client.requests] == [7, 8, 9]
 
 
-def test_resume_asks_only_what_is_missing(dataset: Dataset, tmp_path: Path) -> None:
+def test_resume_asks_only_what_is_missing(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     judged(
         dataset,
         QuestionJudge(ScriptedClient(["A"]), dataset.root),
@@ -122,7 +146,10 @@ def test_resume_asks_only_what_is_missing(dataset: Dataset, tmp_path: Path) -> N
     before = lines(tmp_path / "run")
     client = ScriptedClient(["B"])
     report = judged(
-        dataset, QuestionJudge(client, dataset.root), tmp_path / "run", resume=True
+        dataset,
+        QuestionJudge(client, dataset.root),
+        tmp_path / "run",
+        resume=True,
     )
     assert len(client.requests) == len(dataset.questions) - 5
     assert lines(tmp_path / "run")[:5] == before
@@ -138,7 +165,9 @@ def test_a_run_is_not_resumed_by_another_judge_or_dataset(
         tmp_path / "run",
         limit=1,
     )
-    other = QuestionJudge(ScriptedClient(["A"], model_name="other"), dataset.root)
+    other = QuestionJudge(
+        ScriptedClient(["A"], model_name="other"), dataset.root
+    )
     with pytest.raises(UsageError, match='model was "scripted", now "other"'):
         judged(dataset, other, tmp_path / "run", resume=True)
     elsewhere = load_dataset(make_dataset(tmp_path / "ds2", pairwise=3))
@@ -172,15 +201,19 @@ def test_resume_lists_every_setting_that_differs_and_records_those_accepted(
     )
     with pytest.raises(
         UsageError,
-        match=r'mode was "text", now "json"; retries was 0, now 2\. Choose another --out',
+        match=r'mode was "text", now "json"; retries was 0, now 2\. Choose another '
+        r"--out",
     ):
         judged(dataset, other, out, resume=True)
     judged(dataset, other, out, resume=True, accept_changes=True, limit=4)
     told = RunFolder(out).manifest()
-    fields = {"mode": {"was": "text", "now": "json"}, "retries": {"was": 0, "now": 2}}
-    assert [(change["verdicts"], change["fields"]) for change in told["changes"]] == [
-        (2, fields)
-    ]
+    fields = {
+        "mode": {"was": "text", "now": "json"},
+        "retries": {"was": 0, "now": 2},
+    }
+    assert [
+        (change["verdicts"], change["fields"]) for change in told["changes"]
+    ] == [(2, fields)]
     judged(dataset, other, out, resume=True)
     assert RunFolder(out).manifest()["changes"] == told["changes"]
 
@@ -194,7 +227,8 @@ def test_resume_lists_every_setting_that_differs_and_records_those_accepted(
         ),
         (
             {},
-            r"swap was true, now false; asked was 21, now 13; verdicts not asked for was 0, now 8",
+            r"swap was true, now false; asked was 21, now 13; verdicts not asked for "
+            r"was 0, now 8",
         ),
     ],
 )
@@ -203,7 +237,10 @@ def test_a_resumed_run_may_grow_but_not_leave_verdicts_out(
 ) -> None:
     def go_on(**options: Any) -> RunReport:
         return judged(
-            dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, **options
+            dataset,
+            QuestionJudge(ScriptedClient(["A"]), dataset.root),
+            out,
+            **options,
         )
 
     out = tmp_path / "run"
@@ -293,12 +330,19 @@ def test_errors_are_verdicts_and_are_asked_again_only_when_told(
     dataset: Dataset, tmp_path: Path
 ) -> None:
     failing = ScriptedClient([ApiError(400, "no")])
-    report = judged(dataset, QuestionJudge(failing, dataset.root), tmp_path / "run")
+    report = judged(
+        dataset, QuestionJudge(failing, dataset.root), tmp_path / "run"
+    )
     assert report.statuses == {"api_error": 13}
     assert report.causes == {"HTTP 400": 13}
     assert {line["value"] for line in lines(tmp_path / "run")} == {"Failed"}
     good = ScriptedClient(["A"])
-    judged(dataset, QuestionJudge(good, dataset.root), tmp_path / "run", resume=True)
+    judged(
+        dataset,
+        QuestionJudge(good, dataset.root),
+        tmp_path / "run",
+        resume=True,
+    )
     assert good.requests == []
     report = judged(
         dataset,
@@ -316,13 +360,18 @@ def test_replaced_failures_of_a_killed_run_are_counted_once(
 ) -> None:
     out = tmp_path / "run"
     judged(
-        dataset, QuestionJudge(ScriptedClient([ApiError(400, "no")]), dataset.root), out
+        dataset,
+        QuestionJudge(ScriptedClient([ApiError(400, "no")]), dataset.root),
+        out,
     )
     new = {**lines(out)[4], "status": "ok", "value": "A"}
     with (out / "verdicts.jsonl").open("a") as journal:
         journal.write(json.dumps(new) + "\n")
     report = judged(
-        dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True
+        dataset,
+        QuestionJudge(ScriptedClient(["A"]), dataset.root),
+        out,
+        resume=True,
     )
     assert report.statuses == {"api_error": 12, "ok": 1}
     assert len(RunFolder(out).verdicts()) == 13
@@ -345,13 +394,18 @@ def test_run_json_says_who_judged_what_and_how_it_ended(
         "oracle:0.9",
     )
     assert told["simulated"] is True
-    assert told["dataset"] == {"path": str(dataset.root), "checksum": dataset.checksum}
+    assert told["dataset"] == {
+        "path": str(dataset.root),
+        "checksum": dataset.checksum,
+    }
     assert told["statuses"] == {"ok": 21}
     assert told["asked"] == 21
     assert (told["swap"], told["missing"], told["stopped"]) == (True, 0, None)
 
 
-def test_no_key_is_in_any_file_of_a_run(dataset: Dataset, tmp_path: Path) -> None:
+def test_no_key_is_in_any_file_of_a_run(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     key = "sk-secret-0123456789abcdef"
 
     async def main() -> None:
@@ -368,11 +422,14 @@ def test_no_key_is_in_any_file_of_a_run(dataset: Dataset, tmp_path: Path) -> Non
 
     asyncio.run(main())
     assert all(
-        key.encode() not in path.read_bytes() for path in (tmp_path / "run").iterdir()
+        key.encode() not in path.read_bytes()
+        for path in (tmp_path / "run").iterdir()
     )
 
 
-def test_missing_images_are_told_before_anything_is_asked(dataset: Dataset) -> None:
+def test_missing_images_are_told_before_anything_is_asked(
+    dataset: Dataset,
+) -> None:
     (dataset.root / dataset.questions[2].images[1]).unlink()
     with pytest.raises(DataError, match=dataset.questions[2].images[1]):
         check_images(dataset, dataset.questions)
@@ -383,7 +440,9 @@ def test_a_image_that_cannot_be_read_fails_its_question_alone(
 ) -> None:
     (dataset.root / dataset.questions[2].images[1]).write_bytes(b"no image")
     report = judged(
-        dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run"
+        dataset,
+        QuestionJudge(ScriptedClient(["A"]), dataset.root),
+        tmp_path / "run",
     )
     assert report.causes["unreadable question"] == 1
     assert report.statuses.total() == 13
@@ -399,16 +458,17 @@ def test_a_panel_gives_the_majority_of_finished_runs(
             tmp_path / name,
         )
     members = {
-        name: RunFolder(tmp_path / name).verdicts() for name in ("one", "two", "three")
+        name: RunFolder(tmp_path / name).verdicts()
+        for name in ("one", "two", "three")
     }
     judged(dataset, PanelJudge(members), tmp_path / "panel")
     verdicts = lines(tmp_path / "panel")
     assert {
         line["value"] for line in verdicts if line["id"].startswith("pairwise")
     } == {"B"}
-    assert {line["value"] for line in verdicts if line["id"].startswith("ranking")} == {
-        "Failed"
-    }
+    assert {
+        line["value"] for line in verdicts if line["id"].startswith("ranking")
+    } == {"Failed"}
     assert verdicts[0]["raw_response"] == "one: A; two: B; three: B"
 
 
@@ -417,7 +477,9 @@ def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(
 ) -> None:
     """A part of the full size, which is benchmarks/chaos.py."""
     dataset = load_dataset(
-        make_dataset(tmp_path / "ds", pairwise=200, ranking=0, scoring=0, size=(8, 8))
+        make_dataset(
+            tmp_path / "ds", pairwise=200, ranking=0, scoring=0, size=(8, 8)
+        )
     )
     server = ChaoticServer(RATES, seed=3)
 

@@ -40,7 +40,9 @@ class Limited(ScriptedClient):
         return Identity("scripted", None, self.model, {"max_tokens": 512})
 
 
-def judged(dataset: Dataset, client: Any, out: Path, **options: Any) -> RunReport:
+def judged(
+    dataset: Dataset, client: Any, out: Path, **options: Any
+) -> RunReport:
     judge = QuestionJudge(client, dataset.root)
     return asyncio.run(run_judge(dataset, judge, out, RunSettings(**options)))
 
@@ -56,7 +58,9 @@ def test_a_wrong_name_costs_one_call_and_one_line_and_the_corrected_command_runs
 
     async def answer(request: web.Request) -> web.Response:
         if request.method == "GET":
-            names = [{"id": name} for name in ("gpt-4o-mini", "gpt-4o", "whisper-1")]
+            names = [
+                {"id": name} for name in ("gpt-4o-mini", "gpt-4o", "whisper-1")
+            ]
             return web.json_response({"data": names})
         model = (await request.json())["model"]
         asked.append(model)
@@ -103,9 +107,15 @@ def test_a_run_that_two_models_answered_counts_both(
     replies = [by("m-2024", "fp1")] * 15 + [by("m-2025", "fp2")]
     with caplog.at_level(logging.WARNING):
         report = judged(
-            dataset, ScriptedClient(replies, model_name="m"), tmp_path, concurrency=1
+            dataset,
+            ScriptedClient(replies, model_name="m"),
+            tmp_path,
+            concurrency=1,
         )
-    assert report.served == {Served("m-2024", "fp1"): 15, Served("m-2025", "fp2"): 25}
+    assert report.served == {
+        Served("m-2024", "fp1"): 15,
+        Served("m-2025", "fp2"): 25,
+    }
     rows = RunFolder(tmp_path).manifest()["identity"]
     assert [(row["model"], row["fingerprint"], row["n"]) for row in rows] == [
         ("m-2025", "fp2", 25),
@@ -125,7 +135,9 @@ def test_a_run_that_another_model_would_continue_asks_first(
         UsageError, match=r"answered by m \(fp1\), now m \(fp2\) answers"
     ):
         judged(dataset, other, tmp_path, resume=True)
-    assert len(other.requests) == 1 and len(RunFolder(tmp_path).verdicts()) == 20
+    assert (
+        len(other.requests) == 1 and len(RunFolder(tmp_path).verdicts()) == 20
+    )
     judged(dataset, other, tmp_path, resume=True, accept_changes=True)
     assert len(RunFolder(tmp_path).verdicts()) == 40
 
@@ -134,20 +146,31 @@ def test_a_run_that_another_model_would_continue_asks_first(
 def test_replies_that_are_cut_stop_a_run_with_the_limit_that_would_do(
     dataset: Dataset, tmp_path: Path, share: float
 ) -> None:
-    usage = {"prompt_tokens": 9, "completion_tokens": 512, "reasoning_tokens": 500}
+    usage = {
+        "prompt_tokens": 9,
+        "completion_tokens": 512,
+        "reasoning_tokens": 500,
+    }
     cut, good = Reply("", "length", usage), Reply("A", usage=usage)
     client = Limited(
-        lambda request, attempt: cut if len(client.requests) * share % 1 else good
+        lambda request, attempt: (
+            cut if len(client.requests) * share % 1 else good
+        )
     )
     report = judged(dataset, client, tmp_path, concurrency=1)
     if not share:
         assert report.missing == 0
         return
-    assert len(client.requests) == PREFLIGHT and report.missing == 40 - PREFLIGHT
+    assert (
+        len(client.requests) == PREFLIGHT and report.missing == 40 - PREFLIGHT
+    )
     stopped = str(report.progress.stopped)
     assert "6 of 12 replies are cut at 512 tokens" in stopped
     assert "--max-tokens 2048, or a lower --effort" in stopped
-    assert RunFolder(tmp_path).manifest()["total"]["tokens_thinking"] == 500 * PREFLIGHT
+    assert (
+        RunFolder(tmp_path).manifest()["total"]["tokens_thinking"]
+        == 500 * PREFLIGHT
+    )
 
 
 def test_settings_may_change_while_nothing_was_answered(

@@ -42,12 +42,20 @@ def test_a_terminal_sees_each_status_counted_and_what_was_spent() -> None:
     assert "ok 3 · refusal 1 · 1000 tokens, cost 0.0100" in shown
 
 
-def test_a_terminal_of_80_columns_has_the_bar_the_number_and_all_counts() -> None:
-    statuses = Counter(ok=390, unparseable=20, refusal=12, truncated=9, api_error=1)
-    progress = Progress(total=1514, done=432, statuses=statuses, budget=state(2).budget)
+def test_a_terminal_of_80_columns_has_the_bar_the_number_and_all_counts() -> (
+    None
+):
+    statuses = Counter(
+        ok=390, unparseable=20, refusal=12, truncated=9, api_error=1
+    )
+    progress = Progress(
+        total=1514, done=432, statuses=statuses, budget=state(2).budget
+    )
     screen = io.StringIO()
     with Display(
-        console=Console(file=screen, force_terminal=True, width=80, color_system=None)
+        console=Console(
+            file=screen, force_terminal=True, width=80, color_system=None
+        )
     ) as display:
         display.update(progress)
     bar, counts = next(
@@ -56,7 +64,10 @@ def test_a_terminal_of_80_columns_has_the_bar_the_number_and_all_counts() -> Non
         if "432/1514" in line
     )
     assert "━━━━━━━━" in bar
-    assert "ok 390 · unparseable 20 · refusal 12 · truncated 9 · api_error 1" in counts
+    assert (
+        "ok 390 · unparseable 20 · refusal 12 · truncated 9 · api_error 1"
+        in counts
+    )
 
 
 def test_a_log_gets_a_line_now_and_then(
@@ -82,7 +93,10 @@ def test_a_log_gets_a_line_now_and_then(
 def silent(**changes: Any) -> Progress:
     """8 calls of 200 are under way, and nothing has come back for 30 s."""
     progress = Progress(
-        total=200, server="http://gpu:8000/v1", heard=time.monotonic() - 30, **changes
+        total=200,
+        server="http://gpu:8000/v1",
+        heard=time.monotonic() - 30,
+        **changes,
     )
     for _ in range(8):
         progress.budget.begin()
@@ -90,16 +104,28 @@ def silent(**changes: Any) -> Progress:
 
 
 def test_calls_that_fail_while_nothing_comes_back_are_told() -> None:
-    failing = replace(silent(), failed_calls=Counter({"connection": 6, "HTTP 503": 1}))
-    assert waiting(failing).endswith("/v1, failed calls: connection 6 · HTTP 503 1")
+    failing = replace(
+        silent(), failed_calls=Counter({"connection": 6, "HTTP 503": 1})
+    )
+    assert waiting(failing).endswith(
+        "/v1, failed calls: connection 6 · HTTP 503 1"
+    )
 
 
-def test_nothing_is_said_of_waiting_while_replies_come_or_none_is_under_way() -> None:
-    assert waiting(state(3)) == waiting(replace(silent(), heard=time.monotonic())) == ""
+def test_nothing_is_said_of_waiting_while_replies_come_or_none_is_under_way() -> (
+    None
+):
+    assert (
+        waiting(state(3))
+        == waiting(replace(silent(), heard=time.monotonic()))
+        == ""
+    )
     assert waiting(replace(silent(), budget=Budget())) == ""
 
 
-def test_the_run_tells_how_it_stands_while_nothing_comes_back(tmp_path: Path) -> None:
+def test_the_run_tells_how_it_stands_while_nothing_comes_back(
+    tmp_path: Path,
+) -> None:
     seen = list[tuple[int, int]]()
 
     async def main() -> None:
@@ -114,7 +140,9 @@ def test_the_run_tells_how_it_stands_while_nothing_comes_back(tmp_path: Path) ->
             told.set()
 
         with Journal(tmp_path / "journal.jsonl") as journal:
-            runner = job_runner.Runner(journal, Progress(total=2), on_event=hear)
+            runner = job_runner.Runner(
+                journal, Progress(total=2), on_event=hear
+            )
             await asyncio.wait_for(runner.run([1, 2], ask), 20)
 
     asyncio.run(main())

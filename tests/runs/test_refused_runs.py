@@ -28,7 +28,9 @@ def dataset(tmp_path: Path) -> Dataset:
 
 
 def test_a_closed_port_leaves_no_run(dataset: Dataset, tmp_path: Path) -> None:
-    client = vj.client("api", model="m", base_url="http://127.0.0.1:9/v1", cache=False)
+    client = vj.client(
+        "api", model="m", base_url="http://127.0.0.1:9/v1", cache=False
+    )
     with pytest.raises(RunError, match="refused"):
         vj.judge(dataset, client, tmp_path / "run", progress=False)
     assert not [*tmp_path.glob("run/[!.]*")]
@@ -52,13 +54,17 @@ def test_names_of_models_are_no_keys() -> None:
 
 
 @pytest.mark.parametrize("wait_s", [86_400.0, 2.5e11])
-def test_a_wait_of_a_day_fails_its_call_and_delays_no_other(wait_s: float) -> None:
+def test_a_wait_of_a_day_fails_its_call_and_delays_no_other(
+    wait_s: float,
+) -> None:
     refusal = ApiError(429, "quota of today is used up", retry_after=wait_s)
     inner = ScriptedClient([refusal, "A"])
     client = Retrying(Limited(inner, 4, 60.0), RetryPolicy(patience_s=60.0))
 
     async def both() -> str:
-        with pytest.raises(TransportError, match="quota of today is used up; it asks"):
+        with pytest.raises(
+            TransportError, match="quota of today is used up; it asks"
+        ):
             await client.ask(HELLO)
         return (await client.ask(HELLO)).text
 
@@ -72,5 +78,7 @@ def test_a_run_ends_when_the_first_call_would_wait_for_a_day(
 ) -> None:
     refusal = ApiError(429, "quota of today is used up", retry_after=86_400.0)
     client = Retrying(ScriptedClient([refusal]))
-    with pytest.raises(RunError, match=r"quota of today.*longest_wait=300.*--resume"):
+    with pytest.raises(
+        RunError, match=r"quota of today.*longest_wait=300.*--resume"
+    ):
         vj.judge(dataset, client, tmp_path / "run", progress=False)

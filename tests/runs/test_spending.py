@@ -43,7 +43,9 @@ def asked(
     **more: Any,
 ) -> RunReport:
     judge = QuestionJudge(
-        ScriptedClient(replies or [Reply("A", usage=USAGE)]), dataset.root, **more
+        ScriptedClient(replies or [Reply("A", usage=USAGE)]),
+        dataset.root,
+        **more,
     )
     settings = RunSettings(limit=limit, resume=True)
     return asyncio.run(
@@ -62,7 +64,8 @@ def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(
     assert told(first) == "4 calls, 440 tokens, cost 0.0008"
     second = asked(dataset, tmp_path / "run", 10, BATCH)
     assert told(second) == (
-        "1100 tokens, cost 0.0014; this time 6 calls, 660 tokens, cost 0.0006; batch prices, 50 % "
+        "1100 tokens, cost 0.0014; this time 6 calls, 660 tokens, cost 0.0006; batch "
+        "prices, 50 % "
         "of the list's"
     )
     assert (
@@ -80,19 +83,25 @@ def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(
     unpriced = asked(dataset, tmp_path / "run", 12)
     assert told(unpriced) == "1320 tokens; this time 2 calls, 220 tokens"
     manifest = RunFolder(tmp_path / "run").manifest()
-    assert manifest["total"]["cost"] is manifest["last_invocation"]["cost"] is None
+    assert (
+        manifest["total"]["cost"] is manifest["last_invocation"]["cost"] is None
+    )
 
 
 def test_a_run_states_how_many_verdicts_come_from_the_cache(
     dataset: Dataset, tmp_path: Path
 ) -> None:
-    client = Cached(ScriptedClient([Reply("A", usage=USAGE)]), tmp_path / "cache")
+    client = Cached(
+        ScriptedClient([Reply("A", usage=USAGE)]), tmp_path / "cache"
+    )
     for name, limit, cached in (("first", 4, 0), ("second", 10, 4)):
         judge = QuestionJudge(client, dataset.root)
         settings, out = RunSettings(limit=limit), tmp_path / name
         report = asyncio.run(run_judge(dataset, judge, out, settings))
         assert report.from_cache == cached
-        assert RunFolder(out).manifest()["last_invocation"]["from_cache"] == cached
+        assert (
+            RunFolder(out).manifest()["last_invocation"]["from_cache"] == cached
+        )
 
 
 def test_what_a_killed_invocation_spent_is_counted(
@@ -117,7 +126,9 @@ def test_what_was_not_paid_for_and_what_was_paid_beside_is_told_apart(
     assert told(report) == "3 calls, 330 tokens, cost 0.0006"
     lines = [
         json.loads(line)
-        for line in (tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()
+        for line in (tmp_path / "run" / "verdicts.jsonl")
+        .read_text()
+        .splitlines()
     ]
     assert sorted(str(line.get("paid")) for line in lines) == sorted(
         ["None", str({name: 2 * count for name, count in USAGE.items()}), "{}"]
@@ -125,7 +136,11 @@ def test_what_was_not_paid_for_and_what_was_paid_beside_is_told_apart(
     run_json = tmp_path / "run" / "run.json"
     run_json.write_text(
         json.dumps(
-            {n: v for n, v in json.loads(run_json.read_text()).items() if n != "total"}
+            {
+                n: v
+                for n, v in json.loads(run_json.read_text()).items()
+                if n != "total"
+            }
         )
     )
     assert (

@@ -8,7 +8,14 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
@@ -18,11 +25,16 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """``ds`` with 70 questions, ``runs/one`` and ``runs/two``; a file outside that must never be
-    served.
+    """``ds`` with 70 questions, ``runs/one`` and ``runs/two``; a file outside that must
+    never be served.
     """
     (tmp_path / "secret.png").write_bytes(b"secret")
-    names = ("media/one.png", "../secret.png", "media/link.png", "media/page.svg")
+    names = (
+        "media/one.png",
+        "../secret.png",
+        "media/link.png",
+        "media/page.svg",
+    )
     questions = [
         pair(
             i,

@@ -1,4 +1,5 @@
-"""Addresses that a report writes open a question and a filtered grid of a running studio."""
+"""Addresses that a report writes open a question and a filtered grid of a running
+studio."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def digest(folder: Path, client: TestClient) -> str:
     return file_sha256(folder / "ds/questions.json")
 
 
-def test_an_address_of_a_question_opens_it(client: TestClient, digest: str) -> None:
+def test_an_address_of_a_question_opens_it(
+    client: TestClient, digest: str
+) -> None:
     address = question_address(digest, "q3")
     assert address.startswith(STUDIO)
     response = client.get(address.removeprefix(STUDIO))
@@ -39,7 +42,10 @@ def test_an_address_of_a_question_opens_it(client: TestClient, digest: str) -> N
 def test_an_address_of_a_grid_selects_by_what_a_judge_answered(
     client: TestClient, digest: str, slug: str
 ) -> None:
-    filters = [("type", "pairwise"), (result_filter(Path("/else/where/One")), "wrong")]
+    filters = [
+        ("type", "pairwise"),
+        (result_filter(Path("/else/where/One")), "wrong"),
+    ]
     address = grid_address(digest, filters)
     opened = client.get(address.removeprefix(STUDIO), follow_redirects=False)
     target = urlsplit(opened.headers["location"])
@@ -70,7 +76,9 @@ def test_an_address_is_refused_where_its_dataset_or_run_is_not_clear(
 def test_the_command_prints_the_link_to_a_question(folder: Path) -> None:
     served = Studio(str(folder), "--question", "q3", cache=folder / "cache")
     try:
-        (link,) = (line for line in served.said.splitlines() if "/open/" in line)
+        (link,) = (
+            line for line in served.said.splitlines() if "/open/" in line
+        )
         address = link.removeprefix("ds: ")
         page = httpx.get(address, follow_redirects=True)
         assert "pairwise question q3" in page.text

@@ -13,16 +13,29 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.question_views import layers, prompts, reading
 from visualjudge.studio.site import Site
 
-HOSTILE = 'say "$(touch pwned)" `touch pwned` \\ $HOME\nJSON\ntouch pwned\n@@image1@@ \' </pre>'
+HOSTILE = (
+    'say "$(touch pwned)" `touch pwned` \\ $HOME\nJSON\ntouch pwned\n@@image1@@ '
+    "' </pre>"
+)
 FINAL = "Which of the two is better, A or B?"
-PROMPT = f"<image>\n\n{HOSTILE}\n\nOptions:\n\nA. <image>\nfirst\n\nB. <image>\nsecond\n\n{FINAL}"
+PROMPT = (
+    f"<image>\n\n{HOSTILE}\n\nOptions:\n\nA. <image>\nfirst\n\nB. "
+    f"<image>\nsecond\n\n{FINAL}"
+)
 IMAGES = ("media/o.png", "media/a.png", "media/it's b.png")
 
 
@@ -39,7 +52,9 @@ def test_a_tie_is_read_as_the_judge_read_it() -> None:
 @pytest.fixture
 def asked(tmp_path: Path) -> TestClient:
     questions = [
-        pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0"),
+        pair(
+            0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0"
+        ),
         pair(1, (9.0, 1.0)),
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
@@ -71,10 +86,12 @@ def _slug(client: TestClient) -> str:
 
 
 def test_layers_and_both_orders() -> None:
-    question = pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0")
-    assert [(layer["key"], layer["name"]) for layer in layers(question)] == list(
-        zip(("o0", "A", "B"), IMAGES, strict=True)
+    question = pair(
+        0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0"
     )
+    assert [
+        (layer["key"], layer["name"]) for layer in layers(question)
+    ] == list(zip(("o0", "A", "B"), IMAGES, strict=True))
     shown = prompts(question)
     assert [image for _, image in shown["AB"] if image] == list(IMAGES)
     assert [image for _, image in shown["BA"] if image] == [
@@ -85,7 +102,9 @@ def test_layers_and_both_orders() -> None:
     assert list(prompts(ranking(1, (1.0, 2.0, 3.0)))) == ["AB"]
 
 
-def test_page_shows_the_question_and_its_replies_escaped(asked: TestClient) -> None:
+def test_page_shows_the_question_and_its_replies_escaped(
+    asked: TestClient,
+) -> None:
     slug = _slug(asked)
     text = asked.get(f"/d/{slug}/q/q0").text
     assert "1 of 2" in text
@@ -93,7 +112,10 @@ def test_page_shows_the_question_and_its_replies_escaped(asked: TestClient) -> N
     assert "B right" in text
     assert "A wrong" in text
     assert asked.get(f"/d/{slug}/q/none").status_code == 404
-    assert "not in this selection" in asked.get(f"/d/{slug}/q/q0?type=scoring").text
+    assert (
+        "not in this selection"
+        in asked.get(f"/d/{slug}/q/q0?type=scoring").text
+    )
 
 
 def test_next_stays_within_the_filter(asked: TestClient) -> None:
@@ -110,7 +132,12 @@ def test_next_stays_within_the_filter(asked: TestClient) -> None:
         (scoring(0, 7.4), 8.5, "ok", "wrong"),
         (scoring(0, 7.4), 0, "refusal", "failed"),
         (scoring(0, 7.4), 0, "cannot_tell", "cannot tell"),
-        (pair(0, (5.0, 5.0), answer="tie", ties=("tie",)), "tie", "ok", "right"),
+        (
+            pair(0, (5.0, 5.0), answer="tie", ties=("tie",)),
+            "tie",
+            "ok",
+            "right",
+        ),
         (
             pair(0, (5.0, 4.0)),
             "tie",
@@ -124,7 +151,9 @@ def test_outcome_of_a_verdict(
     tmp_path: Path, question: Any, value: Any, status: str, expected: str
 ) -> None:
     dataset = write_dataset(tmp_path / "ds", [question])
-    write_run(tmp_path / "runs/r", dataset, [said(question, value, status=status)])
+    write_run(
+        tmp_path / "runs/r", dataset, [said(question, value, status=status)]
+    )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     ((_, run),) = site.shelf(site.places.datasets[0].slug).runs
     assert [outcome for _, outcome in run.of_question(0)] == [expected]
@@ -134,31 +163,43 @@ def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
     slug = _slug(asked)
     text = asked.get(f"/d/{slug}/judges").text
     links = [
-        part.split('"')[0].replace("&amp;", "&") for part in text.split('<a href="')[1:]
+        part.split('"')[0].replace("&amp;", "&")
+        for part in text.split('<a href="')[1:]
     ]
     cells = [
-        link for link in links if "outcome." in link and link.count("outcome.") == 2
+        link
+        for link in links
+        if "outcome." in link and link.count("outcome.") == 2
     ]
     assert cells
     totals = [
-        asked.get(link.replace(f"/d/{slug}?", f"/d/{slug}/facets?")).json()["total"]
+        asked.get(link.replace(f"/d/{slug}?", f"/d/{slug}/facets?")).json()[
+            "total"
+        ]
         for link in cells
     ]
     assert sum(totals) == 1  # the other one was not asked of both
     assert (
-        "The judges differ on <b>1</b> of the 1 questions that both were asked." in text
+        "The judges differ on <b>1</b> of the 1 questions that both were asked."
+        in text
     )
-    assert asked.get(f"/d/{slug}/judges?a=nonsense&b=%3Cscript%3E").status_code == 200
+    assert (
+        asked.get(f"/d/{slug}/judges?a=nonsense&b=%3Cscript%3E").status_code
+        == 200
+    )
 
 
 def test_page_of_a_run_has_its_newest_replies(asked: TestClient) -> None:
     run = next(
-        part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:]
+        part.split('"')[0]
+        for part in asked.get("/").text.split('data-run="')[1:]
     )
     page = asked.get(f"/r/{run}").text
     assert page.count(f'/d/{_slug(asked)}/q/q0">q0</a>') == 2
     assert "2 of" not in page
-    assert '<span class="badge" data-state=' in asked.get(f"/r/{run}/state").text
+    assert (
+        '<span class="badge" data-state=' in asked.get(f"/r/{run}/state").text
+    )
     assert asked.get("/r/none").status_code == 404
 
 
@@ -199,7 +240,10 @@ def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
         create_app(Site(find_places([tmp_path]), tmp_path / "cache")),
         base_url="http://127.0.0.1:1",
     )
-    assert "reads the reply differently" in client.get(f"/d/{_slug(client)}/q/q0").text
+    assert (
+        "reads the reply differently"
+        in client.get(f"/d/{_slug(client)}/q/q0").text
+    )
 
 
 def test_tool_calls_are_listed_and_escaped(tmp_path: Path) -> None:
@@ -212,11 +256,14 @@ def test_tool_calls_are_listed_and_escaped(tmp_path: Path) -> None:
         "no object",
     ]
     run = write_run(
-        tmp_path / "r", dataset, [said(question, "B", extra={"tool_calls": trace})]
+        tmp_path / "r",
+        dataset,
+        [said(question, "B", extra={"tool_calls": trace})],
     )
     journal = run / "verdicts.jsonl"
     journal.write_text(
-        json.dumps({**json.loads(journal.read_text()), "tool_calls": trace}) + "\n"
+        json.dumps({**json.loads(journal.read_text()), "tool_calls": trace})
+        + "\n"
     )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
@@ -229,7 +276,9 @@ def test_tool_calls_are_listed_and_escaped(tmp_path: Path) -> None:
 def test_the_same_pair_in_other_encodings_and_without_the_photograph(
     tmp_path: Path,
 ) -> None:
-    probe = Probe("photograph", "photograph", "g", "the photograph is grey", "answer")
+    probe = Probe(
+        "photograph", "photograph", "g", "the photograph is grey", "answer"
+    )
     alike = {"annotation_ids": ("a", "b"), "image_id": "i"}
     questions = [
         pair(0, (1.0, 9.0), **alike),
@@ -242,7 +291,9 @@ def test_the_same_pair_in_other_encodings_and_without_the_photograph(
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
     slug = _slug(client)
-    shown = client.get(f"/d/{slug}/q/q0").text.partition("shown otherwise</h2>")[2]
+    shown = client.get(f"/d/{slug}/q/q0").text.partition(
+        "shown otherwise</h2>"
+    )[2]
     table = shown.partition("</table>")[0]
     assert re.findall(r'href="[^"]*/q/([^"]*)"', table) == ["q1", "q2"]
     assert ": photograph</a>" in table
@@ -261,7 +312,8 @@ def test_the_way_back_leads_to_the_place_in_the_grid(asked: TestClient) -> None:
 def test_a_question_of_many_images_is_shown(tmp_path: Path) -> None:
     names = tuple(f"media/{k}.png" for k in range(30))
     prompt = (
-        "<image>" * 28 + "\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich is better?"
+        "<image>" * 28
+        + "\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich is better?"
     )
     root = write_dataset(
         tmp_path / "ds", [pair(0, (1.0, 9.0), prompt=prompt, images=names)]
@@ -290,8 +342,12 @@ def test_the_pair_of_judges_stays_and_their_outcomes_are_no_filter(
     slug = _slug(asked)
     runs = re.findall(r'data-run="([^"]*)"', asked.get("/").text)
     first, second = runs[1], runs[0]
-    page = html.unescape(asked.get(f"/d/{slug}/judges?a={first}&b={second}").text)
-    cell = re.findall(r'class="heat[^>]*><a href="([^"]*)">', page)[0].partition("?")[2]
+    page = html.unescape(
+        asked.get(f"/d/{slug}/judges?a={first}&b={second}").text
+    )
+    cell = re.findall(r'class="heat[^>]*><a href="([^"]*)">', page)[
+        0
+    ].partition("?")[2]
     again = html.unescape(asked.get(f"/d/{slug}/judges?{cell}").text)
     for page_ in (page, again):
         assert re.findall(r'<option value="([^"]*)" selected>', page_) == [
@@ -307,16 +363,23 @@ def test_the_pair_of_judges_stays_and_their_outcomes_are_no_filter(
     assert crumb == [f"/d/{slug}?"]  # no filter that nobody has set
 
 
-def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_runs_of_one_name_are_told_apart_by_their_folders(
+    tmp_path: Path,
+) -> None:
     questions = [pair(0, (1.0, 9.0))]
     root = write_dataset(tmp_path / "ds", questions)
     for folder in ("a/run", "b/run", "other"):
-        write_run(tmp_path / folder, root, [said(questions[0], "A")], judge="judge")
+        write_run(
+            tmp_path / folder, root, [said(questions[0], "A")], judge="judge"
+        )
     other = write_dataset(tmp_path / "ds2", [pair(1, (1.0, 9.0))])
     write_run(
         tmp_path / "elsewhere", other, [], judge="judge"
     )  # the home page shows both
     names = [run.name for run in find_places([tmp_path]).runs]
     ends = ("a/run", "b/run", "elsewhere", "other")
-    parts = {end: [name for name in names if name.endswith(f"{end})")] for end in ends}
+    parts = {
+        end: [name for name in names if name.endswith(f"{end})")]
+        for end in ends
+    }
     assert all(len(found) == 1 for found in parts.values())

@@ -15,7 +15,11 @@ from judged_records import pair, said, write_dataset, write_run
 from visualjudge.core.errors import DataError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import json_file, question_json
-from visualjudge.studio import site as site_module, study as study_module, verdicts
+from visualjudge.studio import (
+    site as site_module,
+    study as study_module,
+    verdicts,
+)
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
@@ -26,7 +30,10 @@ class Gate:
     """Lets one call pass at a time."""
 
     def __init__(self) -> None:
-        self._open, self.waiting = threading.Semaphore(0), threading.Semaphore(0)
+        self._open, self.waiting = (
+            threading.Semaphore(0),
+            threading.Semaphore(0),
+        )
 
     def let(self) -> None:
         self._open.release()
@@ -66,7 +73,9 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
     monkeypatch.setattr(verdicts, "_BATCH", 10)
     monkeypatch.setattr(study_module, "BATCH", 25)
-    monkeypatch.setattr(study_module, "_store", opening.before(study_module._store))
+    monkeypatch.setattr(
+        study_module, "_store", opening.before(study_module._store)
+    )
     monkeypatch.setattr(
         RunVerdicts, "_take_some", replies.before(RunVerdicts._take_some)
     )
@@ -103,8 +112,12 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     for read in (0, 10, 19):  # the last line of a part is read again
         assert replies.waiting.acquire(timeout=30)
         told = client.get(f"/d/{slug}/facets").json()
-        outcome = next(f for f in told["facets"] if f["name"].startswith("outcome."))
-        asked = sum(v["count"] for v in outcome["values"] if v["value"] != "not asked")
+        outcome = next(
+            f for f in told["facets"] if f["name"].startswith("outcome.")
+        )
+        asked = sum(
+            v["count"] for v in outcome["values"] if v["value"] != "not asked"
+        )
         assert asked == read
         (line,) = client.get("/progress").json()["lines"]
         assert f"reading the replies, {read} so far" in line
@@ -134,11 +147,15 @@ def test_another_process_reads_a_large_dataset_and_the_studio_may_end_meanwhile(
 
 
 def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
     path = folder / "ds/questions.json"
-    lines = [question_json(question) for question in load_dataset(folder / "ds")]
+    lines = [
+        question_json(question) for question in load_dataset(folder / "ds")
+    ]
     lines[-1] = lines[-1].replace(b'"pairwise"', b'"no kind"')
     path.write_bytes(b"".join(json_file(lines)))
     monkeypatch.setattr(study_module, "FIRST_STEP", 2000)
@@ -151,7 +168,10 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
     assert client.get("/").status_code == 200
     slug = site.places.datasets[0].slug
-    assert client.get(f"/d/{slug}", headers={"accept": "text/html"}).status_code == 404
+    assert (
+        client.get(f"/d/{slug}", headers={"accept": "text/html"}).status_code
+        == 404
+    )
     assert "question_type" in caplog.text
 
 
@@ -177,7 +197,8 @@ def test_replies_read_before_a_failure_are_read_once(
     assert run.totals().verdicts == 40
     assert run.totals().shares == (Share("pairwise", 20, 40, 40),)
     assert (
-        len(study.all("SELECT rowid FROM replies WHERE replies MATCH 'a OR b'")) == 40
+        len(study.all("SELECT rowid FROM replies WHERE replies MATCH 'a OR b'"))
+        == 40
     )
 
 
@@ -190,7 +211,10 @@ def test_questions_are_read_alike_however_their_file_was_written(
     monkeypatch.setattr(study_module, "FIRST_STEP", 2000)
     monkeypatch.setattr(study_module, "STEP", 2000)
     monkeypatch.setattr(study_module, "BATCH", 16)
-    root, lines = folder / "ds", [question_json(q) for q in load_dataset(folder / "ds")]
+    root, lines = (
+        folder / "ds",
+        [question_json(q) for q in load_dataset(folder / "ds")],
+    )
     if form == "a number as id":  # as in datasets of version 0.1
         lines[30] = orjson.dumps(orjson.loads(lines[30]) | {"id": 30})
     elif form == "two on a line":
@@ -205,7 +229,9 @@ def test_questions_are_read_alike_however_their_file_was_written(
         return
     begun = study_module.read_in(study)
     next(begun)
-    killed = study_module.open_study(root, folder / "cache", "x")  # as after a kill
+    killed = study_module.open_study(
+        root, folder / "cache", "x"
+    )  # as after a kill
     assert (killed.count, killed.complete) == (0, False)
     assert len(list(study_module.read_in(killed))) > 2
     study, dataset = killed, load_dataset(root)

@@ -1,5 +1,5 @@
-"""People, a VLM and a baseline on one dataset: one report of all, and agreement equal to an
-independent computation.
+"""People, a VLM and a baseline on one dataset: one report of all, and agreement equal
+to an independent computation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
 RATERS = ("anna", "ben", "carl")
-PROMPT = "Judge.\n\nOptions:\n\nA. left {}\n\nB. right\n\nWhich is better, A or B?"
+PROMPT = (
+    "Judge.\n\nOptions:\n\nA. left {}\n\nB. right\n\nWhich is better, A or B?"
+)
 
 
 class Scripted(BaseHTTPRequestHandler):
@@ -37,11 +39,17 @@ class Scripted(BaseHTTPRequestHandler):
         text = self.rfile.read(int(self.headers["content-length"])).decode()
         number = int(text.split("left ")[1].split("\\n")[0])
         reply = (
-            "Both are fine." if number % 10 == 9 else f"Answer: {'AB'[number % 3 == 0]}"
+            "Both are fine."
+            if number % 10 == 9
+            else f"Answer: {'AB'[number % 3 == 0]}"
         )
         message = {"role": "assistant", "content": reply}
         body = json.dumps(
-            {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+            {
+                "choices": [
+                    {"index": 0, "finish_reason": "stop", "message": message}
+                ]
+            }
         ).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -90,18 +98,25 @@ def dataset(tmp_path: Path) -> Path:
 
 
 def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
-    """Three raters answer the questions of one task; what each of them said, 1 for option A."""
+    """Three raters answer the questions of one task; what each of them said, 1 for
+    option A."""
     settings = Settings(
         overlap=1.0,
         raters_per_question=3,
         filter=Selection(tasks=("object_detection",)).text,
     )
     pages = people_pages(
-        Site(find_places([dataset]), folder.parent / "cache"), folder, settings, RATERS
+        Site(find_places([dataset]), folder.parent / "cache"),
+        folder,
+        settings,
+        RATERS,
     )
     client = TestClient(people_app(pages), base_url="http://127.0.0.1:1")
     for rater in RATERS:
-        headers, rng = {"x-studio-token": pages.tokens.token(rater)}, rng_for(7, rater)
+        headers, rng = (
+            {"x-studio-token": pages.tokens.token(rater)},
+            rng_for(7, rater),
+        )
         state = client.get(f"/people/{rater}/next", headers=headers).json()
         while state["question"]:
             answer = (
@@ -115,7 +130,9 @@ def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
             ).json()
     pages.run.close()
     said: dict[str, dict[str, float]] = {rater: {} for rater in RATERS}
-    for line in map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines()):
+    for line in map(
+        json.loads, (folder / "verdicts.jsonl").read_text().splitlines()
+    ):
         if line["status"] == "ok":
             said[line["rater"]][line["id"]] = float(line["value"] == "A")
     return said
@@ -174,7 +191,9 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
     table = np.array(
         [[said[rater].get(name, np.nan) for name in names] for rater in RATERS]
     )
-    (alpha,) = found["alpha"]  # none for the task that no person was asked about
+    (alpha,) = found[
+        "alpha"
+    ]  # none for the task that no person was asked about
     assert alpha["dimension"] == "object_detection/pairwise"
     assert alpha["level"] == "nominal"  # of choices, unless asked
     expected = krippendorff.alpha(
@@ -187,7 +206,9 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
         for line in (tmp_path / "vlm/verdicts.jsonl").read_text().splitlines()
     ]
     judged = {
-        v["id"]: float(v["value"] == "A") for v in verdicts if v["status"] == "ok"
+        v["id"]: float(v["value"] == "A")
+        for v in verdicts
+        if v["status"] == "ok"
     }
     both = [name for name in names if name in judged]
     mean = np.nanmean(table[:, [names.index(name) for name in both]], axis=0)

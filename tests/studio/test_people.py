@@ -1,5 +1,5 @@
-"""People judge: blind, balanced, one question after another, and nothing that they answered is
-lost.
+"""People judge: blind, balanced, one question after another, and nothing that they
+answered is lost.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
 PROMPT = (
-    "<image>\n\nJudge <b>well</b>.\n\nOptions:\n\nA. <image>\nleft\n\nB. <image>\nright\n\nWhich "
+    "<image>\n\nJudge <b>well</b>.\n\nOptions:\n\nA. <image>\nleft\n\nB. "
+    "<image>\nright\n\nWhich "
     "is better?"
 )
 NASTY = "<script>alert(1)</script>"
@@ -55,7 +56,11 @@ NASTY = "<script>alert(1)</script>"
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    names = ("media/o.png", "media/secret_model_one.png", "media/secret_model_two.png")
+    names = (
+        "media/o.png",
+        "media/secret_model_one.png",
+        "media/secret_model_two.png",
+    )
     questions: list[Any] = [
         pair(
             i,
@@ -95,7 +100,9 @@ class Study:
         self.pages: PeoplePages = people_pages(
             self.site, self.folder, self.settings, self.raters
         )
-        self.client = TestClient(people_app(self.pages), base_url="http://127.0.0.1:1")
+        self.client = TestClient(
+            people_app(self.pages), base_url="http://127.0.0.1:1"
+        )
 
     def headers(self, rater: str) -> dict[str, str]:
         return {"x-studio-token": self.pages.tokens.token(rater)}
@@ -133,7 +140,9 @@ class Study:
     def lines(self) -> list[dict[str, Any]]:
         return [
             json.loads(line)
-            for line in (self.folder / "verdicts.jsonl").read_text().splitlines()
+            for line in (self.folder / "verdicts.jsonl")
+            .read_text()
+            .splitlines()
         ]
 
 
@@ -187,7 +196,9 @@ def test_an_answer_is_a_verdict_in_stored_letters(study: Study) -> None:
 def test_images_follow_the_order_shown(study: Study) -> None:
     while (state := study.next("anna")["question"])["type"] != "pairwise":
         study.answer("anna", state, **study.some(state))
-    shown = [study.client.get(option["image"]).content for option in state["options"]]
+    shown = [
+        study.client.get(option["image"]).content for option in state["options"]
+    ]
     study.answer("anna", state, value="A")
     line = study.lines()[-1]
     stored = [
@@ -228,7 +239,8 @@ def test_cannot_tell_is_its_own_status(study: Study) -> None:
         "cannot_tell",
     )
     assert (
-        next(iter(RunFolder(study.folder).verdicts().values())).status == "cannot_tell"
+        next(iter(RunFolder(study.folder).verdicts().values())).status
+        == "cannot_tell"
     )
 
 
@@ -252,12 +264,16 @@ def test_an_answer_that_does_not_fit_is_refused_and_not_written(
 def test_time_taken_must_be_a_number(study: Study, seconds: Any) -> None:
     state = study.next("anna")["question"]
     assert (
-        study.answer("anna", state, **study.some(state), seconds=seconds).status_code
+        study.answer(
+            "anna", state, **study.some(state), seconds=seconds
+        ).status_code
         == 422
     )
 
 
-def test_undo_changes_the_answer_and_keeps_what_was_written(study: Study) -> None:
+def test_undo_changes_the_answer_and_keeps_what_was_written(
+    study: Study,
+) -> None:
     for _ in range(3):
         state = study.next("anna")["question"]
         study.answer("anna", state, **study.some(state))
@@ -285,26 +301,36 @@ def test_undo_changes_the_answer_and_keeps_what_was_written(study: Study) -> Non
 
 
 def test_two_windows_of_one_rater_write_one_answer(study: Study) -> None:
-    first, second = study.next("anna")["question"], study.next("anna")["question"]
+    first, second = (
+        study.next("anna")["question"],
+        study.next("anna")["question"],
+    )
     assert first == second
     assert study.answer("anna", first, **study.some(first)).status_code == 200
     assert study.answer("anna", second, **study.some(second)).status_code == 409
     assert len(study.lines()) == 1
 
 
-def test_two_raters_at_once_lose_nothing_and_share_no_key(dataset: Path) -> None:
+def test_two_raters_at_once_lose_nothing_and_share_no_key(
+    dataset: Path,
+) -> None:
     study = Study(
-        dataset, Settings(overlap=0.5, raters_per_question=2), ("anna", "ben", "carl")
+        dataset,
+        Settings(overlap=0.5, raters_per_question=2),
+        ("anna", "ben", "carl"),
     )
     with study.client:
         threads = [
-            threading.Thread(target=study.all, args=(name,)) for name in study.raters
+            threading.Thread(target=study.all, args=(name,))
+            for name in study.raters
         ]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
         study.pages.run.close()
     lines = study.lines()
-    keys = Counter((line["id"], line["order"], line["repeat"]) for line in lines)
+    keys = Counter(
+        (line["id"], line["order"], line["repeat"]) for line in lines
+    )
     assert max(keys.values()) == 1
     raters = Counter(line["id"] for line in lines)
     assert Counter(raters.values()) == {2: 16, 1: 16}
@@ -350,7 +376,10 @@ def test_a_page_from_before_a_restart_shows_its_images_and_is_answered(
 ) -> None:
     while (state := study.next("anna")["question"])["type"] != "pairwise":
         study.answer("anna", state, **study.some(state))
-    addresses = [*state["originals"], *(option["image"] for option in state["options"])]
+    addresses = [
+        *state["originals"],
+        *(option["image"] for option in state["options"]),
+    ]
     before = [study.client.get(address).content for address in addresses]
     study.pages.run.close()
     study.restart()
@@ -377,7 +406,9 @@ def test_other_settings_or_another_writer_are_refused(study: Study) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 61, "tab\t", "\0admin"])
-def test_a_name_that_cannot_be_a_rater_is_refused(study: Study, name: str) -> None:
+def test_a_name_that_cannot_be_a_rater_is_refused(
+    study: Study, name: str
+) -> None:
     with pytest.raises(UsageError, match="--rater"):
         people_pages(study.site, study.folder / "other", Settings(), [name])
 
@@ -391,19 +422,33 @@ def test_without_the_raters_token_nothing_is_read_or_written(
 ) -> None:
     state = study.next("anna")["question"]
     headers = {
-        "x-studio-token": study.pages.tokens.token("ben") if token == "ben's" else token
+        "x-studio-token": study.pages.tokens.token("ben")
+        if token == "ben's"
+        else token
     }
     body = {"slot": state["slot"], "seconds": 1, "cannot_tell": True}
     assert (
-        study.client.post("/people/anna/answer", headers=headers, json=body).status_code
+        study.client.post(
+            "/people/anna/answer", headers=headers, json=body
+        ).status_code
         == 403
     )
-    assert study.client.post("/people/anna/answer", json=body).status_code == 403
-    assert study.client.get("/people/anna/next", headers=headers).status_code == 403
-    assert study.client.get("/people/anna/back", headers=headers).status_code == 403
+    assert (
+        study.client.post("/people/anna/answer", json=body).status_code == 403
+    )
+    assert (
+        study.client.get("/people/anna/next", headers=headers).status_code
+        == 403
+    )
+    assert (
+        study.client.get("/people/anna/back", headers=headers).status_code
+        == 403
+    )
     assert study.client.get(f"/people/anna?token={token}").status_code == 403
     assert (
-        study.client.get(f"/?token={study.pages.tokens.token('anna')}").status_code
+        study.client.get(
+            f"/?token={study.pages.tokens.token('anna')}"
+        ).status_code
         == 403
     )
     assert (
@@ -430,7 +475,9 @@ def test_other_sites_cannot_post(study: Study, foreign: dict[str, str]) -> None:
     state = study.next("anna")["question"]
     body = {"slot": state["slot"], "seconds": 1, "cannot_tell": True}
     reply = study.client.post(
-        "/people/anna/answer", headers={**study.headers("anna"), **foreign}, json=body
+        "/people/anna/answer",
+        headers={**study.headers("anna"), **foreign},
+        json=body,
     )
     assert reply.status_code in (400, 403)
     assert study.lines() == []
@@ -450,7 +497,9 @@ def test_large_bodies_and_garbage_are_refused(study: Study) -> None:
         ).status_code in (409, 422)
 
 
-def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(study: Study) -> None:
+def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(
+    study: Study,
+) -> None:
     token = study.pages.tokens.token("anna")
     assert all(
         token not in path.read_text()
@@ -502,7 +551,9 @@ def test_a_row_of_a_study_that_no_study_wrote_is_one_line(
     study: Study, field: str, value: Any
 ) -> None:
     study.answer(
-        "anna", question := study.next("anna")["question"], **study.some(question)
+        "anna",
+        question := study.next("anna")["question"],
+        **study.some(question),
     )
     study.pages.run.close()
     line = study.lines()[0] | {field: value}
@@ -527,8 +578,12 @@ def test_a_row_of_a_study_that_no_study_wrote_is_one_line(
     assert "question" in study.next("anna")
 
 
-@pytest.mark.parametrize("name", ["verdicts.jsonl", "run.json", ".verdicts.jsonl.lock"])
-def test_a_link_in_the_folder_of_a_study_is_refused(dataset: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["verdicts.jsonl", "run.json", ".verdicts.jsonl.lock"]
+)
+def test_a_link_in_the_folder_of_a_study_is_refused(
+    dataset: Path, name: str
+) -> None:
     folder, outside = dataset.parent / "people", dataset.parent / "outside"
     folder.mkdir()
     outside.write_text("{}\n")
@@ -554,7 +609,10 @@ def test_an_answer_that_the_disk_does_not_take_is_said_and_can_be_given_again(
     )
     assert study.lines() == []
     assert study.next("anna")["question"]["slot"] == question["slot"]
-    assert study.answer("anna", question, **study.some(question)).status_code == 200
+    assert (
+        study.answer("anna", question, **study.some(question)).status_code
+        == 200
+    )
     assert len(study.lines()) == 1
 
 
@@ -611,7 +669,10 @@ class Server:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/people/{rater}/{path}",
             None if body is None else json.dumps(body).encode(),
-            {"X-Studio-Token": self.tokens[rater], "Content-Type": "application/json"},
+            {
+                "X-Studio-Token": self.tokens[rater],
+                "Content-Type": "application/json",
+            },
         )
         with urllib.request.urlopen(request, timeout=10) as reply:
             return json.load(reply)
@@ -632,10 +693,16 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
             slot = state["question"]["slot"]
             body = {"slot": slot, "seconds": 1, "cannot_tell": True}
             if len(confirmed) == 3:
-                threading.Timer(float(rng.uniform(0, 0.02)), server.kill).start()
+                threading.Timer(
+                    float(rng.uniform(0, 0.02)), server.kill
+                ).start()
             state = server.ask("anna", "answer", body)
             confirmed.append(slot)
-    except (OSError, HTTPException, ValueError):  # no connection, or a part of a reply
+    except (
+        OSError,
+        HTTPException,
+        ValueError,
+    ):  # no connection, or a part of a reply
         pass
     server.kill()
     written = [
@@ -646,8 +713,12 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
     assert len(written) - len(confirmed) in (0, 1)
     assert len({(line["id"], line["turn"]) for line in written}) == len(written)
     site = Site(find_places([dataset]), dataset.parent / "cache")
-    again = people_pages(site, folder, going_on(folder, Settings(), named=False), [])
-    assert {name: rater.counted for name, rater in again.run.raters.items()} == {
+    again = people_pages(
+        site, folder, going_on(folder, Settings(), named=False), []
+    )
+    assert {
+        name: rater.counted for name, rater in again.run.raters.items()
+    } == {
         "anna": len(written),
         "ben": 0,
     }
@@ -664,7 +735,10 @@ def test_people_are_asked_the_questions_that_a_judge_would_be_asked(
     assert {item.id for item in plan.items} == {
         q.id for q in load_dataset(dataset).choose(part)
     }
-    assert len(plan_of(shelf, Settings(filter=part.text, sample=5, known=1)).items) == 5
+    assert (
+        len(plan_of(shelf, Settings(filter=part.text, sample=5, known=1)).items)
+        == 5
+    )
     with pytest.raises(UsageError, match="--task must be one of"):
         plan_of(shelf, Settings(filter=Selection(tasks=("none",)).text))
     with pytest.raises(UsageError, match="does not read"):
@@ -675,10 +749,12 @@ def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(
     tmp_path: Path,
 ) -> None:
     questions = [
-        ranking(i + 10, (0.0, 10.0, 5.0, 3.0), image_id=f"r{i}") for i in range(3)
+        ranking(i + 10, (0.0, 10.0, 5.0, 3.0), image_id=f"r{i}")
+        for i in range(3)
     ]
     questions += [
-        pair(i, (0.0, 9.0), encoding="text_xyxy", image_id=f"t{i}") for i in range(2)
+        pair(i, (0.0, 9.0), encoding="text_xyxy", image_id=f"t{i}")
+        for i in range(2)
     ]
     questions += [
         pair(i + 2, (float(i), 8.0), encoding="pixel_s0_m0", image_id=f"p{i}")
@@ -696,7 +772,9 @@ def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(
     dataset: Path, tmp_path: Path
 ) -> None:
     questions = {q.id: q for q in load_dataset(dataset).questions}
-    pairs = [name for name, q in questions.items() if q.question_type == "pairwise"][:3]
+    pairs = [
+        name for name, q in questions.items() if q.question_type == "pairwise"
+    ][:3]
     queue = tmp_path / "next.csv"
     queue.write_text(
         "question_id,answer,probability\n"
@@ -713,7 +791,9 @@ def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(
     run = pages.run
     for rater, value in (("anna", "A"), ("ben", "B")):
         while slot := run.next(rater):
-            run.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
+            run.write(
+                rater, slot.key, Given(value, "ok", None, 1.0), revise=False
+            )
     asyncio.run(run.synced())
     run.close()
     labels = read_labels(tmp_path / "run")
@@ -729,10 +809,14 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
     dataset: Path, tmp_path: Path, named: str
 ) -> None:
     question = next(
-        q for q in load_dataset(dataset).questions if q.question_type == "scoring"
+        q
+        for q in load_dataset(dataset).questions
+        if q.question_type == "scoring"
     )
     queue = tmp_path / "next.csv"
-    name = named.format(task=question.task, annotation=question.annotation_ids[0])
+    name = named.format(
+        task=question.task, annotation=question.annotation_ids[0]
+    )
     queue.write_text(f"annotation_id,score,probability\n{name},,0.5\n")
     site = Site(find_places([dataset]), tmp_path / "cache")
     run = people_pages(
@@ -743,7 +827,9 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
         assert slot is not None and slot.id == question.id
         run.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
     run.close()
-    assert read_labels(tmp_path / "run").table.rows() == [(question.id, "5.5", 0.5)]
+    assert read_labels(tmp_path / "run").table.rows() == [
+        (question.id, "5.5", 0.5)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -754,7 +840,10 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
             "question_id,answer,probability\nnobody,,0.5\n",
             "no question of the dataset asks about nobody",
         ),
-        ("question_id,answer,probability\nq0,,2\n", "probability must be above 0"),
+        (
+            "question_id,answer,probability\nq0,,2\n",
+            "probability must be above 0",
+        ),
     ],
 )
 def test_a_file_that_is_no_queue_of_this_dataset_is_refused(

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.scoring import RANKINGS
@@ -37,7 +44,9 @@ def test_datasets_and_runs_are_found_below_a_folder(folder: Path) -> None:
 def test_a_run_brings_its_dataset_and_a_moved_one_is_known_by_its_checksum(
     folder: Path,
 ) -> None:
-    assert [place.name for place in find_places([folder / "runs"]).datasets] == ["ds"]
+    assert [
+        place.name for place in find_places([folder / "runs"]).datasets
+    ] == ["ds"]
     (folder / "ds").rename(folder / "moved")
     places = find_places([folder / "moved", folder / "runs"])
     assert {run.dataset for run in places.runs} == {places.datasets[0].slug}
@@ -64,7 +73,9 @@ def test_datasets_of_one_name_are_distinguished_by_their_folders(
 
 
 def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no dataset \(questions.json\) or run"):
+    with pytest.raises(
+        UsageError, match=r"no dataset \(questions.json\) or run"
+    ):
         find_places([tmp_path])
     with pytest.raises(UsageError, match="no such folder"):
         find_places([tmp_path / "none"])
@@ -99,9 +110,15 @@ def test_tokens_and_cost_are_those_that_run_json_states(tmp_path: Path) -> None:
     total = {"tokens_in": 5000, "tokens_out": 20, "cost": 0.5}
     write_run(tmp_path / "runs/paid", root, [said(question, "A")], total=total)
     write_run(tmp_path / "runs/free", root, [said(question, "A")])
-    client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")))
+    client = TestClient(
+        create_app(Site(find_places([tmp_path]), tmp_path / "cache"))
+    )
     page = client.get("/", headers={"host": "127.0.0.1"}).text
-    assert page.count("<dd>5,020</dd>") == page.count(f"<dd>{money(0.5)}</dd>") == 1
+    assert (
+        page.count("<dd>5,020</dd>")
+        == page.count(f"<dd>{money(0.5)}</dd>")
+        == 1
+    )
     assert page.count("<dt>tokens</dt>") == 1
 
 
@@ -112,7 +129,9 @@ def _state(tmp_path: Path) -> RunState:
 
 def _lines(run: Path, lines: Sequence[dict[str, object]]) -> None:
     (run / "verdicts.jsonl").write_text(
-        "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        "".join(
+            json.dumps(line, separators=(",", ":")) + "\n" for line in lines
+        )
     )
 
 
@@ -147,7 +166,8 @@ def test_shares_are_those_of_the_report_one_for_each_question_type(
         *(said(questions[9 + i], "CBA" if i else "CAB") for i in range(4)),
     ]
     verdicts += [
-        said(questions[13 + i], value) for i, value in enumerate((5.5, 6.0, 9.0))
+        said(questions[13 + i], value)
+        for i, value in enumerate((5.5, 6.0, 9.0))
     ]
     run = write_run(tmp_path / "runs/one", root, verdicts)
     state, told = _state(tmp_path), analyse([run]).judges[0]
@@ -157,7 +177,12 @@ def test_shares_are_those_of_the_report_one_for_each_question_type(
     }
     assert shares == {"pairwise": (3, 8), "ranking": (3, 4), "scoring": (2, 3)}
     accuracy, exact = told[PAIRWISE].accuracy.share, told[RANKINGS].exact
-    assert (accuracy.value, accuracy.n, exact.value, exact.n) == (3 / 8, 8, 3 / 4, 4)
+    assert (accuracy.value, accuracy.n, exact.value, exact.n) == (
+        3 / 8,
+        8,
+        3 / 4,
+        4,
+    )
 
 
 def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
@@ -182,10 +207,16 @@ def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(3)]
     root = write_dataset(tmp_path / "ds", questions)
     write_run(
-        tmp_path / "runs/one", root, [said(q, "A", status="refusal") for q in questions]
+        tmp_path / "runs/one",
+        root,
+        [said(q, "A", status="refusal") for q in questions],
     )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
-    page = TestClient(create_app(site), base_url="http://127.0.0.1:8421").get("/").text
+    page = (
+        TestClient(create_app(site), base_url="http://127.0.0.1:8421")
+        .get("/")
+        .text
+    )
     assert "<dd>\N{EN DASH} of 3</dd>" in page
     assert "0.0 % of 3" not in page
 
@@ -200,7 +231,9 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(
     tmp_path: Path,
 ) -> None:
     bare = [
-        pair(0, (2.0, 1.0), prompt="Request:\nA red cube.", encoding="published"),
+        pair(
+            0, (2.0, 1.0), prompt="Request:\nA red cube.", encoding="published"
+        ),
         pair(1, (2.0, 1.0)),
     ]
     for name, stated in (("labels", {"labels_only": True}), ("whole", {})):
@@ -214,7 +247,10 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(
     pages = {}
     for place in site.places.datasets:
         base = f"/d/{place.slug}"
-        pages[place.name] = client.get(base).text, client.get(f"{base}/q/q0").text
+        pages[place.name] = (
+            client.get(base).text,
+            client.get(f"{base}/q/q0").text,
+        )
         assert (
             client.get(f"{base}/cards").json()["cards"][0]["prompt"]
             == "Request:\nA red cube."

@@ -1,5 +1,5 @@
-"""Questions of probes: what they are chosen by, what is right, and the unchanged question beside
-the changed one.
+"""Questions of probes: what they are chosen by, what is right, and the unchanged
+question beside the changed one.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ def _pair(i: int, **changes: object) -> Question:
 
 @pytest.fixture
 def probed(tmp_path: Path) -> TestClient:
-    """Two controls, of one a change and a pair of one option, and two steps of a staircase."""
+    """Two controls, of one a change and a pair of one option, and two steps of a
+    staircase."""
     painted = tuple(f"media/{name}_warm.png" for name in "oab")
     questions = [
         _pair(0, probe=Probe("control", "control", "g0", "nothing", "answer")),
         _pair(1, probe=Probe("control", "control", "g1", "nothing", "answer")),
         _pair(
-            2, probe=Probe("recoloured", "change", "g0", "all images warmer", "answer")
+            2,
+            probe=Probe(
+                "recoloured", "change", "g0", "all images warmer", "answer"
+            ),
         ),
         _pair(
             3,
@@ -47,14 +51,18 @@ def probed(tmp_path: Path) -> TestClient:
         *(
             replace(
                 scoring(k, 9.0 - k),
-                probe=Probe("severity", "staircase", "g2", f"step {k}", "order"),
+                probe=Probe(
+                    "severity", "staircase", "g2", f"step {k}", "order"
+                ),
             )
             for k in (4, 5)
         ),
     ]
     questions[2] = replace(questions[2], images=painted)
     root = write_dataset(tmp_path / "ds", questions)
-    verdicts = [said(q, "A" if k != 2 else "B") for k, q in enumerate(questions[:4])]
+    verdicts = [
+        said(q, "A" if k != 2 else "B") for k, q in enumerate(questions[:4])
+    ]
     verdicts += [said(q, 2.0) for q in questions[4:]]
     write_run(tmp_path / "run", root, verdicts, judge="judge")
     site = Site(find_places([tmp_path]), tmp_path / "cache")
@@ -67,7 +75,9 @@ def _slug(client: TestClient) -> str:
 
 def _facet(client: TestClient, name: str, query: str = "") -> dict[str, int]:
     facets = client.get(f"/d/{_slug(client)}/facets?{query}").json()["facets"]
-    found = next(facet for facet in facets if facet["name"].split(".")[0] == name)
+    found = next(
+        facet for facet in facets if facet["name"].split(".")[0] == name
+    )
     return {value["value"]: value["count"] for value in found["values"]}
 
 
@@ -85,7 +95,9 @@ def test_a_question_without_a_right_answer_is_never_right_or_wrong(
     probed: TestClient,
 ) -> None:
     assert (
-        _facet(probed, "outcome", "probe=same_option&probe=severity")["no right answer"]
+        _facet(probed, "outcome", "probe=same_option&probe=severity")[
+            "no right answer"
+        ]
         == 3
     )
     assert _facet(probed, "answer", "probe=same_option") == {"(none)": 1}
@@ -120,7 +132,9 @@ def test_the_changed_question_has_the_unchanged_one_beside_it(
     ]
     assert "q3" not in page.split("Probe: recoloured")[1].split("</section>")[0]
     unchanged = html.unescape(probed.get(f"/d/{slug}/q/q0").text)
-    assert "unchanged" not in re.search(r'data-layers="(\[.*?\])"', unchanged)[1]  # type: ignore[index]
+    assert (
+        "unchanged" not in re.search(r'data-layers="(\[.*?\])"', unchanged)[1]
+    )  # type: ignore[index]
 
 
 def test_each_question_says_what_its_probe_expects(probed: TestClient) -> None:
@@ -132,11 +146,17 @@ def test_each_question_says_what_its_probe_expects(probed: TestClient) -> None:
         "q3": "same",
         "s4": "staircase",
     }.items():
-        assert EXPECTED[design] in html.unescape(probed.get(f"/d/{slug}/q/{name}").text)
+        assert EXPECTED[design] in html.unescape(
+            probed.get(f"/d/{slug}/q/{name}").text
+        )
 
 
-def test_a_run_without_failing_probes_has_no_line_of_them(probed: TestClient) -> None:
-    address = probed.get("/").text.split('<vj-answer data-from="')[1].split('"')[0]
+def test_a_run_without_failing_probes_has_no_line_of_them(
+    probed: TestClient,
+) -> None:
+    address = (
+        probed.get("/").text.split('<vj-answer data-from="')[1].split('"')[0]
+    )
     assert probed.get(address).json()["failing"] == []
 
 

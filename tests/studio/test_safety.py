@@ -40,9 +40,17 @@ def test_nothing_but_the_images_of_questions_is_served(
 
 @pytest.mark.parametrize(
     "name",
-    ["app.py", "..%2Fapp.py", "../templates/base.html.j2", "%2e%2e/app.py", "none.js"],
+    [
+        "app.py",
+        "..%2Fapp.py",
+        "../templates/base.html.j2",
+        "%2e%2e/app.py",
+        "none.js",
+    ],
 )
-def test_static_serves_scripts_and_styles_only(client: TestClient, name: str) -> None:
+def test_static_serves_scripts_and_styles_only(
+    client: TestClient, name: str
+) -> None:
     assert client.get(f"/static/{name}").status_code == 404
 
 
@@ -61,7 +69,8 @@ def test_every_reply_forbids_foreign_content(
 ) -> None:
     reply = client.get(path.format(slug=slug))
     assert (
-        reply.headers["content-security-policy"] == HEADERS["content-security-policy"]
+        reply.headers["content-security-policy"]
+        == HEADERS["content-security-policy"]
     )
     assert "unsafe" not in reply.headers["content-security-policy"]
     assert "http" not in reply.headers["content-security-policy"]
@@ -85,7 +94,9 @@ def test_another_host_name_is_refused(client: TestClient, host: str) -> None:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1:8421", "localhost", "localhost:1", "[::1]:8421"]
 )
-def test_names_of_this_machine_are_served(client: TestClient, host: str) -> None:
+def test_names_of_this_machine_are_served(
+    client: TestClient, host: str
+) -> None:
     assert client.get("/", headers={"host": host}).status_code == 200
 
 
@@ -100,7 +111,9 @@ def test_other_sites_may_link_to_a_page_and_nothing_else(
     }
     assert client.get("/", headers=visit).status_code == 200
     assert (
-        client.get("/", headers={**visit, "sec-fetch-dest": "iframe"}).status_code
+        client.get(
+            "/", headers={**visit, "sec-fetch-dest": "iframe"}
+        ).status_code
         == 403
     )
     assert (
@@ -132,7 +145,9 @@ def test_pages_escape_what_a_dataset_says(
     assert "onerror=alert(2)>" not in text
 
 
-def test_data_for_the_page_is_json_and_not_html(client: TestClient, slug: str) -> None:
+def test_data_for_the_page_is_json_and_not_html(
+    client: TestClient, slug: str
+) -> None:
     for path in ("cards", "facets"):
         assert (
             client.get(f"/d/{slug}/{path}").headers["content-type"]
@@ -153,7 +168,10 @@ def test_thumbnails_are_made_in_few_sizes_and_anew_when_the_image_changes(
 
 
 def test_what_cannot_be_read_is_said_on_the_terminal_alone(
-    folder: Path, client: TestClient, slug: str, caplog: pytest.LogCaptureFixture
+    folder: Path,
+    client: TestClient,
+    slug: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     (folder / "ds" / "media" / "one.png").write_bytes(b"no image")
     for address in ("thumb/320/media/one.png",):

@@ -1,4 +1,5 @@
-"""Counts, slices, filters and comparisons are the report's, at every moment of reading."""
+"""Counts, slices, filters and comparisons are the report's, at every moment of
+reading."""
 
 from __future__ import annotations
 
@@ -13,7 +14,14 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.right_reason import RIGHT_REASON
@@ -46,14 +54,24 @@ def _questions(rng: np.random.Generator) -> list[Question]:
     for i in range(120):
         scores = tuple(float(score) for score in rng.permutation(11)[:2])
         faults = tuple(
-            (Fault(KINDS[int(rng.integers(3))], (0.0, 0.0, 9.0, 9.0), 10.0 - score),)
+            (
+                Fault(
+                    KINDS[int(rng.integers(3))],
+                    (0.0, 0.0, 9.0, 9.0),
+                    10.0 - score,
+                ),
+            )
             for score in scores
         )
         more: dict[str, Any] = {"faults": faults}
         if i % 5 == 0:
             more["task"] = "keypoint"
         if i % 10 == 9:
-            more |= {"answer": "tie", "final_scores": (5.0, 5.0), "ties": ("tie",)}
+            more |= {
+                "answer": "tie",
+                "final_scores": (5.0, 5.0),
+                "ties": ("tie",),
+            }
         pairs.append(pair(i, scores, **more))
     rankings = [ranking(i, (1.0, 5.0, 9.0)) for i in range(12)]
     scored = [scoring(i, 2.5 * (i % 5)) for i in range(20)]
@@ -62,7 +80,9 @@ def _questions(rng: np.random.Generator) -> list[Question]:
     return [*pairs, *rankings, *scored, *copies]
 
 
-def _verdicts(rng: np.random.Generator, questions: list[Question]) -> Iterator[Verdict]:
+def _verdicts(
+    rng: np.random.Generator, questions: list[Question]
+) -> Iterator[Verdict]:
     for question in questions:
         letters = "AB" if question.question_type == "pairwise" else "ABC"
         for order in ("AB", "BA") if len(letters) == 2 else ("AB",):
@@ -72,13 +92,17 @@ def _verdicts(rng: np.random.Generator, questions: list[Question]) -> Iterator[V
             if question.question_type == "scoring":
                 value = float(rng.integers(0, 12))  # 11 is not on the scale
             status = STATUSES[int(rng.integers(len(STATUSES)))]
-            criteria = {"error": KINDS[int(rng.integers(3))], "place": [0, 0, 9, 9]}
+            criteria = {
+                "error": KINDS[int(rng.integers(3))],
+                "place": [0, 0, 9, 9],
+            }
             yield said(question, value, order, status, criteria=criteria)
 
 
 @pytest.fixture(params=[1, 2])
 def home(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """Two runs on questions of all types, with ties, failures, probes, and scores from 1 to 5."""
+    """Two runs on questions of all types, with ties, failures, probes, and scores from
+    1 to 5."""
     rng = np.random.default_rng(request.param)
     questions = _questions(rng)
     root = write_dataset(tmp_path / "ds", questions)
@@ -99,7 +123,8 @@ def home(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def _same(shelf: Shelf) -> None:
-    """Compare all that the studio says of its runs with the report on the same journals."""
+    """Compare all that the studio says of its runs with the report on the same
+    journals."""
     analysis = analyse([place.root for place, _ in shelf.runs])
     study = load_study([place.root for place, _ in shelf.runs])
     outcomes = []
@@ -107,7 +132,10 @@ def _same(shelf: Shelf) -> None:
         judge = analysis.judges[k]
         totals = run.totals()
         unread = analysis.metrics["judges"][k]["unread"]
-        assert (totals.verdicts, totals.failed) == (unread["n"], unread["failed"])
+        assert (totals.verdicts, totals.failed) == (
+            unread["n"],
+            unread["failed"],
+        )
         shares = {one.question_type: one for one in totals.shares}
         accuracy = judge[PAIRWISE].accuracy.share
         exact = judge[RANKINGS].exact
@@ -118,9 +146,10 @@ def _same(shelf: Shelf) -> None:
             ("scoring", near),
         ):
             share = shares[kind]
-            assert (share.right / share.verdicts, share.verdicts) == pytest.approx(
-                (estimate.value, estimate.n), abs=1e-12
-            ), kind
+            assert (
+                share.right / share.verdicts,
+                share.verdicts,
+            ) == pytest.approx((estimate.value, estimate.n), abs=1e-12), kind
         outcomes.append(_outcomes(study.joined[k]))
         _, counts = shelf.counts(State((("type", ("pairwise",)),)))
         known = counts[f"outcome.{place.slug}"]
@@ -129,22 +158,31 @@ def _same(shelf: Shelf) -> None:
         (row, *_) = judge[RIGHT_REASON][-1:]
         _reasons_agree(shelf, place.slug, row)
     a, b = outcomes
-    counts = matrix(shelf, *(place for place, _ in shelf.runs), [("type", "pairwise")])
-    assert counts.counts == Counter((a[name], b[name]) for name in a.keys() & b.keys())
+    counts = matrix(
+        shelf, *(place for place, _ in shelf.runs), [("type", "pairwise")]
+    )
+    assert counts.counts == Counter(
+        (a[name], b[name]) for name in a.keys() & b.keys()
+    )
     task = next(one for one in shelf.facets() if one.name == "task")
     for row in slices(shelf, task, "pairwise").rows:
         for k, cell in enumerate(row.cells):
             pairs = study.joined[k].filter(
                 kind="pairwise", task=dict(row.pairs)["task"]
             )
-            assert (cell.right, cell.verdicts) == (pairs["right"].sum(), pairs.height)
+            assert (cell.right, cell.verdicts) == (
+                pairs["right"].sum(),
+                pairs.height,
+            )
 
 
 def _outcomes(table: pl.DataFrame) -> dict[str, str]:
     """The outcome of each pair, from the one table alone."""
     found = {}
     for (name,), rows in table.filter(kind="pairwise").group_by("id"):
-        failed = rows.filter(~pl.col("usable"), pl.col("status") != "cannot_tell")
+        failed = rows.filter(
+            ~pl.col("usable"), pl.col("status") != "cannot_tell"
+        )
         read = rows.filter("usable")
         if failed.height:
             found[str(name)] = "failed"
@@ -164,7 +202,9 @@ def _reasons_agree(shelf: Shelf, slug: str, row: Any) -> None:
         "WHERE run = ? AND reason IS NOT NULL AND NOT changed",
         number,
     )
-    assert (both / n, n) == pytest.approx((row.both.value, row.both.n), abs=1e-12)
+    assert (both / n, n) == pytest.approx(
+        (row.both.value, row.both.n), abs=1e-12
+    )
     lucky = State(((f"reason.{slug}", ("right, wrong reason",)),))
     chosen = {
         row
@@ -186,7 +226,9 @@ def test_the_studio_counts_what_the_report_counts_of_what_is_read(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verdicts_module, "_BATCH", 37)
-    whole = {path: path.read_bytes() for path in home.glob("runs/*/verdicts.jsonl")}
+    whole = {
+        path: path.read_bytes() for path in home.glob("runs/*/verdicts.jsonl")
+    }
     for path, content in whole.items():
         lines = content.splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:150]))
@@ -204,7 +246,9 @@ def test_failed_replies_are_listed_by_the_causes_that_the_report_counts(
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
     place, run = site.shelf(site.places.datasets[0].slug).runs[0]
     table = load_study([place.root]).joined[0]
-    causes = Counter(table.filter(~pl.col("usable"))["cause"].cast(pl.String).to_list())
+    causes = Counter(
+        table.filter(~pl.col("usable"))["cause"].cast(pl.String).to_list()
+    )
     assert dict(run.totals().causes) == dict(causes)
     for cause, count in causes.items():
         page = client.get(f"/r/{place.slug}", params={"failed": cause}).text

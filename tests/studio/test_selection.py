@@ -1,4 +1,5 @@
-"""Questions are chosen by facets whose counts follow each other, by words, and in an order."""
+"""Questions are chosen by facets whose counts follow each other, by words, and in an
+order."""
 
 from __future__ import annotations
 
@@ -13,7 +14,14 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.studio import study as study_module
 from visualjudge.studio.app import create_app
@@ -34,7 +42,8 @@ def _study(root: Path) -> study_module.Study:
 def _outcomes(run: RunVerdicts) -> list[str]:
     """The outcome of each question of the dataset."""
     rows = run.study.all(
-        "SELECT ifnull(outcome, 0) FROM question LEFT JOIN (SELECT * FROM outcome WHERE run = ?) "
+        "SELECT ifnull(outcome, 0) FROM question LEFT JOIN (SELECT * FROM outcome "
+        "WHERE run = ?) "
         "USING (row) ORDER BY row",
         run.number,
     )
@@ -42,7 +51,9 @@ def _outcomes(run: RunVerdicts) -> list[str]:
 
 
 def _facet(reply: Any, name: str) -> dict[str, int]:
-    found = next(facet for facet in reply["facets"] if facet["name"].startswith(name))
+    found = next(
+        facet for facet in reply["facets"] if facet["name"].startswith(name)
+    )
     return {value["value"]: value["count"] for value in found["values"]}
 
 
@@ -59,13 +70,21 @@ def test_values_of_one_facet_add_up_and_facets_narrow(
     client: TestClient, slug: str
 ) -> None:
     assert (
-        client.get(f"/d/{slug}/facets?type=ranking&type=scoring").json()["total"] == 10
+        client.get(f"/d/{slug}/facets?type=ranking&type=scoring").json()[
+            "total"
+        ]
+        == 10
     )
-    assert client.get(f"/d/{slug}/facets?type=ranking&class=cat").json()["total"] == 0
+    assert (
+        client.get(f"/d/{slug}/facets?type=ranking&class=cat").json()["total"]
+        == 0
+    )
     assert client.get(f"/d/{slug}/facets?class=cat").json()["total"] == 5
 
 
-def test_outcome_and_order_of_a_run(client: TestClient, slug: str, site: Site) -> None:
+def test_outcome_and_order_of_a_run(
+    client: TestClient, slug: str, site: Site
+) -> None:
     two = next(run.slug for run in site.places.runs if run.name == "two")
     reply = client.get(f"/d/{slug}/facets").json()
     assert _facet(reply, f"outcome.{two}") == {"not asked": 50, "mixed": 20}
@@ -75,7 +94,9 @@ def test_outcome_and_order_of_a_run(client: TestClient, slug: str, site: Site) -
         "mixed"
     }  # no letter as a verdict
     assert (
-        client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()["total"]
+        client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()[
+            "total"
+        ]
         == 20
     )
 
@@ -88,7 +109,9 @@ def test_words_are_found_in_prompts_and_replies_and_ids(
     assert client.get(f"/d/{slug}/facets?q=nowhere").json()["total"] == 0
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.text(max_size=30))
 def test_no_query_is_an_error(site: Site, slug: str, words: str) -> None:
     assert len(site.shelf(slug).select(State(words=words.strip()))) <= 70
@@ -103,15 +126,21 @@ def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
     ]
     assert margins == sorted(margins)
     assert margins[0] == 1.0
-    page = client.get(f"/d/{slug}/cards?start=65&count=999999999999999999").json()
+    page = client.get(
+        f"/d/{slug}/cards?start=65&count=999999999999999999"
+    ).json()
     assert len(page["cards"]) == 5
     assert (
-        client.get(f"/d/{slug}/cards?start=-1&count=x&sort=none&q=%00").status_code
+        client.get(
+            f"/d/{slug}/cards?start=-1&count=x&sort=none&q=%00"
+        ).status_code
         == 200
     )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
 def test_counts_agree_with_a_plain_count(
     site: Site, slug: str, data: st.DataObject
@@ -120,18 +149,26 @@ def test_counts_agree_with_a_plain_count(
     questions = [shelf.study.question(row) for row in range(70)]
     told = {f.name: f for f in shelf.facets()}
     codes = {
-        name: [code for (code,) in shelf.rows(State(), facet.column, order="q.row")]
+        name: [
+            code for (code,) in shelf.rows(State(), facet.column, order="q.row")
+        ]
         for name, facet in told.items()
     }
-    held = {name: [told[name].values[code] for code in codes[name]] for name in told}
-    assert held["class"] == [q.class_of_interest or ("(none)",) for q in questions]
+    held = {
+        name: [told[name].values[code] for code in codes[name]] for name in told
+    }
+    assert held["class"] == [
+        q.class_of_interest or ("(none)",) for q in questions
+    ]
     assert held["answer"][0] == (questions[0].answer,)
     pairs = data.draw(
         st.lists(
             st.sampled_from(sorted(told)).flatmap(
                 lambda name: st.tuples(
                     st.just(name),
-                    st.sampled_from([v for vs in told[name].values for v in vs]),
+                    st.sampled_from(
+                        [v for vs in told[name].values for v in vs]
+                    ),
                 )
             ),
             max_size=4,
@@ -145,13 +182,15 @@ def test_counts_agree_with_a_plain_count(
             for name, values in state.chosen
         )
 
-    assert list(shelf.select(state)) == [row for row in range(70) if passes(row)]
+    assert list(shelf.select(state)) == [
+        row for row in range(70) if passes(row)
+    ]
     assert shelf.counts(state)[0] == len(shelf.select(state))
     for name, counts in shelf.counts(state)[1].items():
         rows = [row for row in range(70) if passes(row, name)]
-        assert counts == Counter(value for row in rows for value in held[name][row]), (
-            name
-        )
+        assert counts == Counter(
+            value for row in rows for value in held[name][row]
+        ), name
 
 
 def test_changed_questions_are_read_anew_and_unchanged_ones_are_not(
@@ -173,7 +212,9 @@ def test_changed_questions_are_read_anew_and_unchanged_ones_are_not(
     assert _study(root).count == 2
 
 
-@pytest.mark.parametrize("damage", ["DELETE FROM meta", "DROP TABLE vocabulary"])
+@pytest.mark.parametrize(
+    "damage", ["DELETE FROM meta", "DROP TABLE vocabulary"]
+)
 def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: str) -> None:
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
     path = _study(root).path
@@ -233,7 +274,9 @@ def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
     assert _outcomes(again) == ["right", "wrong", "right", "not asked"]
     assert again.totals().verdicts == 3
     write_run(tmp_path / "other", root, [said(questions[3], "B")])
-    (tmp_path / "other/verdicts.jsonl").replace(run / "verdicts.jsonl")  # a resumed run
+    (tmp_path / "other/verdicts.jsonl").replace(
+        run / "verdicts.jsonl"
+    )  # a resumed run
     again.refresh()
     assert _outcomes(again) == ["not asked", "not asked", "not asked", "wrong"]
 
@@ -257,15 +300,22 @@ def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(
             questions[3], "tie"
         ),  # an answer, also where the question does not offer it
     ]
-    found = RunVerdicts(_study(root), write_run(tmp_path / "run", root, verdicts), "r")
+    found = RunVerdicts(
+        _study(root), write_run(tmp_path / "run", root, verdicts), "r"
+    )
     found.refresh()
     assert _outcomes(found) == ["right", "right", "failed", "wrong"]
     totals = found.totals()
     assert (totals.verdicts, totals.failed) == (4, 1)
-    assert totals.shares == (Share("pairwise", 1, 3, 2), Share("scoring", 1, 1, 1))
+    assert totals.shares == (
+        Share("pairwise", 1, 3, 2),
+        Share("scoring", 1, 1, 1),
+    )
 
 
-def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> None:
+def test_a_question_refused_in_one_order_was_asked_in_both(
+    tmp_path: Path,
+) -> None:
     questions = [pair(i, (9.0, 1.0), ties=("tie",)) for i in range(5)]
     root = write_dataset(tmp_path / "ds", questions)
     replies = [
@@ -298,13 +348,18 @@ def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(
     tmp_path: Path,
 ) -> None:
     stems = ("pixel_s0_m0", "pixel_s1_m0", "text_xyxy", "pixel_s0_m0")
-    questions = [pair(i, (1.0, 2.0), encoding=stem) for i, stem in enumerate(stems)]
+    questions = [
+        pair(i, (1.0, 2.0), encoding=stem) for i, stem in enumerate(stems)
+    ]
     site = Site(
-        find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache"
+        find_places([write_dataset(tmp_path / "ds", questions)]),
+        tmp_path / "cache",
     )
     shelf = site.shelf(site.places.datasets[0].slug)
     facet = next(one for one in shelf.facets() if one.name == "form")
-    assert {facet.label(v): n for v, n in shelf.counts(State())[1]["form"].items()} == {
+    assert {
+        facet.label(v): n for v, n in shelf.counts(State())[1]["form"].items()
+    } == {
         "drawn": 3,
         "text": 1,
     }
@@ -312,7 +367,9 @@ def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(
     assert list(chosen) == [2]
 
 
-def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(tmp_path: Path) -> None:
+def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(
+    tmp_path: Path,
+) -> None:
     questions = [
         ranking(0, (10.0, 0.0, 9.0, 4.0)),
         ranking(1, (10.0, 0.0, 9.0, 4.0)),
@@ -327,12 +384,18 @@ def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(tmp_path: Path) 
     verdicts = [said(q, value) for q, value in zip(questions, one, strict=True)]
     verdicts.append(said(questions[6], "B", "BA"))
     write_run(tmp_path / "runs/one", root, verdicts)
-    write_run(tmp_path / "runs/two", root, [said(q, q.answer) for q in questions])
+    write_run(
+        tmp_path / "runs/two", root, [said(q, q.answer) for q in questions]
+    )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
     slug, run = site.places.datasets[0].slug, site.places.runs[0].slug
-    cards = client.get(f"/d/{slug}/cards?sort=-wrong_difference").json()["cards"]
-    found = [(card["id"], card["verdicts"][0]["wrong_difference"]) for card in cards]
+    cards = client.get(f"/d/{slug}/cards?sort=-wrong_difference").json()[
+        "cards"
+    ]
+    found = [
+        (card["id"], card["verdicts"][0]["wrong_difference"]) for card in cards
+    ]
     assert found == [
         ("r1", 10.0),  # D and B before A: 10 of them
         ("q6", 8.0),
@@ -343,12 +406,17 @@ def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(tmp_path: Path) 
         ("s5", None),
     ]
     facets = client.get(f"/d/{slug}/facets").json()
-    assert _facet(facets, f"wrong_difference.{run}") == {"1 to 2": 1, "4 and more": 4}
+    assert _facet(facets, f"wrong_difference.{run}") == {
+        "1 to 2": 1,
+        "4 and more": 4,
+    }
     query = f"margin=4+and+more&wrong_difference.{run}=4+and+more"
     chosen = client.get(f"/d/{slug}/cards?{query}").json()["cards"]
     assert {card["id"] for card in chosen} == {"r1", "q3", "q4", "q6"}
     asked = "The order in which the options were asked"  # a ranking has one
-    pages = [client.get(f"/d/{slug}/q/{name}").text for name in ("q3", "r1", "s5")]
+    pages = [
+        client.get(f"/d/{slug}/q/{name}").text for name in ("q3", "r1", "s5")
+    ]
     assert [asked in page for page in pages] == [True, False, False]
     assert "between the best and the worst option" in pages[1]
 
@@ -359,10 +427,14 @@ def test_the_largest_wrong_difference_is_that_of_the_run_in_the_filters(
     questions = [pair(i, (9.0 - i, 1.0)) for i in range(2)]
     root = write_dataset(tmp_path / "ds", questions)
     write_run(
-        tmp_path / "runs/one", root, [said(questions[0], "B"), said(questions[1], "A")]
+        tmp_path / "runs/one",
+        root,
+        [said(questions[0], "B"), said(questions[1], "A")],
     )
     write_run(
-        tmp_path / "runs/two", root, [said(questions[0], "A"), said(questions[1], "B")]
+        tmp_path / "runs/two",
+        root,
+        [said(questions[0], "A"), said(questions[1], "B")],
     )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     shelf = site.shelf(site.places.datasets[0].slug)

@@ -1,4 +1,5 @@
-"""Shares by facet and judge are the report's, interval and all, and each leads to its questions."""
+"""Shares by facet and judge are the report's, interval and all, and each leads to its
+questions."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ TASKS = ("object_detection", "keypoint")
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Pairs of two tasks on 24 images with refusals and repeats, scores, and a probe of 60
-    questions.
+    """Pairs of two tasks on 24 images with refusals and repeats, scores, and a probe of
+    60 questions.
     """
     rng = np.random.default_rng(3)
     pairs: list[Any] = [
@@ -64,15 +65,21 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Site:
                     if rng.random() < chance
                     else "BA"["BA".index(str(q.answer)) - 1]
                 )
-                verdicts.append(said(q, value, order, "refusal" if refused else "ok"))
-        verdicts += [said(q, 5.0 if i % 2 else 9.0) for i, q in enumerate(scores)]
+                verdicts.append(
+                    said(q, value, order, "refusal" if refused else "ok")
+                )
+        verdicts += [
+            said(q, 5.0 if i % 2 else 9.0) for i, q in enumerate(scores)
+        ]
         verdicts += [said(q, "A") for q in probes]
         write_run(home / "runs" / name, root, verdicts, judge=name)
     return Site(find_places([home]), home / "cache")
 
 
 @pytest.mark.parametrize("by", ["task", "error_type"])
-def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> None:
+def test_shares_and_intervals_are_those_of_the_report(
+    judged: Site, by: str
+) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
     named = {one.name: one for one in shelf.facets()}
     table = slices(shelf, named[by], "pairwise", [])
@@ -86,10 +93,14 @@ def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> 
         for row in table.rows:
             share, cell = cells[dict(row.pairs)[by]], row.cells[k]
             assert (cell.share, cell.verdicts) == (share.value, share.n)
-            assert (cell.low, cell.high) == pytest.approx(share.interval, abs=1e-12)
+            assert (cell.low, cell.high) == pytest.approx(
+                share.interval, abs=1e-12
+            )
 
 
-def test_counts_are_those_of_the_questions_that_a_cell_leads_to(judged: Site) -> None:
+def test_counts_are_those_of_the_questions_that_a_cell_leads_to(
+    judged: Site,
+) -> None:
     slug = judged.places.datasets[0].slug
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     for by in ("task", "class", "margin", "source"):
@@ -112,18 +123,24 @@ def test_copies_made_by_probes_are_counted_where_the_report_counts_them_only_if_
     assert (found["total"], found["of"]) == (220, 220)
     assert found["copies"] == {"shown": False, "number": 60}
     probe = next(one for one in found["facets"] if one["name"] == "probe")
-    assert {one["value"]: one["count"] for one in probe["values"]}["same_option"] == 60
+    assert {one["value"]: one["count"] for one in probe["values"]}[
+        "same_option"
+    ] == 60
     for query in ("probes=shown", "probe=same_option&probe=(none)"):
         shown = client.get(f"{address}?{query}").json()
         assert (shown["total"], shown["of"]) == (280, 280)
     (a, first), (b, _) = shelf.runs
     analysis = analyse([a.root, b.root])
     (compared,) = (
-        row for row in analysis.metrics["comparisons"] if row["measure"] == "accuracy"
+        row
+        for row in analysis.metrics["comparisons"]
+        if row["measure"] == "accuracy"
     )
     counts = matrix(shelf, a, b, [("type", "pairwise")]).counts
     assert counts.total() == compared["n"] == 180
-    shown = matrix(shelf, a, b, [("type", "pairwise"), ("probes", "shown")]).counts
+    shown = matrix(
+        shelf, a, b, [("type", "pairwise"), ("probes", "shown")]
+    ).counts
     assert shown.total() == 240
     unread = analysis.metrics["judges"][0]["unread"]
     totals = first.totals()
@@ -151,7 +168,9 @@ def test_filters_narrow_and_types_stand_apart(judged: Site) -> None:
         for row in scores.rows
     ] == [(20, 10, 20)]
     narrow = slices(shelf, task, "pairwise", [("task", "keypoint")])
-    assert [row.label for row in narrow.rows] == ["keypoint"]  # as in the report
+    assert [row.label for row in narrow.rows] == [
+        "keypoint"
+    ]  # as in the report
     assert slices(shelf, task, "ranking", []).rows == ()
 
 
@@ -170,7 +189,10 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     probe = next(one for one in shelf.facets() if one.name == "probe")
     rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
     assert rows["same option"].cells[0].share is None  # no answer is right
-    assert client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code == 200
+    assert (
+        client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code
+        == 200
+    )
 
 
 def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
@@ -203,12 +225,13 @@ def test_a_probe_that_passes_has_no_example(
     shelf = judged.shelf(judged.places.datasets[0].slug)
     place = shelf.runs[0][0]
     passed = tuple(
-        replace(one, state="pass") for one in probes.probe_results(_answered(judged))
+        replace(one, state="pass")
+        for one in probes.probe_results(_answered(judged))
     )
     monkeypatch.setattr(probes, "probe_results", lambda answered: passed)
-    assert [one.example for one in judged_by((shelf.study.root, place)).probes] == [
-        None
-    ]
+    assert [
+        one.example for one in judged_by((shelf.study.root, place)).probes
+    ] == [None]
 
 
 def test_a_probe_that_fails_by_refusals_shows_one_where_the_unchanged_question_has_an_answer(
@@ -229,7 +252,8 @@ def test_a_probe_that_fails_by_refusals_shows_one_where_the_unchanged_question_h
     root = write_dataset(tmp_path / "ds", asked)
     refused = {"q0", "q1"} | {f"q{i}" for i in range(100, 130)}
     verdicts = [
-        said(q, q.answer, status="refusal" if q.id in refused else "ok") for q in asked
+        said(q, q.answer, status="refusal" if q.id in refused else "ok")
+        for q in asked
     ]
     write_run(tmp_path / "run", root, verdicts)
     (place,) = find_places([tmp_path]).runs
@@ -267,7 +291,10 @@ def test_the_home_page_asks_for_the_cards_answer_and_the_probes_that_a_run_fails
         )  # its own table, not the first judge's
         assert "✕ fails" in table
     answer = analyse([run.root]).metrics["judges"][0]["answer"]
-    assert (told["state"], told["sentence"]) == (answer["state"], answer["sentence"])
+    assert (told["state"], told["sentence"]) == (
+        answer["state"],
+        answer["sentence"],
+    )
 
 
 def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:
@@ -276,12 +303,15 @@ def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:
     for k, (place, _) in enumerate(shelf.runs):
         rows = slices(shelf, facet, "pairwise", order=place.slug).rows
         shares = [row.cells[k].share for row in rows]
-        assert shares == sorted(shares, key=lambda share: (share is None, share or 0.0))
+        assert shares == sorted(
+            shares, key=lambda share: (share is None, share or 0.0)
+        )
 
 
 def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
     questions = [
-        pair(i, (9.0, 1.0), task=TASKS[i % 2], image_id=f"i{i}") for i in range(40)
+        pair(i, (9.0, 1.0), task=TASKS[i % 2], image_id=f"i{i}")
+        for i in range(40)
     ]
     root = write_dataset(tmp_path / "ds", questions)
     write_run(
@@ -296,7 +326,10 @@ def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
     slug = site.places.datasets[0].slug
     shelf = site.shelf(slug)
     rows = slices(
-        shelf, next(one for one in shelf.facets() if one.name == "task"), "pairwise", []
+        shelf,
+        next(one for one in shelf.facets() if one.name == "task"),
+        "pairwise",
+        [],
     ).rows
     told = {dict(row.pairs)["task"]: row.cells[0] for row in rows}
     assert (told[TASKS[0]].share, told[TASKS[1]].share, told[TASKS[1]].low) == (
@@ -326,7 +359,9 @@ def test_slices_begin_with_probes_where_there_are_any(
         assert ("What the probes show" in page) == (by == "probe")
 
 
-def test_the_order_of_a_judge_stays_when_the_facet_changes(judged: Site) -> None:
+def test_the_order_of_a_judge_stays_when_the_facet_changes(
+    judged: Site,
+) -> None:
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     slug, run = judged.places.datasets[0].slug, judged.places.runs[0].slug
     page = client.get(f"/d/{slug}/slices?by=task&order_by={run}").text
@@ -353,18 +388,21 @@ def test_a_cell_of_two_facets_leads_to_its_questions(judged: Site) -> None:
     assert page.count('<td class="share-') == sum(
         cell.share is not None for row in table.rows for cell in row.cells
     )
-    one_way = {row.label: row for row in slices(shelf, named["task"], "pairwise").rows}
+    one_way = {
+        row.label: row for row in slices(shelf, named["task"], "pairwise").rows
+    }
     for row in table.rows:
         assert (
-            sum(cell.right for cell in row.cells) == one_way[row.label].cells[0].right
+            sum(cell.right for cell in row.cells)
+            == one_way[row.label].cells[0].right
         )
         for cell in row.cells:
-            missed = client.get(f"/d/{slug}/facets", params=list(cell.missed)).json()[
-                "total"
-            ]
-            asked = client.get(f"/d/{slug}/facets", params=list(cell.pairs)).json()[
-                "total"
-            ]
+            missed = client.get(
+                f"/d/{slug}/facets", params=list(cell.missed)
+            ).json()["total"]
+            asked = client.get(
+                f"/d/{slug}/facets", params=list(cell.pairs)
+            ).json()["total"]
             assert missed <= asked == cell.verdicts / 2  # both orders
 
 
@@ -373,6 +411,12 @@ def test_the_home_page_shows_the_worst_tasks_first(judged: Site) -> None:
     lowest = [cell.share or 0.0 for _, _, cell in worst_tasks(shelf)]
     assert len(lowest) > 1
     assert lowest == sorted(lowest)
-    home = TestClient(create_app(judged), base_url="http://127.0.0.1:1").get("/").text
-    places = [home.index(f">{row.label}</th>") for row, _, _ in worst_tasks(shelf)]
+    home = (
+        TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+        .get("/")
+        .text
+    )
+    places = [
+        home.index(f">{row.label}</th>") for row, _, _ in worst_tasks(shelf)
+    ]
     assert places == sorted(places)

@@ -1,5 +1,5 @@
-"""A study as it is planned: wording, instructions, practice, ties, viewing time, rules of
-exclusion, monitor.
+"""A study as it is planned: wording, instructions, practice, ties, viewing time, rules
+of exclusion, monitor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from commanding import command
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.analysis.load import load_study
 from visualjudge.core.errors import UsageError
@@ -36,7 +43,11 @@ from visualjudge.studio.people.pages import (
     people_pages,
 )
 from visualjudge.studio.people.plan import Settings, StudyFiles
-from visualjudge.studio.people.reading import ASKED, for_people, read_instructions
+from visualjudge.studio.people.reading import (
+    ASKED,
+    for_people,
+    read_instructions,
+)
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 from visualjudge.vision.encodings import encodings
@@ -58,7 +69,12 @@ def dataset(tmp_path: Path) -> Path:
     ]
     return write_dataset(
         tmp_path / "ds",
-        [*questions, ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0), scoring(1, 7.0)],
+        [
+            *questions,
+            ranking(0, (1.0, 5.0, 9.0)),
+            scoring(0, 5.0),
+            scoring(1, 7.0),
+        ],
     )
 
 
@@ -69,9 +85,15 @@ class Study:
         self.site = Site(find_places([dataset]), dataset.parent / "cache")
         self.folder = dataset.parent / "people"
         self.pages: PeoplePages = people_pages(
-            self.site, self.folder, settings, raters or ("anna",), StudyFiles(**files)
+            self.site,
+            self.folder,
+            settings,
+            raters or ("anna",),
+            StudyFiles(**files),
         )
-        self.client = TestClient(people_app(self.pages), base_url="http://127.0.0.1:1")
+        self.client = TestClient(
+            people_app(self.pages), base_url="http://127.0.0.1:1"
+        )
 
     def headers(self, rater: str) -> dict[str, str]:
         return {"x-studio-token": self.pages.tokens.token(rater)}
@@ -87,7 +109,9 @@ class Study:
             f"/people/{rater}/answer", headers=self.headers(rater), json=given
         )
 
-    def all(self, choose: Any, rater: str = "anna", seconds: float = 1.5) -> None:
+    def all(
+        self, choose: Any, rater: str = "anna", seconds: float = 1.5
+    ) -> None:
         state = self.next(rater)
         while state["question"]:
             state = self.answer(
@@ -107,7 +131,11 @@ def test_people_are_not_told_what_only_a_model_needs() -> None:
     layout = PromptAssetStore().get_prompt("questions/layout", "v1")
     role = layout.part(
         "role",
-        {"article": "an", "task": "object detection", "given": layout.part("given")},
+        {
+            "article": "an",
+            "task": "object detection",
+            "given": layout.part("given"),
+        },
     )
     before, after = for_people(
         f"{role} The class of interest is cat.",
@@ -126,7 +154,8 @@ def test_people_are_not_told_what_only_a_model_needs() -> None:
     score = for_people(role, layout.part("final_scoring"), "scoring")[1]
     assert (
         score
-        == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best possible."
+        == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best "
+        "possible."
     )
     assert for_people("Judge well.", "", "pairwise") == (
         "Judge well.",
@@ -204,7 +233,9 @@ def test_practice_comes_first_has_feedback_and_counts_for_nothing(
     )
 
 
-def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> None:
+def test_ties_are_taken_only_where_the_question_allows_them(
+    dataset: Path,
+) -> None:
     study = Study(dataset, Settings())
     state, seen = study.next(), set()
     while state["question"]:
@@ -225,7 +256,9 @@ def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> No
     study.pages.run.close()
     verdicts = RunFolder(study.folder).verdicts().values()
     assert {v.value for v in verdicts if v.id == "q1"} == {"tie"}
-    assert load_study([study.folder]).answered[0].filter(id="q1")["usable"].all()
+    assert (
+        load_study([study.folder]).answered[0].filter(id="q1")["usable"].all()
+    )
 
 
 def test_an_answer_that_came_too_early_is_refused(dataset: Path) -> None:
@@ -234,12 +267,16 @@ def test_an_answer_that_came_too_early_is_refused(dataset: Path) -> None:
     question = study.next()["question"]
     for seconds, status in ((2.9, 422), (3.0, 200)):
         assert (
-            study.answer(question, value=_first(question), seconds=seconds).status_code
+            study.answer(
+                question, value=_first(question), seconds=seconds
+            ).status_code
             == status
         )
 
 
-def test_only_the_questions_of_a_file_are_asked(dataset: Path, tmp_path: Path) -> None:
+def test_only_the_questions_of_a_file_are_asked(
+    dataset: Path, tmp_path: Path
+) -> None:
     (tmp_path / "ids.txt").write_text("q3\nr0\n")
     study = Study(dataset, Settings(), questions=tmp_path / "ids.txt")
     assert set(study.pages.run.plan.by_id) == {"q3", "r0"}
@@ -248,7 +285,9 @@ def test_only_the_questions_of_a_file_are_asked(dataset: Path, tmp_path: Path) -
         Study(dataset.parent / "ds", Settings(), questions=tmp_path / "ids.txt")
 
 
-def test_a_study_goes_on_without_naming_its_settings_again(dataset: Path) -> None:
+def test_a_study_goes_on_without_naming_its_settings_again(
+    dataset: Path,
+) -> None:
     settings = Settings(known=3, sample=9, repeats=1, encoding="text")
     study = Study(dataset, settings)
     assert going_on(study.folder, Settings(), named=False) == settings
@@ -282,7 +321,8 @@ def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
     ):
         site = Site(find_places([dataset]), tmp_path / "cache")
         plan = plan_of(
-            site.shelf(site.places.datasets[0].slug), Settings(encoding=encoding)
+            site.shelf(site.places.datasets[0].slug),
+            Settings(encoding=encoding),
         )
         assert set(plan.by_id) == {f"q{i}" for i in ids}
         assert (plan.left_out, plan.textual) == (left_out, textual)
@@ -295,7 +335,10 @@ def test_practice_is_in_no_count(dataset: Path) -> None:
     )
     state = study.next()
     for k in range(10):
-        assert (state["answered"], state["left"]) == (max(0, k - 2), 8 - max(0, k - 2))
+        assert (state["answered"], state["left"]) == (
+            max(0, k - 2),
+            8 - max(0, k - 2),
+        )
         question = state["question"]
         state = study.answer(question, value=_first(question)).json()
     assert state["question"] is None
@@ -311,16 +354,25 @@ def test_the_same_answer_again_is_no_correction(dataset: Path) -> None:
     value = _first(question)
     study.answer(question, value=value)
     assert study.answer(question, value=value, revise=True).status_code == 200
-    assert len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 1
+    assert (
+        len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 1
+    )
     study.answer(question, value=value, revise=True, note="sure")
-    assert len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 2
+    assert (
+        len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 2
+    )
 
 
 def test_the_monitor_says_whom_to_remind(dataset: Path) -> None:
-    study = Study(dataset, Settings(raters_per_question=3), "anna", "ben", "carl")
+    study = Study(
+        dataset, Settings(raters_per_question=3), "anna", "ben", "carl"
+    )
     for rater in ("anna", "ben"):
         study.all(_first, rater)
-    anna, start = study.pages.run.raters["anna"], datetime(2026, 1, 1, tzinfo=UTC)
+    anna, start = (
+        study.pages.run.raters["anna"],
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
     for k, line in enumerate(anna.lines):
         line["answered"] = (start + timedelta(seconds=30 * k)).isoformat()
     later = start + timedelta(seconds=30 * len(anna.lines) + 1800)
@@ -375,15 +427,19 @@ def test_a_proxys_name_is_served_and_no_other(dataset: Path) -> None:
         ("evil.example", 400),
     ):
         assert (
-            TestClient(app, base_url=f"http://{host}").get(link).status_code == status
+            TestClient(app, base_url=f"http://{host}").get(link).status_code
+            == status
         )
     study.pages.run.close()
 
 
 @pytest.mark.parametrize(
-    "url", ["http://a", "https://", "https://a/path", "https://u@a", "https://[x"]
+    "url",
+    ["http://a", "https://", "https://a/path", "https://u@a", "https://[x"],
 )
-def test_an_address_that_is_no_proxys_is_refused(dataset: Path, url: str) -> None:
+def test_an_address_that_is_no_proxys_is_refused(
+    dataset: Path, url: str
+) -> None:
     done = command(
         "studio", "people", dataset, "--out", "p", "--rater", "a", "--url", url
     )
@@ -391,7 +447,15 @@ def test_an_address_that_is_no_proxys_is_refused(dataset: Path, url: str) -> Non
 
 
 def test_people_is_an_option_for_one_more_release(dataset: Path) -> None:
-    old = ("studio", dataset, "--people=p", "--rater", "a", "--url", "http://no")
+    old = (
+        "studio",
+        dataset,
+        "--people=p",
+        "--rater",
+        "a",
+        "--url",
+        "http://no",
+    )
     done = command(*old)
     deprecated, refused = done.stderr.strip().splitlines()
     assert "deprecated; use: studio people FOLDER --out RUN" in deprecated
@@ -405,7 +469,9 @@ def test_without_a_rater_no_study_is_begun_and_a_later_start_works(
     folder = dataset.parent / "people"
     with pytest.raises(UsageError, match="at least one rater"):
         people_pages(site, folder, Settings(), [])
-    with pytest.raises(UsageError, match="without blanks around them, got 'anna '"):
+    with pytest.raises(
+        UsageError, match="without blanks around them, got 'anna '"
+    ):
         people_pages(site, folder, Settings(), ["anna "])
     assert not folder.exists()
     folder.mkdir()
@@ -413,7 +479,9 @@ def test_without_a_rater_no_study_is_begun_and_a_later_start_works(
     study = Study(dataset, Settings())
     assert study.next()["question"]
     study.pages.run.close()
-    again = people_pages(site, folder, going_on(folder, Settings(), named=False), [])
+    again = people_pages(
+        site, folder, going_on(folder, Settings(), named=False), []
+    )
     assert list(again.run.raters) == ["anna"]
     again.run.close()
 
@@ -443,12 +511,15 @@ def test_images_beside_text_are_asked_only_when_named(tmp_path: Path) -> None:
         for i, kind in enumerate(("pixel", "combo", "text"))
     ]
     site = Site(
-        find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache"
+        find_places([write_dataset(tmp_path / "ds", questions)]),
+        tmp_path / "cache",
     )
     shelf = site.shelf(site.places.datasets[0].slug)
     settings = going_on(tmp_path / "people", Settings(), named=False)
     asked = {
-        encoding: sorted(plan_of(shelf, replace(settings, encoding=encoding)).by_id)
+        encoding: sorted(
+            plan_of(shelf, replace(settings, encoding=encoding)).by_id
+        )
         for encoding in (settings.encoding, "text", "all")
     }
     assert asked == {"drawn": ["q0"], "text": ["q2"], "all": ["q0", "q1", "q2"]}
@@ -460,7 +531,10 @@ def test_the_overview_compares_raters_with_each_other_and_with_judges(
     questions = [pair(i, (9.0, 1.0), prompt=PROMPT.format(i)) for i in range(4)]
     root = write_dataset(tmp_path / "data/ds", questions)
     write_run(
-        tmp_path / "data/judge", root, [said(q, "A") for q in questions], judge="vlm"
+        tmp_path / "data/judge",
+        root,
+        [said(q, "A") for q in questions],
+        judge="vlm",
     )
     study = Study(tmp_path / "data", Settings(), "anna", "ben")
     for rater, stored in (("anna", "AAAA"), ("ben", "AABB")):
@@ -484,5 +558,8 @@ def test_the_overview_compares_raters_with_each_other_and_with_judges(
         assert "anna: <b>" in opened
         assert "ben: <b>" in opened
     assert study.client.get("/disagreement/q2?token=wrong").status_code == 403
-    assert study.client.get(apart[0][0].replace("/q", "/none-q")).status_code == 404
+    assert (
+        study.client.get(apart[0][0].replace("/q", "/none-q")).status_code
+        == 404
+    )
     study.pages.run.close()

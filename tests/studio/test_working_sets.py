@@ -1,5 +1,5 @@
-"""Stars, tags, notes and views are kept beside the dataset, chosen by, taken back, and given out as
-files.
+"""Stars, tags, notes and views are kept beside the dataset, chosen by, taken back, and
+given out as files.
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ def test_marks_are_facets_and_stay(
     starred = _post(
         client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard"
     ).json()
-    noted = _post(client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd").json()
+    noted = _post(
+        client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd"
+    ).json()
     assert (starred, noted) == ({"changed": 2}, {"changed": 1})
     assert (
-        _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json()["changed"] == 0
+        _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json()[
+            "changed"
+        ]
+        == 0
     )
     for query, total in (
         ("star=starred", 2),
@@ -43,23 +48,33 @@ def test_marks_are_facets_and_stay(
         ("tag=none", 0),
         ("tag=(no+tag)", 68),
     ):
-        assert client.get(f"/d/{slug}/facets?{query}").json()["total"] == total, query
+        assert (
+            client.get(f"/d/{slug}/facets?{query}").json()["total"] == total
+        ), query
     card = client.get(f"/d/{slug}/cards?tag=odd").json()["cards"][0]
-    assert (card["id"], card["star"], card["tags"]) == ("q1", True, ["hard", "odd"])
+    assert (card["id"], card["star"], card["tags"]) == (
+        "q1",
+        True,
+        ["hard", "odd"],
+    )
     assert "why?" in client.get(f"/d/{slug}/q/q1").text
     stored = json.loads((folder / "ds.studio/marks.json").read_text())
     assert stored == {
         "q1": {"star": True, "tags": ["hard", "odd"], "note": "why?"},
         "r0": {"star": True, "tags": ["hard"]},
     }
-    assert site.shelf(slug).working.marks() == WorkingSets(folder / "ds").marks()
+    assert (
+        site.shelf(slug).working.marks() == WorkingSets(folder / "ds").marks()
+    )
 
 
 def test_a_whole_selection_is_tagged_and_taken_back(
     client: TestClient, slug: str
 ) -> None:
     _post(client, f"/d/{slug}/marks", ids=["r1"], add="known")
-    tagged = _post(client, f"/d/{slug}/marks", query="type=ranking", add="known").json()
+    tagged = _post(
+        client, f"/d/{slug}/marks", query="type=ranking", add="known"
+    ).json()
     assert tagged == {"changed": 4}
     assert client.get(f"/d/{slug}/facets?tag=known").json()["total"] == 5
     taken = _post(
@@ -74,14 +89,18 @@ def test_a_tag_is_removed_where_it_is_and_the_others_stay(
 ) -> None:
     for tag in ("hard", "odd"):
         _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], add=tag)
-    removed = _post(client, f"/d/{slug}/marks", ids=["q1", "r1"], remove="odd").json()
+    removed = _post(
+        client, f"/d/{slug}/marks", ids=["q1", "r1"], remove="odd"
+    ).json()
     assert removed == {"changed": 1}
     for tag, ids in (("odd", ["r0"]), ("hard", ["q1", "r0"])):
         shown = client.get(f"/d/{slug}/cards?tag={tag}").json()["cards"]
         assert sorted(card["id"] for card in shown) == ids
 
 
-def test_one_tag_is_a_filter_and_so_is_none(client: TestClient, slug: str) -> None:
+def test_one_tag_is_a_filter_and_so_is_none(
+    client: TestClient, slug: str
+) -> None:
     _post(client, f"/d/{slug}/marks", query="type=ranking", add="order flip")
     facets = client.get(f"/d/{slug}/facets").json()["facets"]
     found = next(facet for facet in facets if facet["name"] == "tag")
@@ -132,19 +151,24 @@ def test_what_is_not_a_change_is_refused(
 
 
 @pytest.mark.parametrize(
-    "foreign", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}]
+    "foreign",
+    [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}],
 )
 def test_other_sites_cannot_change_notes(
     client: TestClient, slug: str, foreign: dict[str, str]
 ) -> None:
     body = {"ids": ["q1"], "star": True}
     assert (
-        client.post(f"/d/{slug}/marks", json=body, headers=foreign).status_code == 403
+        client.post(f"/d/{slug}/marks", json=body, headers=foreign).status_code
+        == 403
     )
 
 
 def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
-    one, other = WorkingSets(tmp_path / "x.studio"), WorkingSets(tmp_path / "x.studio")
+    one, other = (
+        WorkingSets(tmp_path / "x.studio"),
+        WorkingSets(tmp_path / "x.studio"),
+    )
     one.change(["a"], Change(star=True))
     other.change(["b"], Change(add="t"))
     one.change(["c"], Change(note="n"))
@@ -158,7 +182,9 @@ def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
     assert other.generation == before  # an untouched file is not read again
 
 
-def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> None:
+def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(
+    tmp_path: Path,
+) -> None:
     sets = WorkingSets(tmp_path / "ds")
     sets.path.parent.mkdir()
     sets.path.write_text('{"a": {"tags": ["y", "x"]}}')

@@ -1,4 +1,5 @@
-"""Faults of predictions: kinds and places on exact arrays, and planted errors that are recognised."""
+"""Faults of predictions: kinds and places on exact arrays, and planted errors that are
+recognised."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from visualjudge.vision.tasks import TASKS
 Found = list[tuple[str, Xyxy, float]]
 
 
-def faults(task: str, found: Prediction, real: Prediction, labels: Any = None) -> Found:
+def faults(
+    task: str, found: Prediction, real: Prediction, labels: Any = None
+) -> Found:
     stated = faults_of(task, found, real, labels, SCENE.degraded)["faults"]
     return [(one["kind"], tuple(one["box"]), one["weight"]) for one in stated]
 
@@ -55,9 +58,14 @@ DOG: Xyxy = (200, 0, 300, 100)
     ],
 )  # fmt: skip
 def test_faults_of_boxes_are_those_of_tide(
-    shown: list[tuple[str, Xyxy]], kind: str | None, place: Xyxy | None, weight: float
+    shown: list[tuple[str, Xyxy]],
+    kind: str | None,
+    place: Xyxy | None,
+    weight: float,
 ) -> None:
-    found = faults("object_detection", boxes(*shown), boxes(("cat", CAT), ("dog", DOG)))
+    found = faults(
+        "object_detection", boxes(*shown), boxes(("cat", CAT), ("dog", DOG))
+    )
     assert found == ([] if kind is None else [(kind, place, weight)])
 
 
@@ -77,16 +85,18 @@ def test_only_the_class_of_interest_is_missed_and_crowds_are_not() -> None:
     ]
 
 
-def test_a_moved_mask_is_misplaced_and_a_grown_one_has_a_wrong_outline() -> None:
+def test_a_moved_mask_is_misplaced_and_a_grown_one_has_a_wrong_outline() -> (
+    None
+):
     real = Masks(SIZE, (Instance("cat", mask_from_array(disc(60, 60, 25))),))
     for shape, kind in (
         (disc(70, 60, 25), "localization"),
         (disc(60, 60, 32), "boundary"),
     ):
         found = Masks(SIZE, (Instance("cat", mask_from_array(shape)),))
-        assert [one[0] for one in faults("instance_segmentation", found, real)] == [
-            kind
-        ]
+        assert [
+            one[0] for one in faults("instance_segmentation", found, real)
+        ] == [kind]
 
 
 def test_a_keypoint_is_faulty_where_it_should_be() -> None:
@@ -94,7 +104,9 @@ def test_a_keypoint_is_faulty_where_it_should_be() -> None:
     points = person.keypoints.copy()
     points[9, :2] += 60
     found = People((type(person)(points),))
-    ((kind, (x1, y1, x2, y2), weight),) = faults("keypoint", found, People((person,)))
+    ((kind, (x1, y1, x2, y2), weight),) = faults(
+        "keypoint", found, People((person,))
+    )
     x, y, _ = person.keypoints[9]
     assert kind == "missed" and x1 < x < x2 and y1 < y < y2
     assert weight == pytest.approx(1 / 17, abs=1e-3)
@@ -108,24 +120,32 @@ def _main(task: str, found: Prediction) -> str | None:
     return weights.most_common(1)[0][0] if weights else None
 
 
-# Where a planted error is another one by definition: a keypoint moved little is good and one moved
-# far is missed (Ronchi and Perona), and boxes put between objects may touch one. In label maps of
-# two segments, another class is another region's or none of the image's.
+# Where a planted error is another one by definition: a keypoint moved little is good
+# and one moved far is missed (Ronchi and Perona), and boxes put between objects may
+# touch one. In label maps of two segments, another class is another region's or none of
+# the image's.
 AS_DEFINED = {
     ("keypoint", "jitter"): {"jitter", "missed", None},
     ("object_detection", "background"): {"background", "both", "localization"},
-    ("semantic_segmentation", "classification"): {"classification", "background"},
+    ("semantic_segmentation", "classification"): {
+        "classification",
+        "background",
+    },
     ("semantic_segmentation", "background"): {"classification", "background"},
 }
 
 
 @pytest.mark.parametrize("task, error_type", CASES)
-def test_the_planted_error_is_the_main_fault(task: str, error_type: str) -> None:
+def test_the_planted_error_is_the_main_fault(
+    task: str, error_type: str
+) -> None:
     real = TRUTHS[TASKS[task].type]
     kinds = [
         _main(task, found)
         for key in range(2)
-        for _, found in perturbed(task, error_type, real, SCENE, seed=2, key=str(key))
+        for _, found in perturbed(
+            task, error_type, real, SCENE, seed=2, key=str(key)
+        )
     ]
     expected = AS_DEFINED.get((task, error_type), {error_type})
     assert sum(kind in expected for kind in kinds) >= 0.9 * len(kinds) > 0
@@ -177,7 +197,8 @@ def test_a_planted_region_is_the_only_place(seed: int) -> None:
         assert not _apart(box, planted, 8)
         middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
         assert (
-            planted[0] < middle[0] < planted[2] and planted[1] < middle[1] < planted[3]
+            planted[0] < middle[0] < planted[2]
+            and planted[1] < middle[1] < planted[3]
         )
 
 
@@ -197,7 +218,11 @@ def test_another_object_is_pointed_at_where_it_is() -> None:
     real = Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),))
     found = Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[1])),))
     ((kind, box, weight),) = faults("referring_segmentation", found, real)
-    assert (kind, box, weight) == ("wrong_instance", mask_from_array(DISCS[1]).box, 1.0)
+    assert (kind, box, weight) == (
+        "wrong_instance",
+        mask_from_array(DISCS[1]).box,
+        1.0,
+    )
 
 
 def test_generated_images_have_no_measured_faults() -> None:

@@ -1,5 +1,5 @@
-"""What is seen at an item's place is held against other places: the right one stands out, and over
-uniform grey nothing does.
+"""What is seen at an item's place is held against other places: the right one stands
+out, and over uniform grey nothing does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from visualjudge.vision.masks.features import mask_features
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 from visualjudge.vision.view import Given, view_of
-from visualjudge.vision.view_places import NOWHERE, Samples, evidence, samples_of_mask
+from visualjudge.vision.view_places import (
+    NOWHERE,
+    Samples,
+    evidence,
+    samples_of_mask,
+)
 
 SIZE = (120, 160)
 GREY = np.full((*SIZE, 3), 128, np.uint8)
@@ -25,7 +30,9 @@ def disc(x: float, y: float, radius: float = 20) -> np.ndarray:
 
 def photograph() -> np.ndarray:
     """A red disc on a noisy ground."""
-    pixels = np.random.default_rng(1).integers(60, 120, (*SIZE, 3)).astype(np.uint8)
+    pixels = (
+        np.random.default_rng(1).integers(60, 120, (*SIZE, 3)).astype(np.uint8)
+    )
     pixels[disc(60, 60)] = (220, 40, 40)
     return np.asarray(cv2.GaussianBlur(pixels, (0, 0), 1.0))
 

@@ -1,8 +1,8 @@
-"""Against a real vLLM server (``make test-vllm``): schemas are kept, log-probabilities come,
-refusals are survived.
+"""Against a real vLLM server (``make test-vllm``): schemas are kept, log-probabilities
+come, refusals are survived.
 
-Any vision-language model will do, the smallest best: what it answers does not matter, only that it
-can be read.
+Any vision-language model will do, the smallest best: what it answers does not matter,
+only that it can be read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ import numpy as np
 import pytest
 
 from runs.made_dataset import make_dataset
-from visualjudge.clients import Request, RetryPolicy, TextPart, image_part, open_client
+from visualjudge.clients import (
+    Request,
+    RetryPolicy,
+    TextPart,
+    image_part,
+    open_client,
+)
 from visualjudge.core.errors import ApiError
 from visualjudge.core.records import Verdict
 from visualjudge.dataset.folder import load_dataset
@@ -107,9 +113,12 @@ def test_pairwise_judge_names_a_winner_200_times() -> None:
 def test_viescore_gives_a_number(version: str) -> None:
     source, edit = images(2)
     judge = VIEscorePipe(
-        STORE.get_prompt("vlm/assessment/visual_quality/viescore", version), config()
+        STORE.get_prompt("vlm/assessment/visual_quality/viescore", version),
+        config(),
     )
-    result = judge({"instruction": "x", "input_image": source, "edited_images": [edit]})
+    result = judge(
+        {"instruction": "x", "input_image": source, "edited_images": [edit]}
+    )
     assert 0 <= result["value"] <= (10 if version == "v1" else 25)
 
 
@@ -162,7 +171,9 @@ def test_a_winners_tokens_are_summed() -> None:
 
     found = distribution(asyncio.run(main()).tokens or (), PAIR)
     assert found is not None
-    assert sum(found.probabilities.values()) + found.unresolved == pytest.approx(1)
+    assert sum(
+        found.probabilities.values()
+    ) + found.unresolved == pytest.approx(1)
 
 
 def test_a_schema_the_server_refuses_is_left_out_and_noted() -> None:

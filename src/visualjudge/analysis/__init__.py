@@ -1,5 +1,5 @@
-"""How far can this judge be trusted? Joins verdicts to their questions and computes every figure
-with its uncertainty.
+"""How far can this judge be trusted? Joins verdicts to their questions and computes
+every figure with its uncertainty.
 
 Main modules, in the order in which data flows::
 
@@ -28,4 +28,12 @@ from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.study_table import Run, Study, study_of
 
-__all__ = ["Analysis", "Run", "Study", "alpha", "analyse", "analyse_study", "study_of"]
+__all__ = [
+    "Analysis",
+    "Run",
+    "Study",
+    "alpha",
+    "analyse",
+    "analyse_study",
+    "study_of",
+]

@@ -1,8 +1,8 @@
-"""Sums by cell and image, from which every share in the report is computed. The intervals are in
-``statistics/estimate.py``.
+"""Sums by cell and image, from which every share in the report is computed. The
+intervals are in ``statistics/estimate.py``.
 
-A guess never picks a tie option that is the right answer to no question, so a pair without right
-ties has a guessing accuracy of one half.
+A guess never picks a tie option that is the right answer to no question, so a pair
+without right ties has a guessing accuracy of one half.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """One task, encoding, error type or margin, with ``keys`` in the order of its table's key
-    columns.
+    """One task, encoding, error type or margin, with ``keys`` in the order of its
+    table's key columns.
     """
 
     keys: tuple[tuple[str, str], ...]
@@ -45,16 +45,20 @@ class Cell:
     def without_truth(self) -> Cell:
         """The cell without what needs right answers."""
         scoring = self.scoring and self.scoring.without_truth
-        return replace(self, accuracy=self.accuracy.without_truth, scoring=scoring)
+        return replace(
+            self, accuracy=self.accuracy.without_truth, scoring=scoring
+        )
 
     @property
     def graded(self) -> dict[str, Estimate]:
         """The main figures of its ranking and scoring questions, by title."""
-        found = {} if self.ranking is None else {"ranking, τ-b": self.ranking.tau}
+        result = (
+            {} if self.ranking is None else {"ranking, τ-b": self.ranking.tau}
+        )
         if self.scoring is not None:
-            found["scoring, τ-b in an image"] = self.scoring.within
-            found["scoring, mean error"] = self.scoring.mae
-        return found
+            result["scoring, τ-b in an image"] = self.scoring.within
+            result["scoring, mean error"] = self.scoring.mae
+        return result
 
 
 NO_ACCURACY = Accuracy(NOTHING, 0, None, NOTHING, None, {})
@@ -62,8 +66,8 @@ NO_ACCURACY = Accuracy(NOTHING, 0, None, NOTHING, None, {})
 
 @dataclass(frozen=True, eq=False)
 class ImageSums:
-    """Sums by cell and image, with one entry per cell and image: ``keys`` (one row per cell), the
-    cell and image of each entry, and its sums by name.
+    """Sums by cell and image, with one entry per cell and image: ``keys`` (one row per
+    cell), the cell and image of each entry, and its sums by name.
     """
 
     keys: pl.DataFrame
@@ -90,32 +94,35 @@ class ImageSums:
             graded=graded,
         )
 
-    def ratio(self, top: str, bottom: str) -> tuple[FloatArray, estimate.Spread]:
-        """Return each cell's Σ ``top`` / Σ ``bottom`` with its spread. The ratio may exceed 1."""
-        kept = self.columns[bottom] > 0
-        named = (self.columns[top][kept], self.columns[bottom][kept])
-        return ratio(*named, self.cell[kept], self.cells)
+    def ratio(
+        self, top: str, bottom: str
+    ) -> tuple[FloatArray, estimate.Spread]:
+        """Return each cell's Σ ``top`` / Σ ``bottom`` with its spread. The ratio may
+        exceed 1."""
+        selected = self.columns[bottom] > 0
+        named = (self.columns[top][selected], self.columns[bottom][selected])
+        return ratio(*named, self.cell[selected], self.cells)
 
 
 def image_sums(
     table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]
 ) -> ImageSums:
-    """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls count as 0. If
-    ``by`` is empty, all rows form one cell.
+    """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls count
+    as 0. If ``by`` is empty, all rows form one cell.
     """
     numbers = table.select(
         expr.cast(pl.Float64).fill_null(0.0).alias(name)
         for name, expr in values.items()
     )
     words = {name: ordered(table[name].cast(WORD)) for name in by}
-    shape = (1, *(max(1, found.len()) for found, _ in words.values()))
+    shape = (1, *(max(1, result.len()) for result, _ in words.values()))
     places = [
         np.zeros(table.height, dtype=np.int64),
         *(place for _, place in words.values()),
     ]
     codes, cell = estimate.renumbered(np.ravel_multi_index(places, shape))
-    found = zip(words.items(), np.unravel_index(codes, shape)[1:], strict=True)
-    keys = {name: known[place] for (name, (known, _)), place in found}
+    result = zip(words.items(), np.unravel_index(codes, shape)[1:], strict=True)
+    keys = {name: known[place] for (name, (known, _)), place in result}
     cluster = table["cluster"].to_numpy().astype(np.int64)
     images = int(cluster.max(initial=0)) + 1
     held, place = estimate.renumbered(cell * images + cluster)
@@ -124,38 +131,45 @@ def image_sums(
         for name in values
     }
     return ImageSums(
-        pl.DataFrame(keys or {"all": [0]}), held // images, held % images, columns
+        pl.DataFrame(keys or {"all": [0]}),
+        held // images,
+        held % images,
+        columns,
     )
 
 
 def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
-    """Σ ``gap`` / Σ ``n`` of each cell, a difference of two shares of the same cases, of which
-    ``apart`` differ, and its p.
+    """Σ ``gap`` / Σ ``n`` of each cell, a difference of two shares of the same cases,
+    of which ``apart`` differ, and its p.
     """
-    value, found = sums.ratio("gap", "n")
+    value, dispersion = sums.ratio("gap", "n")
     n = sums.total("n")
     apart = sums.total("apart")
-    ends = gap_ends(value, found, apart, n)
-    p = gap_p(value, found, apart, n)
+    ends = gap_ends(value, dispersion, apart, n)
+    p = gap_p(value, dispersion, apart, n)
     return [
-        (estimate_of(value, found, ends, int(n[k]), k), known(p[k]))
+        (estimate_of(value, dispersion, ends, int(n[k]), k), known(p[k]))
         for k in range(n.size)
     ]
 
 
 def estimate_of(
     value: FloatArray,
-    found: estimate.Spread,
+    result: estimate.Spread,
     ends: tuple[FloatArray, FloatArray],
     n: int,
     k: int = 0,
 ) -> Estimate:
     """Return figure ``k`` of a jackknife."""
-    told = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
-    interval = (float(ends[0][k]), float(ends[1][k])) if told else None
-    why = estimate.all_alike() if found.enough[k] else estimate.too_few()
+    estimable = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
+    interval = (float(ends[0][k]), float(ends[1][k])) if estimable else None
+    why = estimate.all_alike() if result.enough[k] else estimate.too_few()
     return Estimate(
-        known(value[k]), interval, n, int(found.images[k]), None if told else why
+        known(value[k]),
+        interval,
+        n,
+        int(result.images[k]),
+        None if estimable else why,
     )
 
 
@@ -180,13 +194,15 @@ def causes(
     failed = failed.group_by([*by, "cause"]).len().sort([*by, "cause"])
     out: dict[tuple[str, ...], dict[str, int]] = {}
     for row in failed.iter_rows():
-        out.setdefault(tuple(map(str, row[: len(by)])), {})[str(row[-2])] = int(row[-1])
+        out.setdefault(tuple(map(str, row[: len(by)])), {})[str(row[-2])] = int(
+            row[-1]
+        )
     return out
 
 
 def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
-    """Return the accuracy of each cell of ``by``, with failed verdicts counted as wrong, and the
-    accuracy if all of them had been right.
+    """Return the accuracy of each cell of ``by``, with failed verdicts counted as
+    wrong, and the accuracy if all of them had been right.
     """
     if table.is_empty():
         return ()
@@ -198,13 +214,17 @@ def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
     rows = []
     for k, words in enumerate(sums.keys.rows()):
         keys = tuple(zip(by, words, strict=False))
-        n, parsed, right = (totals[name][k] for name in ("n", "usable", "right"))
+        n, parsed, right = (
+            totals[name][k] for name in ("n", "usable", "right")
+        )
         accuracy = Accuracy(
             every[k],
             int(n - parsed),
             float(right + n - parsed) / float(n),
             read[k],
-            float(totals["said_first"][k] / parsed) if totals["placed"][k] else None,
+            float(totals["said_first"][k] / parsed)
+            if totals["placed"][k]
+            else None,
             failed.get(tuple(value for _, value in keys), {}),
         )
         rows.append(Cell(keys, accuracy))
@@ -218,38 +238,44 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
 
 
 def guessed(questions: pl.DataFrame) -> float:
-    """Return the accuracy of guessing: the mean over pairwise ``questions`` of the chance that a
-    random choice among A, B and the ties is right. Ties count if the question allows them and they
-    are the right answer to any of the questions. Returns ½ if there are no questions.
+    """Return the accuracy of guessing: the mean over pairwise ``questions`` of the
+    chance that a random choice among A, B and the ties is right. Ties count if the
+    question allows them and they are the right answer to any of the questions. Returns
+    ½ if there are no questions.
     """
     right = questions["answer"].unique().implode()
-    return _share(questions, pl.col("ties").list.set_intersection(right).list.len())
+    return _share(
+        questions, pl.col("ties").list.set_intersection(right).list.len()
+    )
 
 
 def guessed_among_allowed(questions: pl.DataFrame) -> float:
-    """Like :func:`guessed`, but with all ties that a question allows. An accuracy curve starts at
-    this value for a judge that answers "tie" for pairs that hardly differ.
+    """Like :func:`guessed`, but with all ties that a question allows. An accuracy curve
+    starts at this value for a judge that answers "tie" for pairs that hardly differ.
     """
     return _share(questions, pl.col("ties").list.len())
 
 
 def _share(questions: pl.DataFrame, ties: pl.Expr) -> float:
-    found = questions.select((1 / (2 + ties.fill_null(0))).mean()).item()
-    return OF_TWO if found is None else float(found)
+    result = questions.select((1 / (2 + ties.fill_null(0))).mean()).item()
+    return OF_TWO if result is None else float(result)
 
 
 def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
-    """Return task, allowed ties and answer of the pairwise questions that a run answered, without
-    those that a probe changed.
+    """Return task, allowed ties and answer of the pairwise questions that a run
+    answered, without those that a probe changed.
     """
     asked = pl.Series(study.asked[run]).cast(study.questions.schema["question"])
-    kept = (
+    selected = (
         (pl.col("kind") == "pairwise")
         & unchanged()
         & pl.col("question").is_in(asked.implode())
     )
     return (
-        study.questions.lazy().filter(kept).select("task", "ties", "answer").collect()
+        study.questions.lazy()
+        .filter(selected)
+        .select("task", "ties", "answer")
+        .collect()
     )
 
 

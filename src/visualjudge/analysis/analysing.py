@@ -34,10 +34,11 @@ def analyse(
     seed
         Seed of the bootstrap over images for the interval of the calibration error.
     tasks, encodings, types, where
-        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as
+        ``margin>2``.
     bar
-        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores, ``accuracy``
-        of choices between unnamed options.
+        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores,
+        ``accuracy`` of choices between unnamed options.
     progress
         Is told what is computed. Without it, figures are computed when they are read.
 
@@ -54,7 +55,9 @@ def analyse(
     return analyse_study(study, progress=progress)
 
 
-def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis:
+def analyse_study(
+    study: Study, *, progress: Progress | None = None
+) -> Analysis:
     """Analyse questions and verdicts that are already in memory (see
     :func:`visualjudge.analysis.study_table.study_of`).
     """

@@ -1,12 +1,13 @@
 """The one table of answers: one row a verdict, beside its question.
 
-Here alone is decided what a verdict is worth. ``usable``: its value answers the question; what is
-not usable has *failed*, for the ``cause``. ``tie``: it calls two options equal. A tie is an answer,
-whether or not the question allows one: it is never failed, and right only where the truth is that
-tie. ``right``: pairwise only; a failed reply is wrong. ``chosen``: the option that a usable reply
-prefers, "A" or "B" as stored; null for ties. ``said_first``: that option was shown first (by
-``order``). ``first_right``: the better option was shown first; null if neither is better.
-``image`` names the image, and ``cluster`` numbers it: the unit of every interval.
+Here alone is decided what a verdict is worth. ``usable``: its value answers the
+question; what is not usable has *failed*, for the ``cause``. ``tie``: it calls two
+options equal. A tie is an answer, whether or not the question allows one: it is never
+failed, and right only where the truth is that tie. ``right``: pairwise only; a failed
+reply is wrong. ``chosen``: the option that a usable reply prefers, "A" or "B" as
+stored; null for ties. ``said_first``: that option was shown first (by ``order``).
+``first_right``: the better option was shown first; null if neither is better. ``image``
+names the image, and ``cluster`` numbers it: the unit of every interval.
 
 Nothing is repaired here.
 """
@@ -39,8 +40,8 @@ def is_option(column: str = "text") -> pl.Expr:
 
 
 def models_of(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the named models of pairwise verdicts, ``a`` and ``b``; null where a question does not
-    compare two.
+    """Return the named models of pairwise verdicts, ``a`` and ``b``; null where a
+    question does not compare two.
     """
     names = pl.col("sources").cast(pl.List(pl.String)).list
     two = pairs.select(
@@ -51,11 +52,12 @@ def models_of(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def letters_dealt(pairs: pl.DataFrame) -> bool:
-    """Return whether the letters of pairwise verdicts say something of their own: no models are
-    named, or neither of two is shown first more often than by chance (χ² over pairs, p ≥ 1 %).
+    """Return whether the letters of pairwise verdicts say something of their own: no
+    models are named, or neither of two is shown first more often than by chance (χ²
+    over pairs, p ≥ 1 %).
 
-    Where one of two models always has the same letter, a preference for the model reads as one for
-    the letter.
+    Where one of two models always has the same letter, a preference for the model reads
+    as one for the letter.
     """
     two = models_of(pairs).with_columns(pairs["order"].cast(pl.String))
     known = two.drop_nulls(["a", "b"])
@@ -64,7 +66,10 @@ def letters_dealt(pairs: pl.DataFrame) -> bool:
     if (known["order"] == "unknown").any():
         return False
     first = (pl.col("a") < pl.col("b")) == (pl.col("order") == "AB")
-    names = pl.min_horizontal("a", "b").alias("low"), pl.max_horizontal("a", "b")
+    names = (
+        pl.min_horizontal("a", "b").alias("low"),
+        pl.max_horizontal("a", "b"),
+    )
     seen = known.group_by(*names).agg(
         lead=2.0 * first.sum() - pl.len(), n=pl.len().cast(pl.Float64)
     )
@@ -73,9 +78,10 @@ def letters_dealt(pairs: pl.DataFrame) -> bool:
 
 
 def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Return pairwise verdicts whose letters, in ``columns``, are renamed: A is the model that the
-    answers of the first column prefer more often, over all questions. The letters then depend on
-    no table's columns. Questions without named models keep theirs.
+    """Return pairwise verdicts whose letters, in ``columns``, are renamed: A is the
+    model that the answers of the first column prefer more often, over all questions.
+    The letters then depend on no table's columns. Questions without named models keep
+    theirs.
     """
     letter = pairs[columns[0]].cast(pl.String)
     worth = pl.DataFrame({"x": letter}).select(
@@ -97,7 +103,9 @@ def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
         two = two.join(named, on=side, how="left", maintain_order="left")
     tied = pl.col("worth_a") == pl.col("worth_b")
     later = pl.when(tied).then(pl.col("a") > pl.col("b"))
-    turned = later.otherwise(pl.col("worth_a") < pl.col("worth_b")).fill_null(False)
+    turned = later.otherwise(pl.col("worth_a") < pl.col("worth_b")).fill_null(
+        False
+    )
     place = two.select(turned=turned)["turned"]
     other = {"A": "B", "B": "A"}
     return pairs.with_columns(
@@ -110,12 +118,15 @@ def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 
 def is_right(step: float) -> pl.Expr:
-    """Return whether answers to any type of question are right; a score may be off by a step. Where
-    no answer is right, of a probe's question, it still compares with the stored one.
+    """Return whether answers to any type of question are right; a score may be off by a
+    step. Where no answer is right, of a probe's question, it still compares with the
+    stored one.
     """
     near = within(pl.col("number") - pl.col("truth"), step)
     scored = pl.col("kind") == "scoring"
-    same = pl.when(scored).then(near).otherwise(pl.col("text") == pl.col("answer"))
+    same = (
+        pl.when(scored).then(near).otherwise(pl.col("text") == pl.col("answer"))
+    )
     return (pl.col("usable") & same).fill_null(False)
 
 
@@ -125,8 +136,8 @@ def failed() -> pl.Expr:
 
 
 def _usable() -> pl.Expr:
-    """Return whether the value answers its question: a letter or a tie, a permutation of the
-    letters, or 0..10.
+    """Return whether the value answers its question: a letter or a tie, a permutation
+    of the letters, or 0..10.
     """
     text = pl.col("text")
     orders = (
@@ -145,12 +156,17 @@ def _usable() -> pl.Expr:
 
 
 def _cause() -> pl.Expr:
-    """Return why a reply failed: its status, with the detailed cause if the journal has one."""
+    """Return why a reply failed: its status, with the detailed cause if the journal has
+    one."""
     named = pl.format("{}: {}", "status", "said_cause")
     stated = (
-        pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
+        pl.when(pl.col("said_cause").is_null())
+        .then(pl.col("status"))
+        .otherwise(named)
     )
-    reason = pl.when(pl.col("status") == "ok").then(pl.lit(UNFIT)).otherwise(stated)
+    reason = (
+        pl.when(pl.col("status") == "ok").then(pl.lit(UNFIT)).otherwise(stated)
+    )
     return pl.when(failed()).then(reason)
 
 
@@ -161,7 +177,9 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
         rows, on="id", how="left", maintain_order="left"
     )["place"]
     known = (
-        verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
+        verdicts
+        if place.null_count() == 0
+        else verdicts.filter(place.is_not_null())
     )
     table = (
         known.drop("id")
@@ -178,9 +196,13 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     turned = pl.col("order") == "BA"
     return table.with_columns(
         tie=pl.when(pairwise).then(read & is_tie()),
-        right=pl.when(pairwise).then(read & (pl.col("text") == pl.col("answer"))),
+        right=pl.when(pairwise).then(
+            read & (pl.col("text") == pl.col("answer"))
+        ),
         chosen=pl.when(read & is_option()).then("text"),
-        said_first=pl.when(read & is_option()).then((pl.col("text") == "A") ^ turned),
+        said_first=pl.when(read & is_option()).then(
+            (pl.col("text") == "A") ^ turned
+        ),
         first_right=pl.when(pairwise & is_option("answer")).then(
             (pl.col("answer") == "A") ^ turned
         ),

@@ -1,8 +1,9 @@
 """Comparisons of two judges on the questions that both answered.
 
-p and interval come from one standard error (:func:`visualjudge.analysis.estimate.gap_ends`). A
-missing answer counts as wrong, but for those of the local judge, a baseline that declines what it
-cannot see: this says nothing about the other judge.
+p and interval come from one standard error
+(:func:`visualjudge.analysis.estimate.gap_ends`). A missing answer counts as wrong, but
+for those of the local judge, a baseline that declines what it cannot see: this says
+nothing about the other judge.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.score_comparisons import common_scores, score_gaps
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.value_and_interval import NO_TRUTH, NOTHING, Estimate, unknown
+from visualjudge.analysis.value_and_interval import (
+    NO_TRUTH,
+    NOTHING,
+    Estimate,
+    unknown,
+)
 from visualjudge.core.records import IntArray
 from visualjudge.judges.registry import LOCAL
 
 
 @dataclass(frozen=True)
 class TaskGap:
-    """The gap between two judges in one task. ``p_holm`` is adjusted over all tasks and pairs of
-    judges.
+    """The gap between two judges in one task. ``p_holm`` is adjusted over all tasks and
+    pairs of judges.
     """
 
     task: str
@@ -39,9 +45,10 @@ class TaskGap:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b in
-    the ``measure`` ("accuracy", "spearman" or "mae"), also ``by_task``, and ``kappa`` Cohen's κ of
-    their answers, where both gave one. ``value_a`` and ``value_b`` are the measure of each.
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a
+    minus b in the ``measure`` ("accuracy", "spearman" or "mae"), also ``by_task``, and
+    ``kappa`` Cohen's κ of their answers, where both gave one. ``value_a`` and
+    ``value_b`` are the measure of each.
     """
 
     a: str
@@ -75,8 +82,8 @@ class Comparison:
 
 
 ALIKE = 0.95
-"""Judges count as asked the same questions if they share at least this part of all questions that
-either was asked.
+"""Judges count as asked the same questions if they share at least this part of all
+questions that either was asked.
 """
 KEYS = ["question", "order", "repeat"]
 COMPARED = 30
@@ -84,7 +91,8 @@ COMPARED = 30
 
 
 def asked_like(study: Study) -> tuple[int, ...]:
-    """Return a number for each run. Runs with the same number were asked the same questions."""
+    """Return a number for each run. Runs with the same number were asked the same
+    questions."""
     asked = study.asked
     out: list[int] = []
     for i, ids in enumerate(asked):
@@ -105,10 +113,14 @@ _ASKED = ("answer", "sources", "order")
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    """The verdicts on the same question, order and repeat, without those that the local judge
-    declined; each answer of people beside each other on its question.
+    """The verdicts on the same question, order and repeat, without those that the local
+    judge declined; each answer of people beside each other on its question.
     """
-    keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
+    keys = (
+        ["question"]
+        if study.runs[i].of_people or study.runs[j].of_people
+        else KEYS
+    )
     a = study.kind(i, "pairwise", (*dict.fromkeys((*keys, *_TOLD, *_ASKED)),))
     b = study.kind(j, "pairwise", (*keys, *_TOLD)).drop("cluster", "task")
     both = a.join(b, on=keys, suffix="_b")
@@ -131,16 +143,20 @@ def compare(study: Study, i: int, j: int) -> Comparison:
         why = "no pairs in common" if shared else "no question in common"
         if not both.is_empty():
             why += f" has an answer of {' and '.join(silent)}"
-        nothing = Estimate(None, None, both.height, both["cluster"].n_unique(), why)
-        return Comparison(*names, both["question"].n_unique(), both.height, nothing)
-    found = paired(both, names)
+        nothing = Estimate(
+            None, None, both.height, both["cluster"].n_unique(), why
+        )
+        return Comparison(
+            *names, both["question"].n_unique(), both.height, nothing
+        )
+    result = paired(both, names)
     lacking = study.lacks_truth(i) or study.lacks_truth(j)
-    return found.without_truth if lacking else found
+    return result.without_truth if lacking else result
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
-    """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by task if
-    there is a column ``task``.
+    """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by
+    task if there is a column ``task``.
     """
     a = pl.col("right")
     b = pl.col("right_b")
@@ -158,8 +174,10 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
     by_task: list[TaskGap] = []
     if "task" in both.columns:
         tasks = image_sums(both, ["task"], values)
-        found = zip(tasks.keys["task"], gaps(tasks), strict=True)
-        by_task = [TaskGap(str(task), gap, task_p) for task, (gap, task_p) in found]
+        result = zip(tasks.keys["task"], gaps(tasks), strict=True)
+        by_task = [
+            TaskGap(str(task), gap, task_p) for task, (gap, task_p) in result
+        ]
     return Comparison(
         *names,
         both["question"].n_unique(),
@@ -178,13 +196,16 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
-    """Return a one-line warning about runs that share no question with any other run."""
+    """Return a one-line warning about runs that share no question with any other
+    run."""
     asked = dict(enumerate(study.asked))
     alone = [
         study.runs[k].name
         for k, ids in asked.items()
         if ids.size
-        and not any(_overlap(ids, other) for j, other in asked.items() if j != k)
+        and not any(
+            _overlap(ids, other) for j, other in asked.items() if j != k
+        )
     ]
     if len(asked) < 2 or not alone:
         return ()
@@ -195,29 +216,33 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
 
 
 def comparisons(study: Study) -> tuple[Comparison, ...]:
-    """Compare every two judges, or those selected as :func:`not_compared` describes if there are
-    more than :data:`COMPARED`. p is adjusted by Holm among pairs of real judges, and separately
-    among pairs with a simulated judge.
+    """Compare every two judges, or those selected as :func:`not_compared` describes if
+    there are more than :data:`COMPARED`. p is adjusted by Holm among pairs of real
+    judges, and separately among pairs with a simulated judge.
     """
     rows: list[Comparison] = []
     families: list[Family] = []
     for i, j in _twos(study):
         simulated = study.runs[i].simulated or study.runs[j].simulated
-        found = compared(study, i, j)
-        rows += found
-        families += [(row.measure, simulated) for row in found]
+        result = compared(study, i, j)
+        rows += result
+        families += [(row.measure, simulated) for row in result]
     adjusted = _adjusted([row.p for row in rows], families)
     tasks = [
         (gap.p, family)
         for row, family in zip(rows, families, strict=True)
         for gap in row.by_task
     ]
-    of_tasks = iter(_adjusted([p for p, _ in tasks], [family for _, family in tasks]))
+    of_tasks = iter(
+        _adjusted([p for p, _ in tasks], [family for _, family in tasks])
+    )
     return tuple(
         replace(
             row,
             p_holm=p,
-            by_task=tuple(replace(gap, p_holm=next(of_tasks)) for gap in row.by_task),
+            by_task=tuple(
+                replace(gap, p_holm=next(of_tasks)) for gap in row.by_task
+            ),
         )
         for row, p in zip(rows, adjusted, strict=True)
     )
@@ -234,13 +259,16 @@ def _adjusted(
     out: list[float | None] = [None] * len(p)
     for family in set(families):
         places = [k for k, own in enumerate(families) if own == family]
-        for k, adjusted in zip(places, holm([p[k] for k in places]), strict=True):
+        for k, adjusted in zip(
+            places, holm([p[k] for k in places]), strict=True
+        ):
             out[k] = adjusted
     return out
 
 
 def compared(study: Study, i: int, j: int) -> list[Comparison]:
-    """Compare judges ``i`` and ``j`` by their common pairs, and by their common scores."""
+    """Compare judges ``i`` and ``j`` by their common pairs, and by their common
+    scores."""
     pairs = compare(study, i, j)
     scores = by_scores(study, i, j)
     return [pairs, *scores] if pairs.questions or not scores else scores
@@ -256,7 +284,11 @@ def by_scores(study: Study, i: int, j: int) -> list[Comparison]:
     images = both["cluster"].n_unique()
     if both["truth"].null_count() == both.height:
         nothing = Estimate(None, None, both.height, images, NO_TRUTH)
-        return [Comparison(*names, questions, both.height, nothing, measure="spearman")]
+        return [
+            Comparison(
+                *names, questions, both.height, nothing, measure="spearman"
+            )
+        ]
     known = both.drop_nulls("truth")
     out = []
     for measure, gaps_ in score_gaps(study, known):
@@ -283,8 +315,8 @@ def by_scores(study: Study, i: int, j: int) -> list[Comparison]:
 
 
 def _twos(study: Study) -> list[tuple[int, int]]:
-    """Return the pairs of judges to compare. Their number is limited because it would grow with the
-    square of the number of judges.
+    """Return the pairs of judges to compare. Their number is limited because it would
+    grow with the square of the number of judges.
     """
     every = range(len(study.runs))
     if len(every) <= COMPARED:
@@ -298,18 +330,20 @@ def _twos(study: Study) -> list[tuple[int, int]]:
     ]
     order = sorted(every, key=lambda i: -(right[i].item() or 0.0))
     pairs = chain(
-        combinations(order[:COMPARED], 2), ((order[0], k) for k in order[COMPARED:])
+        combinations(order[:COMPARED], 2),
+        ((order[0], k) for k in order[COMPARED:]),
     )
     return sorted((min(two), max(two)) for two in pairs)
 
 
 def not_compared(judges: int) -> str:
-    """Return a sentence on the comparisons that a report leaves out for this number of judges;
-    empty if it has all of them.
+    """Return a sentence on the comparisons that a report leaves out for this number of
+    judges; empty if it has all of them.
     """
     if judges <= COMPARED:
         return ""
     return (
-        f"Of {judges:,} judges, the {COMPARED} most accurate ones are compared with each "
+        f"Of {judges:,} judges, the {COMPARED} most accurate ones are compared with "
+        "each "
         "other, and each further one with the best; --compare A B compares any two."
     )

@@ -14,9 +14,10 @@ from visualjudge.analysis.table_layout import Column, Layout, as_named
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """The questions. ``asked`` counts the distinct ones that any judge was asked, ``probed`` those
-    of them that a probe changed, which count only in figures of probes; ``where`` has the filters
-    on the questions that all figures use, as ``FIELD=VALUE``.
+    """The questions. ``asked`` counts the distinct ones that any judge was asked,
+    ``probed`` those of them that a probe changed, which count only in figures of
+    probes; ``where`` has the filters on the questions that all figures use, as
+    ``FIELD=VALUE``.
     """
 
     path: str | None
@@ -33,14 +34,18 @@ class DatasetFacts:
 
     @property
     def extent(self) -> str:
-        """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40 images."""
+        """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40
+        images."""
         asked = (
-            f"{_of(self.asked - self.probed, self.questions - self.probed)} questions on "
+            f"{_of(self.asked - self.probed, self.questions - self.probed)} questions "
+            "on "
             f"{_of(self.images_asked, self.images)} images"
         )
         asked += f", and {self.probed:,} more for probes" if self.probed else ""
         return asked + (
-            f"; only those with {' and '.join(self.where)}" if self.where else ""
+            f"; only those with {' and '.join(self.where)}"
+            if self.where
+            else ""
         )
 
 
@@ -49,7 +54,9 @@ def _of(part: int, whole: int) -> str:
 
 
 DATASET = Layout[DatasetFacts](
-    *as_named("path", "questions_sha256", "version", "seed", "questions", "images"),
+    *as_named(
+        "path", "questions_sha256", "version", "seed", "questions", "images"
+    ),
     *as_named("by_question_type", "asked", "images_asked", "probed"),
     Column("where", lambda d: list(d.where)),
 )
@@ -69,7 +76,8 @@ def dataset_facts(study: Study) -> DatasetFacts:
         questions=questions.height,
         images=study.clusters,
         by_question_type={
-            str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())
+            str(k): n
+            for k, n in sorted(questions.group_by("kind").len().iter_rows())
         },
         asked=asked.height,
         probed=asked.filter(~unchanged()).height,

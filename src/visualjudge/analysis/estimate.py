@@ -1,19 +1,22 @@
-"""Values and intervals with the image as the unit: shares, differences, means and correlations.
+"""Values and intervals with the image as the unit: shares, differences, means and
+correlations.
 
-Every figure is a function of sums over images. Its variance comes from leaving out each image once
-(the delete-one-cluster jackknife, CR3), and Student's t has Kish's effective number of images,
-less one, as degrees of freedom. Below five images there is no interval.
+Every figure is a function of sums over images. Its variance comes from leaving out each
+image once (the delete-one-cluster jackknife, CR3), and Student's t has Kish's effective
+number of images, less one, as degrees of freedom. Below five images there is no
+interval.
 
-A share has the interval of Korn and Graubard: Clopper and Pearson's for as many independent cases
-as have the jackknife's variance, at most the cases that there are (a design effect of at least 1).
-Where nothing is wrong, or nothing right, the effective number of images replaces the cases: an
-image may go wrong as a whole. Weakness: one error in many images gives a narrower interval than
-none. ``accuracy`` on a difference of two shares has the same floor and the same guard.
+A share has the interval of Korn and Graubard: Clopper and Pearson's for as many
+independent cases as have the jackknife's variance, at most the cases that there are (a
+design effect of at least 1). Where nothing is wrong, or nothing right, the effective
+number of images replaces the cases: an image may go wrong as a whole. Weakness: one
+error in many images gives a narrower interval than none. ``accuracy`` on a difference
+of two shares has the same floor and the same guard.
 
-Sources: Korn & Graubard 1998 (shares); Clopper & Pearson 1934; Kish 1965 (effective number); Bell
-& McCaffrey 2002, MacKinnon, Nielsen & Webb 2023 (CR3); Carter, Schnepel & Steigerwald 2017 (degrees
-of freedom); McNemar 1947, Yang, Sun & Hardin 2010 (paired shares in clusters); Connor 1987, Lachin
-2011 (sample sizes); Holm 1979.
+Sources: Korn & Graubard 1998 (shares); Clopper & Pearson 1934; Kish 1965 (effective
+number); Bell & McCaffrey 2002, MacKinnon, Nielsen & Webb 2023 (CR3); Carter, Schnepel &
+Steigerwald 2017 (degrees of freedom); McNemar 1947, Yang, Sun & Hardin 2010 (paired
+shares in clusters); Connor 1987, Lachin 2011 (sample sizes); Holm 1979.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ Ends = tuple[FloatArray, FloatArray]
 
 
 def within(error: Any, step: float) -> Any:
-    """Return whether scores, of an array or a column of errors, are off by at most ``step``."""
+    """Return whether scores, of an array or a column of errors, are off by at most
+    ``step``."""
     return abs(error) <= step + TINY
 
 
@@ -76,8 +80,9 @@ def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:
 
 
 def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct ``codes``, sorted, and the index of each code among them: like
-    ``numpy.unique`` with its inverse, but without sorting where the codes are small numbers.
+    """Return the distinct ``codes``, sorted, and the index of each code among them:
+    like ``numpy.unique`` with its inverse, but without sorting where the codes are
+    small numbers.
     """
     if not codes.size or codes.min() < 0 or codes.max() > 8 * codes.size:
         return np.unique(codes, return_inverse=True)
@@ -88,7 +93,8 @@ def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Variance of K figures by leaving out images, (K,), the images and their effective number."""
+    """Variance of K figures by leaving out images, (K,), the images and their effective
+    number."""
 
     variance: FloatArray
     images: IntArray
@@ -108,7 +114,9 @@ class Spread:
 def divided(top: Any, bottom: Any, empty: float = 0.0) -> FloatArray:
     """Return ``top`` / ``bottom``, and ``empty`` where nothing counts."""
     return np.asarray(
-        np.divide(top, bottom, out=np.full(bottom.shape, empty), where=bottom > 0),
+        np.divide(
+            top, bottom, out=np.full(bottom.shape, empty), where=bottom > 0
+        ),
         dtype=float,
     )
 
@@ -119,8 +127,8 @@ def spread(
     column: IntArray | None = None,
     columns: int = 1,
 ) -> Spread:
-    """Return the spread of figures from one entry per image and figure: the figure less the figure
-    without that image, and the image's number of cases.
+    """Return the spread of figures from one entry per image and figure: the figure less
+    the figure without that image, and the image's number of cases.
     """
     place = np.zeros(weights.size, dtype=np.int64) if column is None else column
     images = np.bincount(place, minlength=columns)
@@ -137,8 +145,8 @@ def ratio(
     column: IntArray | None = None,
     columns: int = 1,
 ) -> tuple[FloatArray, Spread]:
-    """Return Σ ``top`` / Σ ``bottom`` of each column and its spread, from one entry per image and
-    column.
+    """Return Σ ``top`` / Σ ``bottom`` of each column and its spread, from one entry per
+    image and column.
     """
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else column
     total = sums(place, top, columns)
@@ -148,7 +156,9 @@ def ratio(
     without = np.divide(
         total[place] - top, rest, out=value[place].copy(), where=rest > 0
     )
-    return value, spread(np.nan_to_num(value[place] - without), bottom, place, columns)
+    return value, spread(
+        np.nan_to_num(value[place] - without), bottom, place, columns
+    )
 
 
 # ---------------------------------------------------------------- shares
@@ -156,8 +166,8 @@ def ratio(
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """K shares in arrays (K,): ``value``, ``low``, ``high`` (NaN where undefined), ``cases`` and
-    ``images``.
+    """K shares in arrays (K,): ``value``, ``low``, ``high`` (NaN where undefined),
+    ``cases`` and ``images``.
     """
 
     value: FloatArray
@@ -168,11 +178,13 @@ class Shares:
 
     def __getitem__(self, k: int) -> Estimate:
         """Return share ``k`` as a figure."""
-        told = not np.isnan(self.low[k])
+        estimable = not np.isnan(self.low[k])
         n = round(self.cases[k])
         value = float(self.value[k]) if np.isfinite(self.value[k]) else None
-        interval = (float(self.low[k]), float(self.high[k])) if told else None
-        why = None if told else too_few() if n else NOTHING.why
+        interval = (
+            (float(self.low[k]), float(self.high[k])) if estimable else None
+        )
+        why = None if estimable else too_few() if n else NOTHING.why
         return Estimate(value, interval, n, int(self.images[k]), why)
 
 
@@ -190,39 +202,48 @@ def shares(
     Parameters
     ----------
     top, bottom
-        Sums over one image's cases, 0 ≤ top ≤ bottom; entries with ``bottom`` 0 are left out.
+        Sums over one image's cases, 0 ≤ top ≤ bottom; entries with ``bottom`` 0 are
+        left out.
     column
         The share that each entry belongs to; by default, all belong to one.
     graded
-        Whether a case may lie between 0 and 1: cases then may vary less than right or wrong ones.
+        Whether a case may lie between 0 and 1: cases then may vary less than right or
+        wrong ones.
     squares
-        Sum of the squared weights of one image's cases, if ``top`` and ``bottom`` are weighted.
+        Sum of the squared weights of one image's cases, if ``top`` and ``bottom`` are
+        weighted.
     """
-    kept = np.asarray(bottom) > 0
+    selected = np.asarray(bottom) > 0
     place = (
-        np.zeros(kept.size, dtype=np.int64) if column is None else np.asarray(column)
+        np.zeros(selected.size, dtype=np.int64)
+        if column is None
+        else np.asarray(column)
     )
-    top = np.asarray(top, float)[kept]
-    bottom = np.asarray(bottom, float)[kept]
-    place = place[kept]
-    value, found = ratio(top, bottom, place, columns)
+    top = np.asarray(top, float)[selected]
+    bottom = np.asarray(bottom, float)[selected]
+    place = place[selected]
+    value, result = ratio(top, bottom, place, columns)
     cases = sums(place, bottom, columns)
-    weights = bottom if squares is None else np.asarray(squares, float)[kept]
+    weights = (
+        bottom if squares is None else np.asarray(squares, float)[selected]
+    )
     n = cases**2 / np.maximum(sums(place, weights, columns), TINY)
-    low, high = share_ends(value, found, np.full(columns, np.inf) if graded else n)
-    told = found.enough
-    low = np.where(told, low, np.nan)
-    high = np.where(told, high, np.nan)
-    return Shares(value, low, high, cases, found.images)
+    low, high = share_ends(
+        value, result, np.full(columns, np.inf) if graded else n
+    )
+    estimable = result.enough
+    low = np.where(estimable, low, np.nan)
+    high = np.where(estimable, high, np.nan)
+    return Shares(value, low, high, cases, result.images)
 
 
 def share_ends(
-    value: FloatArray, found: Spread, cases: FloatArray, tail: float = TAIL
+    value: FloatArray, dispersion: Spread, cases: FloatArray, tail: float = TAIL
 ) -> Ends:
-    """Return Korn and Graubard's interval of shares, (K,); ``cases`` bounds their independent cases
-    from above (infinite: a design effect below 1 is possible).
+    """Return Korn and Graubard's interval of shares, (K,); ``cases`` bounds their
+    independent cases from above (infinite: a design effect below 1 is possible).
     """
-    p, n = _effective_cases(value, found, cases, tail)
+    p, n = _effective_cases(value, dispersion, cases, tail)
     x = p * n
     rest = n - x
     low = special.betaincinv(np.maximum(x, TINY), rest + 1, tail)
@@ -230,127 +251,154 @@ def share_ends(
     return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
-def share_test(value: FloatArray, found: Spread, cases: FloatArray) -> FloatArray:
-    """Return the two-sided p of a share of ½, by the same effective cases as :func:`share_ends`."""
-    p, n = _effective_cases(value, found, cases, TAIL)
+def share_test(
+    value: FloatArray, dispersion: Spread, cases: FloatArray
+) -> FloatArray:
+    """Return the two-sided p of a share of ½, by the same effective cases as
+    :func:`share_ends`."""
+    p, n = _effective_cases(value, dispersion, cases, TAIL)
     x = np.maximum(p * n, TINY)
     rest = np.maximum((1 - p) * n, TINY)
     above = np.where(p * n <= TINY, 1.0, special.betainc(x, rest + 1, 0.5))
-    below = np.where((1 - p) * n <= TINY, 1.0, special.betainc(rest, x + 1, 0.5))
+    below = np.where(
+        (1 - p) * n <= TINY, 1.0, special.betainc(rest, x + 1, 0.5)
+    )
     return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
 
 
 def _effective_cases(
-    value: FloatArray, found: Spread, cases: FloatArray, tail: float
+    value: FloatArray, dispersion: Spread, cases: FloatArray, tail: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the shares, and the number of independent cases with the same variance."""
     p = np.clip(np.nan_to_num(value), 0.0, 1.0)
     certain = np.minimum(p, 1 - p) <= TINY
-    alike = np.divide(p * (1 - p), found.variance, out=np.full(p.size, np.inf),
-                      where=found.variance > TINY**2)  # fmt: skip
+    alike = np.divide(p * (1 - p), dispersion.variance, out=np.full(p.size, np.inf),
+                      where=dispersion.variance > TINY**2)  # fmt: skip
     bounded = np.minimum(alike, cases)
     # t of the cases over t of the images: both are the normal for many
     narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(
-        tail, np.maximum(found.df, 1.0)
+        tail, np.maximum(dispersion.df, 1.0)
     )
     bounded = bounded * np.minimum(narrower, 1.0) ** 2
-    return p, np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
+    return p, np.where(
+        certain | ~np.isfinite(bounded), dispersion.effective, bounded
+    )
 
 
 # ---------------------------------------------------------------- differences of shares
 
 
 def _paired_error(
-    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray
+    value: FloatArray, dispersion: Spread, apart: FloatArray, cases: FloatArray
 ) -> FloatArray:
     """Return the standard error, at least that of independent cases."""
     n = np.maximum(cases, 1)
     alone = np.maximum(apart / n - np.nan_to_num(value) ** 2, 0) / n
-    return np.sqrt(np.maximum(found.variance, alone))
+    return np.sqrt(np.maximum(dispersion.variance, alone))
 
 
 def gap_ends(
     value: FloatArray,
-    found: Spread,
+    dispersion: Spread,
     apart: FloatArray,
     cases: FloatArray,
     tail: float = TAIL,
 ) -> Ends:
-    """Return the interval of differences of two shares of the same cases; NaN where undefined.
-    ``apart`` counts the cases that only one of the two has right.
+    """Return the interval of differences of two shares of the same cases; NaN where
+    undefined. ``apart`` counts the cases that only one of the two has right.
 
-    Without such cases the ends are Clopper and Pearson's for 0 of the effective images; if all
-    cases differ in the same direction, one of them could be reversed, which counts twice.
+    Without such cases the ends are Clopper and Pearson's for 0 of the effective images;
+    if all cases differ in the same direction, one of them could be reversed, which
+    counts twice.
     """
-    reach = t_isf(tail, found.df) * _paired_error(value, found, apart, cases)
-    edge = 1 - tail ** (1 / np.maximum(found.effective, 1))
+    reach = t_isf(tail, dispersion.df) * _paired_error(
+        value, dispersion, apart, cases
+    )
+    edge = 1 - tail ** (1 / np.maximum(dispersion.effective, 1))
     one_way = np.abs(value) >= 1 - TINY
     reach = np.maximum(
         reach, np.where(apart <= 0, edge, np.where(one_way, 2 * edge, 0))
     )
-    told = found.enough & np.isfinite(value)
+    estimable = dispersion.enough & np.isfinite(value)
     low = np.maximum(value - reach, -1)
     high = np.minimum(value + reach, 1)
-    return np.where(told, low, np.nan), np.where(told, high, np.nan)
+    return np.where(estimable, low, np.nan), np.where(estimable, high, np.nan)
 
 
 def gap_p(
-    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray
+    value: FloatArray, dispersion: Spread, apart: FloatArray, cases: FloatArray
 ) -> FloatArray:
-    """Return the two-sided p of no difference, by the same standard error as :func:`gap_ends`."""
-    return _p(value, _paired_error(value, found, apart, cases), found)
+    """Return the two-sided p of no difference, by the same standard error as
+    :func:`gap_ends`."""
+    return _p(value, _paired_error(value, dispersion, apart, cases), dispersion)
 
 
-# ---------------------------------------------------------------- means and correlations
+# ---------------------------------------------------------------- means and
+# correlations
 
 
-def mean_ends(value: FloatArray, found: Spread) -> Ends:
+def mean_ends(value: FloatArray, dispersion: Spread) -> Ends:
     """Return the interval of figures without natural bounds; NaN where undefined."""
-    reach = t_isf(TAIL, found.df) * np.sqrt(found.variance)
-    told = found.enough & (found.variance > TINY**2) & np.isfinite(value)
-    return np.where(told, value - reach, np.nan), np.where(told, value + reach, np.nan)
+    reach = t_isf(TAIL, dispersion.df) * np.sqrt(dispersion.variance)
+    estimable = (
+        dispersion.enough & (dispersion.variance > TINY**2) & np.isfinite(value)
+    )
+    return np.where(estimable, value - reach, np.nan), np.where(
+        estimable, value + reach, np.nan
+    )
 
 
-def correlation_ends(value: FloatArray, found: Spread) -> Ends:
-    """Return the interval of figures in (-1, 1), symmetrical on Fisher's z scale; NaN where
-    undefined.
+def correlation_ends(value: FloatArray, dispersion: Spread) -> Ends:
+    """Return the interval of figures in (-1, 1), symmetrical on Fisher's z scale; NaN
+    where undefined.
     """
     inside = np.isfinite(value) & (np.abs(value) < 1)
     r = np.where(inside, value, 0.0)
-    low, high = mean_ends(np.arctanh(r), Spread(found.variance / (1 - r**2) ** 2, found.images,
-                                                found.effective))  # fmt: skip
+    low, high = mean_ends(np.arctanh(r), Spread(dispersion.variance / (1 - r**2) ** 2, dispersion.images,
+                                                dispersion.effective))  # fmt: skip
     return np.where(inside, np.tanh(low), np.nan), np.where(
         inside, np.tanh(high), np.nan
     )
 
 
-def test(value: FloatArray, found: Spread) -> FloatArray:
+def test(value: FloatArray, dispersion: Spread) -> FloatArray:
     """Return the two-sided p of ``value`` = 0; NaN where undefined."""
-    return _p(value, np.sqrt(found.variance), found)
+    return _p(value, np.sqrt(dispersion.variance), dispersion)
 
 
-def _p(value: FloatArray, error: FloatArray, found: Spread) -> FloatArray:
+def _p(value: FloatArray, error: FloatArray, dispersion: Spread) -> FloatArray:
     """Return p by Student's t; where no image differs, by a sign test over images."""
     size = np.abs(np.nan_to_num(value))
     scaled = np.divide(size, error, out=np.zeros(size.size), where=error > TINY)
-    signs = np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0))
+    signs = np.minimum(1.0, 2 * 0.5 ** np.maximum(dispersion.images, 1.0))
     p = np.where(
-        error > TINY, 2 * t_sf(scaled, found.df), np.where(size < TINY, 1.0, signs)
+        error > TINY,
+        2 * t_sf(scaled, dispersion.df),
+        np.where(size < TINY, 1.0, signs),
     )
-    told = (found.images >= 2) & (found.effective > 1.5) & np.isfinite(value)
-    return np.where(told, p, np.nan)
+    estimable = (
+        (dispersion.images >= 2)
+        & (dispersion.effective > 1.5)
+        & np.isfinite(value)
+    )
+    return np.where(estimable, p, np.nan)
 
 
 def holm(
     p_values: Sequence[float | None], weights: Sequence[float] | None = None
 ) -> list[float | None]:
-    """Return Holm's step-down adjustment of the p-values that are known; None stays None.
-    ``weights`` (one for each p) divide the level among the tests; by default all are equal.
+    """Return Holm's step-down adjustment of the p-values that are known; None stays
+    None. ``weights`` (one for each p) divide the level among the tests; by default all
+    are equal.
     """
     weight = (
-        np.ones(len(p_values)) if weights is None else np.asarray(weights, dtype=float)
+        np.ones(len(p_values))
+        if weights is None
+        else np.asarray(weights, dtype=float)
     )
-    known = sorted((p / weight[i], i) for i, p in enumerate(p_values) if p is not None)
+    known = sorted(
+        (p / weight[i], i) for i, p in enumerate(p_values) if p is not None
+    )
     left = float(sum(weight[i] for _, i in known))
     out: list[float | None] = [None] * len(p_values)
     reached = 0.0

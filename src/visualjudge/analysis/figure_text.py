@@ -15,13 +15,15 @@ NONE = "–"
 def percent(value: float | None, digits: int = 1) -> str:
     """Format a share in per cent: 0.8066 → 80.7 %."""
     return (
-        NONE if value is None else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
+        NONE
+        if value is None
+        else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
     )
 
 
 def points(value: float | None) -> str:
-    """Format a difference of two shares in percentage points with its sign; a rounded zero has no
-    sign.
+    """Format a difference of two shares in percentage points with its sign; a rounded
+    zero has no sign.
     """
     if value is None:
         return NONE
@@ -30,7 +32,8 @@ def points(value: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Format 0.70 with a true minus sign, or an integer with thousands separators; – if unknown."""
+    """Format 0.70 with a true minus sign, or an integer with thousands separators; – if
+    unknown."""
     if value is None or value != value:
         return NONE
     text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
@@ -57,7 +60,8 @@ def group_name(group: str, most: int = 1) -> str:
 
 
 def many(count: int, noun: str) -> str:
-    """Format a count with its noun: 1 image, 1,200 images; "image" is the study's case noun."""
+    """Format a count with its noun: 1 image, 1,200 images; "image" is the study's case
+    noun."""
     return f"{number(count)} {plural(count, noun)}"
 
 
@@ -85,23 +89,34 @@ def span(ends: Ends, digits: int = 2) -> str:
     if ends is None or all(end is None for end in ends):
         return NONE
     sides = (
-        number(float(end), digits) if end is not None else "∞" if k else "\u2212∞"
+        number(float(end), digits)
+        if end is not None
+        else "∞"
+        if k
+        else "\u2212∞"
         for k, end in enumerate(ends)
     )
     return " to ".join(sides)
 
 
-def ranks(found: tuple[int, int] | None) -> str:
+def ranks(rank_set: tuple[int, int] | None) -> str:
     """Format a rank set: one rank, or best–worst."""
-    if found is None:
+    if rank_set is None:
         return NONE
-    return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
+    return (
+        str(rank_set[0])
+        if rank_set[0] == rank_set[1]
+        else f"{rank_set[0]}–{rank_set[1]}"
+    )
 
 
 number3 = partial(number, digits=3)
 span3 = partial(span, digits=3)
 RANKS_NOTE = "Ranks: the ranks that each source may have by itself (95 %)."
-GROUPS_NOTE = "Sources are compared only within a group, that is, in tasks that compare the same sources."
+GROUPS_NOTE = (
+    "Sources are compared only within a group, that is, in tasks that "
+    "compare the same sources."
+)
 
 
 def p_value(value: float | None) -> str:
@@ -112,7 +127,8 @@ def p_value(value: float | None) -> str:
 
 
 def with_ends(share: Estimate, show: Callable[[float], str] = percent) -> str:
-    """Format a value with its interval, or the reason why there is none: 80.7 % (75.1 to 85.3)."""
+    """Format a value with its interval, or the reason why there is none: 80.7 % (75.1
+    to 85.3)."""
     if share.value is None:
         return NONE
     spread = percents if show in (percent, points) else span

@@ -11,16 +11,20 @@ from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import image_sums
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.statistics.kappa import kappa
-from visualjudge.analysis.value_and_interval import NOTHING, UNANSWERED, Estimate
+from visualjudge.analysis.value_and_interval import (
+    NOTHING,
+    UNANSWERED,
+    Estimate,
+)
 from visualjudge.core.records import TIES, FloatArray, IntArray
 
 
 def macro(pairs: pl.DataFrame) -> Estimate:
     """Return the unweighted mean of the accuracies of the tasks.
 
-    The result has no interval if a task has too few images: a few that agree by chance would make
-    the interval too narrow. An image contributes its number of right answers minus the number
-    expected from the shares of its tasks.
+    The result has no interval if a task has too few images: a few that agree by chance
+    would make the interval too narrow. An image contributes its number of right answers
+    minus the number expected from the shares of its tasks.
     """
     if pairs.is_empty():
         return NOTHING
@@ -58,33 +62,39 @@ ONE_ANSWER = "all the same"
 
 
 def kappa_with_truth(pairs: pl.DataFrame) -> Estimate:
-    """Return Cohen's κ of the verdicts and the right answers. A failed reply agrees with no answer,
-    so that declining is no way to raise it.
+    """Return Cohen's κ of the verdicts and the right answers. A failed reply agrees
+    with no answer, so that declining is no way to raise it.
     """
     if pairs.is_empty():
         return NOTHING
     if not pairs["usable"].any():
         images = pairs["cluster"].n_unique()
         return Estimate(None, None, pairs.height, images, UNANSWERED)
-    said = _choices(pairs, "text", "usable", -1.0)
+    answers = _choices(pairs, "text", "usable", -1.0)
     true = pairs["answer"].cast(pl.String).replace_strict(CHOICES, default=-1.0)
     return _kappa(
-        np.stack([said, true.to_numpy().astype(float)]), pairs["cluster"].to_numpy()
+        np.stack([answers, true.to_numpy().astype(float)]),
+        pairs["cluster"].to_numpy(),
     )
 
 
 def kappa_of_two(both: pl.DataFrame) -> Estimate:
-    """Return Cohen's κ of two judges on the questions that both answered; the columns of the second
-    end in ``_b``.
+    """Return Cohen's κ of two judges on the questions that both answered; the columns
+    of the second end in ``_b``.
     """
-    told = both.filter(pl.col("usable") & pl.col("usable_b"))
-    if told.is_empty():
+    estimable = both.filter(pl.col("usable") & pl.col("usable_b"))
+    if estimable.is_empty():
         return NOTHING
-    said = [_choices(told, f"text{end}", f"usable{end}", np.nan) for end in ("", "_b")]
-    return _kappa(np.stack(said), told["cluster"].to_numpy())
+    answers = [
+        _choices(estimable, f"text{end}", f"usable{end}", np.nan)
+        for end in ("", "_b")
+    ]
+    return _kappa(np.stack(answers), estimable["cluster"].to_numpy())
 
 
-def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> FloatArray:
+def _choices(
+    table: pl.DataFrame, text: str, parsed: str, failed: float
+) -> FloatArray:
     """Return the number of each answer, and ``failed`` where there is none."""
     known = table[text].cast(pl.String).replace_strict(CHOICES, default=None)
     numbers = known.cast(pl.Float64).fill_null(failed).to_numpy()
@@ -94,4 +104,6 @@ def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> Floa
 def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
     value, ends = kappa(ratings, clusters)
     why = ONE_ANSWER if value is None else None if ends else estimate.too_few()
-    return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
+    return Estimate(
+        value, ends, ratings.shape[1], int(np.unique(clusters).size), why
+    )

@@ -1,19 +1,19 @@
-"""One generalised linear model with errors clustered by image: strengths, leanings, favouritism.
+"""One generalised linear model with errors clustered by image: strengths, leanings,
+favouritism.
 
-Coefficients are found by iteratively reweighted least squares; outcomes may be fractions (a tie is
-half a win: Papke & Wooldridge 1996). The covariance comes from leaving out each image in one step
-(CR3), with Kish's effective number of images for Student's t. What the data do not determine (the
-common level of all strengths) is held at the least norm, so that strengths have mean 0 in each
-connected part.
+Coefficients are found by iteratively reweighted least squares; outcomes may be
+fractions (a tie is half a win: Papke & Wooldridge 1996). The covariance comes from
+leaving out each image in one step (CR3), with Kish's effective number of images for
+Student's t. What the data do not determine (the common level of all strengths) is held
+at the least norm, so that strengths have mean 0 in each connected part.
 
-Where answers are separated (a source never lost), no finite maximum exists: Firth's penalty
-(Jeffreys' prior) then keeps every coefficient finite, and no variance is below that of independent
-answers, because answers that are all alike show no spread.
+Where answers are separated (a source never lost), no finite maximum exists: Firth's
+penalty (Jeffreys' prior) then keeps every coefficient finite, and no variance is below
+that of independent answers, because answers that are all alike show no spread.
 
-Sources: McCullagh & Nelder 1989; Liang & Zeger 1986 (sandwich); Bell & McCaffrey 2002, MacKinnon,
-Nielsen & Webb 2023 (CR3); Kish 1965, Carter, Schnepel & Steigerwald 2017 (degrees
-of freedom); Firth 1993, Kosmidis & Firth
-2021 (penalty); Bradley & Terry 1952.
+Sources: McCullagh & Nelder 1989; Liang & Zeger 1986 (sandwich); Bell & McCaffrey 2002,
+MacKinnon, Nielsen & Webb 2023 (CR3); Kish 1965, Carter, Schnepel & Steigerwald 2017
+(degrees of freedom); Firth 1993, Kosmidis & Firth 2021 (penalty); Bradley & Terry 1952.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from visualjudge.analysis.estimate import (
 from visualjudge.core.records import FloatArray, IntArray
 
 MOST_LEFT_OUT = 300
-"""Maximum number of coefficients for which images are left out: each costs a matrix inverse."""
+"""Maximum number of coefficients for which images are left out: each costs a matrix
+inverse."""
 STEPS = 200
 CLOSE = 1e-10
 SAME = 1e-10
@@ -50,9 +51,10 @@ Link = Literal["logit", "identity"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """``coefficients`` (P,), how far each image ``moved`` them (images, P), their ``covariance`` by
-    image and that of independent answers, ``alone``; ``determined`` (P,) is near 1 where the data
-    determine a coefficient. ``kish`` is the effective number of images, by their answers.
+    """``coefficients`` (P,), how far each image ``moved`` them (images, P), their
+    ``covariance`` by image and that of independent answers, ``alone``; ``determined``
+    (P,) is near 1 where the data determine a coefficient. ``kish`` is the effective
+    number of images, by their answers.
     """
 
     coefficients: FloatArray
@@ -71,12 +73,16 @@ class Fit:
         if not self.penalised:
             return self.covariance
         values, vectors = np.linalg.eigh(self.covariance - self.alone)
-        return np.asarray(self.alone + (vectors * np.maximum(values, 0)) @ vectors.T)
+        return np.asarray(
+            self.alone + (vectors * np.maximum(values, 0)) @ vectors.T
+        )
 
     def variance(self, contrast: FloatArray) -> FloatArray:
         """Return the variance of each row of ``contrast`` (K, P), (K,)."""
-        found = ((contrast @ self.floored) * contrast).sum(1)
-        return np.asarray(np.maximum(found, 0.0))  # rounding may leave it below
+        result = ((contrast @ self.floored) * contrast).sum(1)
+        return np.asarray(
+            np.maximum(result, 0.0)
+        )  # rounding may leave it below
 
 
 def fit(
@@ -87,22 +93,27 @@ def fit(
     link: Link = "logit",
     penalised: bool = False,
 ) -> Fit:
-    """Fit ``y`` (n,), 0 to 1 for a logit, to ``x`` (n, P; an array or sparse); ``image`` (n,) names
-    each answer's image.
+    """Fit ``y`` (n,), 0 to 1 for a logit, to ``x`` (n, P; an array or sparse);
+    ``image`` (n,) names each answer's image.
     """
     large = x.shape[0] * x.shape[1] > MOST_CELLS
-    rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float, copy=False)
+    rows: Any = (
+        sparse.csr_array(x) if large else _dense(x).astype(float, copy=False)
+    )
     values, vectors = np.linalg.eigh(_product(rows))
     basis = vectors[
         :, values > FLAT * values.max(initial=0.0)
     ]  # of what the data determine
     lift = np.eye(rows.shape[1]) if large else basis
-    if not large:  # by these alone, which are far fewer where most sources do not play
+    if (
+        not large
+    ):  # by these alone, which are far fewer where most sources do not play
         rows = rows @ basis
         basis = np.eye(basis.shape[1])
     beta = np.zeros(rows.shape[1])
     pace = 1.0
-    # with the penalty no weight vanishes: what the data determine can be inverted, ten times faster
+    # with the penalty no weight vanishes: what the data determine can be inverted, ten
+    # times faster
     invert = (
         np.linalg.inv
         if penalised
@@ -123,7 +134,9 @@ def fit(
             beta = step
             break
         step = step * LONGEST / max(LONGEST, np.abs(step).max(initial=0.0))
-        if penalised:  # a whole step may overshoot, for ever: then all are shorter
+        if (
+            penalised
+        ):  # a whole step may overshoot, for ever: then all are shorter
             least = _likelihood(rows, y, beta, basis) - SAME
             while _likelihood(rows, y, beta + pace * step, basis) < least:
                 pace /= 2
@@ -132,7 +145,9 @@ def fit(
             break
     if link == "identity":
         residual = y - rows @ beta
-    alone = inverse if link == "logit" else inverse * float((residual**2).mean())
+    alone = (
+        inverse if link == "logit" else inverse * float((residual**2).mean())
+    )
     names, place = renumbered(image)
     far = moved(rows, weight, residual, place, inverse) @ lift.T
     determined = np.diag(lift @ inverse @ information @ lift.T)
@@ -152,12 +167,16 @@ def fit(
     )
 
 
-def _likelihood(rows: Any, y: FloatArray, beta: FloatArray, basis: FloatArray) -> float:
+def _likelihood(
+    rows: Any, y: FloatArray, beta: FloatArray, basis: FloatArray
+) -> float:
     """Return the logarithm of the likelihood times Jeffreys' prior."""
     eta = rows @ beta
     information = basis.T @ _product(rows, _mean(eta, "logit")[1]) @ basis
     return float(
-        y @ eta - np.logaddexp(0, eta).sum() + np.linalg.slogdet(information)[1] / 2
+        y @ eta
+        - np.logaddexp(0, eta).sum()
+        + np.linalg.slogdet(information)[1] / 2
     )
 
 
@@ -183,11 +202,13 @@ def moved(
     image: IntArray,
     inverse: FloatArray,
 ) -> FloatArray:
-    """Return how far leaving out each ``image`` (0, 1, …) moves the coefficients, (images, P), whose
-    products are the covariance (CR3); beyond :data:`MOST_LEFT_OUT` coefficients by the sandwich.
-    ``inverse`` is that of the information, ``rows.T @ (rows * weight)`` and a penalty's.
+    """Return how far leaving out each ``image`` (0, 1, …) moves the coefficients,
+    (images, P), whose products are the covariance (CR3); beyond :data:`MOST_LEFT_OUT`
+    coefficients by the sandwich. ``inverse`` is that of the information, ``rows.T @
+    (rows * weight)`` and a penalty's.
 
-    An image of n answers moves them by A⁻¹Xᵀ(I − WXA⁻¹Xᵀ)⁻¹r, for n < P; else by (A − XᵀWX)⁻¹Xᵀr.
+    An image of n answers moves them by A⁻¹Xᵀ(I − WXA⁻¹Xᵀ)⁻¹r, for n < P; else by (A −
+    XᵀWX)⁻¹Xᵀr.
     """
     images = int(image.max(initial=-1)) + 1
     size = rows.shape[1]
@@ -196,7 +217,9 @@ def moved(
         member = sparse.csr_array(cells, shape=(images, image.size))
         scores = _dense(member @ (rows * residual[:, None]))
         freedom = (image.size - 1) / max(image.size - size, 1)
-        return np.asarray(scores @ inverse * np.sqrt(freedom * images / (images - 1)))
+        return np.asarray(
+            scores @ inverse * np.sqrt(freedom * images / (images - 1))
+        )
     information = np.linalg.pinv(inverse, rcond=FLAT, hermitian=True)
     out = np.zeros((images, size))
     order = np.argsort(image, kind="stable")
@@ -204,7 +227,9 @@ def moved(
     starts = np.cumsum(counts) - counts
     for n in np.unique(counts[counts > 0]).tolist():
         alike = np.flatnonzero(counts == n)
-        for part in np.array_split(alike, 1 + alike.size * n * size // MOST_CELLS):
+        for part in np.array_split(
+            alike, 1 + alike.size * n * size // MOST_CELLS
+        ):
             places = order[starts[part][:, None] + np.arange(n)]
             x = _dense(rows[places.ravel()]).reshape(part.size, n, size)
             r = residual[places]
@@ -228,14 +253,17 @@ def _solved(tables: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def effective(answers: FloatArray, image: IntArray) -> float:
-    """Return Kish's effective number of images, where each of ``answers`` (n,) moves a figure by
-    so much if answers are independent: an image counts by its part of the variance.
+    """Return Kish's effective number of images, where each of ``answers`` (n,) moves a
+    figure by so much if answers are independent: an image counts by its part of the
+    variance.
     """
     each = np.bincount(image, answers**2)
     return float(each.sum() ** 2 / max(float((each**2).sum()), 1e-300))
 
 
-def interval(value: float, variance: float, freedom: float) -> tuple[float, float]:
+def interval(
+    value: float, variance: float, freedom: float
+) -> tuple[float, float]:
     """Return the 95 % interval by Student's t."""
     reach = float(t_isf(TAIL, max(freedom, 1.0))) * variance**0.5
     return value - reach, value + reach
@@ -247,31 +275,36 @@ def p_value(value: float, variance: float, freedom: float) -> float:
 
 
 def rising_p(x: FloatArray, y: FloatArray, image: IntArray) -> float | None:
-    """Return the one-sided p by Student's t that ``y`` rises with the rank of ``x``, (n,); None if
-    all ``x`` are equal or there are too few images.
+    """Return the one-sided p by Student's t that ``y`` rises with the rank of ``x``,
+    (n,); None if all ``x`` are equal or there are too few images.
     """
     rank = pl.Series(x).rank().to_numpy() / x.size - 0.5
-    found = fit(np.column_stack([rank, np.ones(rank.size)]), y, image, link="identity")
-    variance = float(found.covariance[0, 0])
-    if found.determined[0] < 1 - 1e-6 or found.images < LEAST_IMAGES:
+    fitted = fit(
+        np.column_stack([rank, np.ones(rank.size)]), y, image, link="identity"
+    )
+    variance = float(fitted.covariance[0, 0])
+    if fitted.determined[0] < 1 - 1e-6 or fitted.images < LEAST_IMAGES:
         return None
     if variance < 1e-18:  # no image differs
         return 0.5
     at = rank - rank.mean()
     freedom = max(effective(at, renumbered(image)[1]) - 1, 1.0)
-    return float(t_sf(found.coefficients[0] / variance**0.5, freedom))
+    return float(t_sf(fitted.coefficients[0] / variance**0.5, freedom))
 
 
-def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray:
-    """Return the mean of ``values`` over the other items of each one's image, for images that
-    differ in difficulty; 0 without others, and throughout where images do not seem to differ.
+def of_others(
+    values: FloatArray, image: IntArray, item: IntArray
+) -> FloatArray:
+    """Return the mean of ``values`` over the other items of each one's image, for
+    images that differ in difficulty; 0 without others, and throughout where images do
+    not seem to differ.
     """
     question = renumbered(item)[1]
     cell = renumbered(image * (int(question.max()) + 1) + question)[1]
     ones = np.ones(values.size)
     total, count = (
-        np.bincount(image, one)[image] - np.bincount(cell, one)[cell]
-        for one in (values, ones)
+        np.bincount(image, entry)[image] - np.bincount(cell, entry)[cell]
+        for entry in (values, ones)
     )
     mean = divided(total, count)
     return mean if float(mean @ values) > 0 else np.zeros(values.size)

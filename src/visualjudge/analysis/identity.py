@@ -1,5 +1,5 @@
-"""Who answered a run, as the server stated it: routers and aliases may change the model in
-mid-run.
+"""Who answered a run, as the server stated it: routers and aliases may change the model
+in mid-run.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ServedBy:
-    """A model that answered, with its number of verdicts and its accuracy on pairs if they are
-    enough.
+    """A model that answered, with its number of verdicts and its accuracy on pairs if
+    they are enough.
     """
 
     model: str | None
@@ -35,50 +35,69 @@ _QUESTIONS = frozenset({"questions.json", "media"})
 
 
 def served_by(answers: pl.DataFrame) -> tuple[ServedBy, ...]:
-    """Return each model and fingerprint with its number of verdicts and accuracy, most frequent
-    first; empty if no server named any.
+    """Return each model and fingerprint with its number of verdicts and accuracy, most
+    frequent first; empty if no server named any.
     """
     names = ["served_model", "fingerprint"]
     pairs = pl.col("right").count()
     rows = (
-        answers.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in names))
+        answers.filter(
+            pl.any_horizontal(pl.col(name).is_not_null() for name in names)
+        )
         .group_by(names)
-        .agg(n=pl.len(), accuracy=pl.when(pairs >= ENOUGH).then(pl.col("right").mean()))
+        .agg(
+            n=pl.len(),
+            accuracy=pl.when(pairs >= ENOUGH).then(pl.col("right").mean()),
+        )
         .sort("n", *names, descending=[True, False, False])
     )
     return tuple(ServedBy(*row) for row in rows.iter_rows())
 
 
 def moved(rows: tuple[ServedBy, ...]) -> list[str]:
-    """Return the warning about a run that several models answered; none for one model."""
+    """Return the warning about a run that several models answered; none for one
+    model."""
     if len(rows) < 2:
         return []
-    shown = [
+    displayed = [
         f"{Served(row.model, row.fingerprint)} {row.n}"
-        + ("" if row.accuracy is None else f" ({100 * row.accuracy:.1f} % right)")
+        + (
+            ""
+            if row.accuracy is None
+            else f" ({100 * row.accuracy:.1f} % right)"
+        )
         for row in rows
     ]
     return [
-        f"the model moved: the run was answered by {len(rows)}: {', '.join(shown)} verdicts"
+        f"the model moved: the run was answered by {len(rows)}: {', '.join(displayed)} "
+        "verdicts"
     ]
 
 
 def moved_between(first: JudgeResult, second: JudgeResult) -> list[str]:
-    """Return a sentence if, of two runs, only the model that answered differs, or only the settings
-    with which it was asked; none if both differ, neither does, or who answered is not known.
+    """Return a sentence if, of two runs, only the model that answered differs, or only
+    the settings with which it was asked; none if both differ, neither does, or who
+    answered is not known.
     """
     before, after = (
         [str(Served(row.model, row.fingerprint)) for row in judge.identity]
         for judge in (first, second)
     )
-    found = [
-        one for one in changes(first.info, second.info) if one.name not in _QUESTIONS
+    collected = [
+        change
+        for change in changes(first.info, second.info)
+        if change.name not in _QUESTIONS
     ]
-    if not (before and after) or (set(before) == set(after)) is not bool(found):
+    if not (before and after) or (set(before) == set(after)) is not bool(
+        collected
+    ):
         return []
-    if found:
-        return [f"The judge moved, not the model: {'; '.join(map(str, found))}."]
+    if collected:
+        return [
+            f"The judge moved, not the model: {'; '.join(map(str, collected))}."
+        ]
     return [
-        f"The model moved under the same settings: first {' and '.join(before)} answered, then "
+        f"The model moved under the same settings: first {' and '.join(before)} "
+        "answered, then "
         f"{' and '.join(after)}."
     ]

@@ -1,16 +1,18 @@
 """The sources as the judge ranks them.
 
-Strengths are Bradley and Terry's: a logistic regression of each question's points (1, ½ for a tie
-or for different answers in the two orders, 0) on the two sources, with errors clustered by image
-(:mod:`visualjudge.analysis.fits`). Covariates (order shown, number of objects, text length, file
-size) are further regressors of the same fit, which gives the strengths at equal covariates. Failed
-replies are left out. Where wins do not bound every strength, the fit is penalised; a source that
-never won, or never lost, has a bound on one side and no interval.
+Strengths are Bradley and Terry's: a logistic regression of each question's points (1, ½
+for a tie or for different answers in the two orders, 0) on the two sources, with errors
+clustered by image (:mod:`visualjudge.analysis.fits`). Covariates (order shown, number
+of objects, text length, file size) are further regressors of the same fit, which gives
+the strengths at equal covariates. Failed replies are left out. Where wins do not bound
+every strength, the fit is penalised; a source that never won, or never lost, has a
+bound on one side and no interval.
 
-Only sources that are compared in the same tasks are ranked against each other, because a source's
-mean over one task cannot be compared with another source's mean over another task. Tasks that
-compare the same sources are pooled. Sources that are compared in different tasks, or that are not
-connected by comparisons even through others, are in separate groups.
+Only sources that are compared in the same tasks are ranked against each other, because
+a source's mean over one task cannot be compared with another source's mean over another
+task. Tasks that compare the same sources are pooled. Sources that are compared in
+different tasks, or that are not connected by comparisons even through others, are in
+separate groups.
 """
 
 from __future__ import annotations
@@ -39,12 +41,14 @@ from visualjudge.core.records import FloatArray
 
 @dataclass(frozen=True)
 class SourceRow:
-    """One source as ranked by the judge; strengths are log odds with mean 0 in a ``group``: the
-    tasks in which it is compared, with a number if their sources fall into unconnected sets.
+    """One source as ranked by the judge; strengths are log odds with mean 0 in a
+    ``group``: the tasks in which it is compared, with a number if their sources fall
+    into unconnected sets.
 
-    ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost, or never
-    won; ``rank_set`` has the best and the worst rank that the tests of its pairs leave;
-    ``controlled`` is its strength at equal covariates, if it has an interval.
+    ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost,
+    or never won; ``rank_set`` has the best and the worst rank that the tests of its
+    pairs leave; ``controlled`` is its strength at equal covariates, if it has an
+    interval.
     """
 
     source: str
@@ -58,9 +62,9 @@ class SourceRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The sources by group, strongest first, from ``n`` comparisons. ``regularised`` states that
-    some sources never lost to the others, or never won, so that the likelihood alone has no finite
-    maximum.
+    """The sources by group, strongest first, from ``n`` comparisons. ``regularised``
+    states that some sources never lost to the others, or never won, so that the
+    likelihood alone has no finite maximum.
     """
 
     rows: tuple[SourceRow, ...]
@@ -69,7 +73,8 @@ class Leaderboard:
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:
-        """Return each group's name and rows. Only the rows of a group have a common axis."""
+        """Return each group's name and rows. Only the rows of a group have a common
+        axis."""
         names = dict.fromkeys(row.group for row in self.rows)
         return tuple(
             (name, tuple(row for row in self.rows if row.group == name))
@@ -81,11 +86,11 @@ Edge = tuple[str, str, str]
 
 
 def source_groups(edges: pl.DataFrame) -> dict[tuple[str, str], str]:
-    """Return the name of the group of each (task, source), from comparisons given as rows with
-    ``task``, ``a`` and ``b``.
+    """Return the name of the group of each (task, source), from comparisons given as
+    rows with ``task``, ``a`` and ``b``.
 
-    A group is named after its tasks. A number is added if those tasks compare several sets of
-    sources that never met.
+    A group is named after its tasks. A number is added if those tasks compare several
+    sets of sources that never met.
     """
     rows: list[Edge] = (
         edges.select(pl.col("task", "a", "b").cast(pl.String))
@@ -103,23 +108,28 @@ def source_groups(edges: pl.DataFrame) -> dict[tuple[str, str], str]:
     for tasks in together.values():
         parts = _connected([edge for edge in rows if edge[0] in tasks])
         for number, part in enumerate(parts, 1):
-            name = " + ".join(tasks) + (f" ({number})" if len(parts) > 1 else "")
+            name = " + ".join(tasks) + (
+                f" ({number})" if len(parts) > 1 else ""
+            )
             out |= {(task, source): name for task in tasks for source in part}
     return out
 
 
 def placed(edges: pl.DataFrame) -> tuple[list[tuple[str, str]], pl.DataFrame]:
-    """Return all (group, source), sorted, and a table with the index (``place``) of each ``task``
-    and ``source`` in that list.
+    """Return all (group, source), sorted, and a table with the index (``place``) of
+    each ``task`` and ``source`` in that list.
     """
     groups = source_groups(edges)
     known = sorted({(group, source) for (_, source), group in groups.items()})
     place = {pair: k for k, pair in enumerate(known)}
     rows = [
-        (task, source, place[group, source]) for (task, source), group in groups.items()
+        (task, source, place[group, source])
+        for (task, source), group in groups.items()
     ]
     return known, pl.DataFrame(
-        rows, {"task": pl.String, "source": pl.String, "place": pl.Int64}, orient="row"
+        rows,
+        {"task": pl.String, "source": pl.String, "place": pl.Int64},
+        orient="row",
     )
 
 
@@ -128,11 +138,12 @@ def places_of(
 ) -> pl.Series:
     """Return the place of each row's ``task`` and ``source``; null if it has none."""
     each = rows.select(
-        pl.col("task").cast(pl.String), pl.col(source).cast(pl.String).alias("source")
+        pl.col("task").cast(pl.String),
+        pl.col(source).cast(pl.String).alias("source"),
     )
-    return each.join(places, on=["task", "source"], how="left", maintain_order="left")[
-        "place"
-    ]
+    return each.join(
+        places, on=["task", "source"], how="left", maintain_order="left"
+    )["place"]
 
 
 def _connected(edges: list[Edge]) -> list[list[str]]:
@@ -141,15 +152,31 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
     for _, a, b in edges:
         met = [part for part in parts if a in part or b in part]
         if len(met) != 1 or not {a, b} <= met[0]:
-            parts = [part for part in parts if part not in met] + [{a, b}.union(*met)]
+            parts = [part for part in parts if part not in met] + [
+                {a, b}.union(*met)
+            ]
     return sorted(map(sorted, parts))
 
 
 NEVER_LOST = "it never lost"
 NEVER_WON = "it never won"
-PLAYED = ("question", "repeat", "order", "cluster", "task", "usable", "text", "sources")
+PLAYED = (
+    "question",
+    "repeat",
+    "order",
+    "cluster",
+    "task",
+    "usable",
+    "text",
+    "sources",
+)
 """Columns of pairwise verdicts that a leaderboard needs."""
-COVARIATES = ("shown_first", lead("count"), lead("text_chars"), lead("png_bytes"))
+COVARIATES = (
+    "shown_first",
+    lead("count"),
+    lead("text_chars"),
+    lead("png_bytes"),
+)
 LEAST_GAMES = 10
 """Minimum number of games in which a covariate differs, per coefficient of the fit."""
 TOO_FEW = "too few games in which a covariate differs"
@@ -167,8 +194,9 @@ def points(answer: str) -> pl.Expr:
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per question (and repeat) between two named sources: task, a, b, the judge's
-    outcome for a (1, ½, 0), and whether a was shown first (1, −1; 0 in both orders or unknown).
+    """Return one row per question (and repeat) between two named sources: task, a, b,
+    the judge's outcome for a (1, ½, 0), and whether a was shown first (1, −1; 0 in both
+    orders or unknown).
     """
     known = table.filter("usable").with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
@@ -186,7 +214,8 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
 
 
 RankSets = Mapping[tuple[str, str], tuple[int, int]]
-"""The best and the worst rank of each (group, source), as the tests of its pairs leave them."""
+"""The best and the worst rank of each (group, source), as the tests of its pairs leave
+them."""
 
 
 def leaderboard(
@@ -194,12 +223,16 @@ def leaderboard(
 ) -> Leaderboard:
     """Return the judge's strength of every source, and its possible ``ranks``.
 
-    Strengths are comparable only within a ``group``: sources of several were never compared in the
-    same tasks, not even through others. ``questions`` hold the covariates. A rank is the place of
-    the strength, within the ranks that are possible.
+    Strengths are comparable only within a ``group``: sources of several were never
+    compared in the same tasks, not even through others. ``questions`` hold the
+    covariates. A rank is the place of the strength, within the ranks that are possible.
     """
-    leads = questions.select("question", *(set(COVARIATES) & set(questions.columns)))
-    games = duels(table).join(leads, on="question", how="left", maintain_order="left")
+    leads = questions.select(
+        "question", *(set(COVARIATES) & set(questions.columns))
+    )
+    games = duels(table).join(
+        leads, on="question", how="left", maintain_order="left"
+    )
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return Leaderboard((), games.height, False)
@@ -223,8 +256,9 @@ def leaderboard(
 def _board(
     group: str, names: list[str], games: pl.DataFrame, ranks: RankSets
 ) -> tuple[list[SourceRow], bool]:
-    """Return the sources of a group, whose indices ``games`` uses, in the judge's order, and
-    whether the fit was penalised, as it is where the wins do not bound every strength.
+    """Return the sources of a group, whose indices ``games`` uses, in the judge's
+    order, and whether the fit was penalised, as it is where the wins do not bound every
+    strength.
     """
     a, b = (games[name].to_numpy().astype(np.int64) for name in ("a", "b"))
     outcome = games["outcome"].to_numpy().astype(float)
@@ -232,13 +266,18 @@ def _board(
     rows = np.arange(a.size)
     shape = (a.size, len(names))
     ones = np.ones(a.size)
-    first, second = (sparse.csr_array((ones, (rows, side)), shape) for side in (a, b))
+    first, second = (
+        sparse.csr_array((ones, (rows, side)), shape) for side in (a, b)
+    )
     played = first - second
     penalised = not _bounded(first, second, outcome)
-    found = equal = fit(played, outcome, image, penalised=penalised)
+    fitted = equal = fit(played, outcome, image, penalised=penalised)
     if beside := _beside(games, len(names)):
         equal = fit(
-            sparse.hstack([played, *beside]), outcome, image, penalised=penalised
+            sparse.hstack([played, *beside]),
+            outcome,
+            image,
+            penalised=penalised,
         )
     at = equal.coefficients
     reach = equal.variance(np.eye(len(names), len(names) + len(beside)))
@@ -251,44 +290,66 @@ def _board(
     few = (images < LEAST_IMAGES) | (effective < 2)
     alike = outcome.min() == outcome.max() == 0.5
     choices = [few, np.full(few.size, alike), won == met, won == 0]
-    why = np.select(choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], "")
-    value = found.coefficients
+    why = np.select(
+        choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], ""
+    )
+    value = fitted.coefficients
     freedom = np.maximum(effective - 1, 1)
-    spread = found.variance(np.eye(value.size))
+    spread = fitted.variance(np.eye(value.size))
     order = np.searchsorted(np.sort(value), value + EQUAL, side="right")
     place = 1 + value.size - order
     out = []
     for i, name in enumerate(names):
-        low, high = interval(float(value[i]), float(spread[i]), float(freedom[i]))
+        low, high = interval(
+            float(value[i]), float(spread[i]), float(freedom[i])
+        )
         reason = str(why[i]) or None
-        bound = {NEVER_LOST: (low, None), NEVER_WON: (None, high)}.get(reason or "")
+        bound = {NEVER_LOST: (low, None), NEVER_WON: (None, high)}.get(
+            reason or ""
+        )
         ends = None if reason else (low, high)
-        strength = Estimate(float(value[i]), ends, int(met[i]), int(images[i]), reason)
+        strength = Estimate(
+            float(value[i]), ends, int(met[i]), int(images[i]), reason
+        )
         controlled = Estimate(None, None, 0, 0, reason or TOO_FEW)
-        if beside and not reason and equal.determined[i] > found.determined[i] - SURE:
+        if (
+            beside
+            and not reason
+            and equal.determined[i] > fitted.determined[i] - SURE
+        ):
             ends = interval(float(at[i]), float(reach[i]), float(freedom[i]))
-            controlled = Estimate(float(at[i]), ends, int(met[i]), int(images[i]))
+            controlled = Estimate(
+                float(at[i]), ends, int(met[i]), int(images[i])
+            )
         best, worst = ranks.get((group, name), (1, value.size))
         rank = min(max(int(place[i]), best), worst)
         rank_set = (best, worst)
-        out.append(SourceRow(name, group, strength, rank, bound, rank_set, controlled))
-    return sorted(out, key=lambda row: row.rank), found.penalised
+        out.append(
+            SourceRow(name, group, strength, rank, bound, rank_set, controlled)
+        )
+    return sorted(out, key=lambda row: row.rank), fitted.penalised
 
 
 def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
     """Return the covariates that differ in enough games, per typical (root mean square)
     difference, (games, 1) each.
     """
-    found = (games[name].fill_null(0) for name in COVARIATES if name in games.columns)
+    result = (
+        games[name].fill_null(0) for name in COVARIATES if name in games.columns
+    )
     least = LEAST_GAMES * (sources + len(COVARIATES))
-    told = [x.to_numpy().astype(float) for x in found if (x != 0).sum() >= least]
+    estimable = [
+        x.to_numpy().astype(float) for x in result if (x != 0).sum() >= least
+    ]
     return [
-        sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean())) for x in told
+        sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean()))
+        for x in estimable
     ]
 
 
 def _bounded(first: Any, second: Any, outcome: FloatArray) -> bool:
-    """Return whether every source has, through others, points from and against every other."""
+    """Return whether every source has, through others, points from and against every
+    other."""
     won = outcome > 0
     lost = outcome < 1
     links = first[won].T @ second[won] + second[lost].T @ first[lost]

@@ -1,9 +1,10 @@
 """Read runs and datasets from disk as tables.
 
-In a people's run, questions that check the raters are kept separate. Known questions are the
-easiest ones, and a repeat is asked of the same rater again. Neither is an additional answer: the
-studio's overview counts them, and no figure does. A rater sees each ordinary question once, in one
-of the two orders, so the answers of two raters do not show the effect of the order.
+In a people's run, questions that check the raters are kept separate. Known questions
+are the easiest ones, and a repeat is asked of the same rater again. Neither is an
+additional answer: the studio's overview counts them, and no figure does. A rater sees
+each ordinary question once, in one of the two orders, so the answers of two raters do
+not show the effect of the order.
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ from visualjudge.runs.folder import (
 
 
 def of_ordinary_questions(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
-    """Return the verdicts on ordinary questions, without raters whom the study's own rules exclude.
-    A line without a purpose, written by another program, is on an ordinary question. All verdicts
-    have the same ``order`` (``said_first`` accounts for the order that was shown) and a ``repeat``
-    per rater.
+    """Return the verdicts on ordinary questions, without raters whom the study's own
+    rules exclude. A line without a purpose, written by another program, is on an
+    ordinary question. All verdicts have the same ``order`` (``said_first`` accounts for
+    the order that was shown) and a ``repeat`` per rater.
     """
     left_out = excluded_raters(RunFolder(home).manifest())
     rater = pl.col("rater").cast(pl.String).fill_null("")
     ordinary = answered.filter(
-        pl.col("purpose").fill_null("question") == "question", ~rater.is_in(left_out)
+        pl.col("purpose").fill_null("question") == "question",
+        ~rater.is_in(left_out),
     ).with_columns(rater=rater)
     asked = pl.int_range(pl.len()).over("question", "rater")
     return ordinary.with_columns(
@@ -51,10 +53,11 @@ def of_ordinary_questions(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_order(answered: pl.DataFrame) -> pl.DataFrame:
-    """Set ``order`` to "unknown" for the verdicts of a run whose order shown is not known.
+    """Set ``order`` to "unknown" for the verdicts of a run whose order shown is not
+    known.
 
-    In such a run "BA" only means that the options in the table are exchanged: the verdicts on a
-    question are repeats, in the order of the table.
+    In such a run "BA" only means that the options in the table are exchanged: the
+    verdicts on a question are repeats, in the order of the table.
     """
     unknown = pl.lit(None, pl.Boolean)
     return answered.with_columns(
@@ -66,7 +69,8 @@ def without_order(answered: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_reply(run: Run, offset: int | None) -> Fields:
-    """Read the complete verdict at ``offset`` of a run, for the few that a report shows."""
+    """Read the complete verdict at ``offset`` of a run, for the few that a report
+    shows."""
     if run.folder is None or offset is None:
         return {}
     return RunFolder(run.folder).record_at(offset)
@@ -78,22 +82,23 @@ def _info(folder: Path) -> Manifest:
         raise DataError(f"{folder}: must be the folder of a run, got a file")
     if not run.manifest_path.is_file():
         raise DataError(
-            f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote"
+            f"{run.manifest_path}: no such file; name a folder that `visualjudge judge "
+            "--out` wrote"
             f"{_runs_below(folder)}"
         )
     return run.manifest()
 
 
 def _runs_below(folder: Path) -> str:
-    """Return a hint for a folder that is not a run: the runs in it, such as those written by
-    ``adopt``, or the command that judges a dataset.
+    """Return a hint for a folder that is not a run: the runs in it, such as those
+    written by ``adopt``, or the command that judges a dataset.
     """
     if (folder / "dataset.json").is_file():
         return f"; it is a dataset: `visualjudge judge {folder} --out RUN` makes a run"
-    found = sorted(str(place.parent) for place in folder.glob("*/run.json"))[
+    result = sorted(str(place.parent) for place in folder.glob("*/run.json"))[
         :_MOST_NAMED
     ]
-    return f", such as {', '.join(found)}" if found else ""
+    return f", such as {', '.join(result)}" if result else ""
 
 
 _MOST_NAMED = 5
@@ -106,12 +111,14 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
     if run.foreign and run.answered.is_empty():
         raise DataError(
-            f"{run.folder}: none of its verdicts answers a question of the dataset; name the "
+            f"{run.folder}: none of its verdicts answers a question of the dataset; "
+            "name the "
             "right one with --dataset"
         )
     if run.foreign:
         problems.append(
-            f"{run.folder}: {run.foreign} verdicts are on questions that the dataset does not "
+            f"{run.folder}: {run.foreign} verdicts are on questions that the dataset "
+            "does not "
             "hold, left out"
         )
     changed = (
@@ -124,24 +131,29 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
 
 
 @keywords(MeasureOptions)
-def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Study:
-    """Load runs with the questions they were asked. ``dataset`` of the options overrides the path
-    recorded in the runs; they may select a part of the questions (:func:`narrowed`).
+def load_study(
+    folders: Sequence[str | Path], *, options: MeasureOptions
+) -> Study:
+    """Load runs with the questions they were asked. ``dataset`` of the options
+    overrides the path recorded in the runs; they may select a part of the questions
+    (:func:`narrowed`).
 
     Raises
     ------
     UsageError
         If a run is given twice, or no question is selected.
     DataError
-        If a run or its dataset cannot be read, none of a run's verdicts is on a question of the
-        dataset, a run names another dataset than the one it was asked, or two datasets hold
-        different questions under one id.
+        If a run or its dataset cannot be read, none of a run's verdicts is on a
+        question of the dataset, a run names another dataset than the one it was asked,
+        or two datasets hold different questions under one id.
     """
     dataset = options.dataset
-    told = {Path(folder): _info(Path(folder)) for folder in folders}
-    if len({home.resolve() for home in told}) < len(folders):
-        raise UsageError(f"{', '.join(map(str, folders))}: each run must be given once")
-    places = {home: RunFolder(home).dataset_path(dataset) for home in told}
+    known = {Path(folder): _info(Path(folder)) for folder in folders}
+    if len({home.resolve() for home in known}) < len(folders):
+        raise UsageError(
+            f"{', '.join(map(str, folders))}: each run must be given once"
+        )
+    places = {home: RunFolder(home).dataset_path(dataset) for home in known}
     roots = list(dict.fromkeys(places.values()))
     try:
         table, meta = merged(roots)
@@ -149,12 +161,13 @@ def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Stu
         hint = (
             ""
             if dataset is not None
-            else "; a dataset that was moved is named with --dataset (dataset in Python)"
+            else "; a dataset that was moved is named with --dataset (dataset in "
+            "Python)"
         )
         raise UsageError(f"{error}{hint}") from None
     runs = (
-        _run(home, name, told[home], table)
-        for home, name in distinct_names(told).items()
+        _run(home, name, known[home], table)
+        for home, name in distinct_names(known).items()
     )
     digests = [meta["digests"].get(place) for place in places.values()]
     checked = tuple(
@@ -162,13 +175,20 @@ def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Stu
         for each in zip(runs, digests, strict=True)
     )
     whole = Study(
-        table, checked, meta, roots[0], options.seed, (), lambda ids: find(roots, ids)
+        table,
+        checked,
+        meta,
+        roots[0],
+        options.seed,
+        (),
+        lambda ids: find(roots, ids),
     )
     return narrowed(whole, roots, options)
 
 
 def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
-    """Return the study of the questions that ``part`` selects, as ``judge`` selects them.
+    """Return the study of the questions that ``part`` selects, as ``judge`` selects
+    them.
 
     The number of missing verdicts is not known for a part of the questions.
 
@@ -183,26 +203,36 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
         load_dataset(root).questions for root in roots
     ]  # one is read in constant memory
     every = (
-        sets[0] if len(sets) == 1 else [question for some in sets for question in some]
+        sets[0]
+        if len(sets) == 1
+        else [question for some in sets for question in some]
     )
     wanted = [question.id for question in chosen(every, part)]
-    kept = study.questions.filter(pl.col("id").is_in(wanted))
-    asked = pl.col("question").is_in(kept["question"].implode())
+    selected = study.questions.filter(pl.col("id").is_in(wanted))
+    asked = pl.col("question").is_in(selected["question"].implode())
     runs = tuple(
         replace(run, answered=run.answered.filter(asked), expected=None)
         for run in study.runs
     )
-    return replace(study, questions=kept, runs=runs, where=part.stated)
+    return replace(study, questions=selected, runs=runs, where=part.stated)
 
 
 def _run(home: Path, name: str, info: Manifest, questions: pl.DataFrame) -> Run:
-    """Join a run's verdicts to their questions, without keeping the table that was read."""
+    """Join a run's verdicts to their questions, without keeping the table that was
+    read."""
     verdicts, problems, warnings = read_verdicts(home)
     answered = join(questions, verdicts)
     expected = info.get("asked")
     foreign = verdicts.height - answered.height
     run = Run(
-        name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign
+        name,
+        home,
+        info,
+        answered,
+        tuple(problems),
+        tuple(warnings),
+        expected,
+        foreign,
     )
     counted = counted_of(run)
     checked = answered.height - counted.height

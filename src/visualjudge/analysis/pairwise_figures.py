@@ -1,8 +1,9 @@
 """Figures of the pairwise verdicts of one judge, as frozen records.
 
-Verdicts without an answer are replies that could not be read, calls that failed, questions that a
-judge declined and questions to which a person answered "cannot tell". Accuracies count all of them
-as wrong, and ``failed`` includes all of them; only their names differ.
+Verdicts without an answer are replies that could not be read, calls that failed,
+questions that a judge declined and questions to which a person answered "cannot tell".
+Accuracies count all of them as wrong, and ``failed`` includes all of them; only their
+names differ.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ NO_REPLY = "api_error"
 
 
 def of_status(causes: Mapping[str, int], status: str) -> int:
-    """Count the failed replies of ``causes`` (a status, or "status: cause") with this status."""
-    return sum(n for cause, n in causes.items() if cause.partition(":")[0] == status)
+    """Count the failed replies of ``causes`` (a status, or "status: cause") with this
+    status."""
+    return sum(
+        n for cause, n in causes.items() if cause.partition(":")[0] == status
+    )
 
 
 def withheld() -> pl.Expr:
@@ -42,10 +46,10 @@ OF_TWO = 0.5
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Pairwise verdicts of one cell, with failed replies by cause. A failed reply is wrong in
-    ``share``, left out of ``parsed``, and right in ``upper_bound``. ``answered_a`` is the share of
-    the usable replies that chose the option shown first; None if none chose an option or the order
-    shown is not known.
+    """Pairwise verdicts of one cell, with failed replies by cause. A failed reply is
+    wrong in ``share``, left out of ``parsed``, and right in ``upper_bound``.
+    ``answered_a`` is the share of the usable replies that chose the option shown first;
+    None if none chose an option or the order shown is not known.
     """
 
     share: Estimate
@@ -59,7 +63,12 @@ class Accuracy:
     def shown(self) -> Estimate:
         """``share`` as reports show it: without a value if no verdict has an answer."""
         return (
-            replace(NOTHING, n=self.share.n, images=self.share.images, why=UNANSWERED)
+            replace(
+                NOTHING,
+                n=self.share.n,
+                images=self.share.images,
+                why=UNANSWERED,
+            )
             if self.none
             else self.share
         )
@@ -79,8 +88,9 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Swap:
-    """Questions asked in both orders. A question without an answer in one order is not consistent.
-    The ``withheld`` ones, declined or answered "cannot tell" in both orders, are left out.
+    """Questions asked in both orders. A question without an answer in one order is not
+    consistent. The ``withheld`` ones, declined or answered "cannot tell" in both
+    orders, are left out.
     """
 
     consistency: Estimate
@@ -91,8 +101,8 @@ class Swap:
 
 @dataclass(frozen=True)
 class Preference:
-    """A judge's preference for one feature, compared at equal difficulty: 0 is fair, ±½ ignores
-    everything else.
+    """A judge's preference for one feature, compared at equal difficulty: 0 is fair, ±½
+    ignores everything else.
     """
 
     feature: str
@@ -104,31 +114,36 @@ class Preference:
 
 
 def constant_answer(pairs: pl.DataFrame) -> float | None:
-    """Return the share of the most frequent right answer, with options named by the position in
-    which they were shown.
+    """Return the share of the most frequent right answer, with options named by the
+    position in which they were shown.
     """
     if pairs.is_empty():
         return None
-    shown = (
+    displayed = (
         pl.when(pl.col("first_right").is_null())
         .then(pl.col("answer").cast(pl.String))
         .otherwise(pl.col("first_right").cast(pl.String))
     )
-    counts = pairs.select(shown.alias("said")).to_series().value_counts()["count"]
-    return max(counts.to_list()) / pairs.height
+    counts = (
+        pairs.select(displayed.alias("said"))
+        .to_series()
+        .value_counts()["count"]
+    )
+    return float(max(counts.to_list()) / pairs.height)
 
 
 @dataclass(frozen=True)
 class Pairwise:
     """All pairwise verdicts of one judge.
 
-    ``chance`` is the accuracy of guessing among the answers that the questions allow: ½ for two
-    answers, ¼ for A, B and two ties. ``constant`` is that of the best answer given always: the
-    option shown first, the one shown second, or a tie. If the order shown is not known, options are
-    named as stored; None if questions were then asked more than once. ``position_p`` is the exact
-    binomial p of "the first option" against ½, with verdicts treated as independent; ``ties`` the
-    share of the usable replies that call it a tie, None if none does; ``macro`` the accuracy as the
-    mean over tasks; ``kappa`` Cohen's κ of verdicts and right answers; ``position`` the
+    ``chance`` is the accuracy of guessing among the answers that the questions allow: ½
+    for two answers, ¼ for A, B and two ties. ``constant`` is that of the best answer
+    given always: the option shown first, the one shown second, or a tie. If the order
+    shown is not known, options are named as stored; None if questions were then asked
+    more than once. ``position_p`` is the exact binomial p of "the first option" against
+    ½, with verdicts treated as independent; ``ties`` the share of the usable replies
+    that call it a tie, None if none does; ``macro`` the accuracy as the mean over
+    tasks; ``kappa`` Cohen's κ of verdicts and right answers; ``position`` the
     preference for the option shown first.
     """
 
@@ -150,7 +165,9 @@ class Pairwise:
             self,
             accuracy=self.accuracy.without_truth,
             constant=None,
-            swap=replace(self.swap, right_in_both=unknown(self.swap.right_in_both)),
+            swap=replace(
+                self.swap, right_in_both=unknown(self.swap.right_in_both)
+            ),
             macro=unknown(self.macro),
             kappa=unknown(self.kappa),
         )

@@ -1,13 +1,13 @@
-"""Agreement of judges with people, and among people. The latter is the ceiling: no judge can be
-expected to exceed it.
+"""Agreement of judges with people, and among people. The latter is the ceiling: no
+judge can be expected to exceed it.
 
-For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (averaged over sources),
-the share of pairs of sources on an item that are put in the same order, and Krippendorff's α. A
-judge is compared with the mean of all people. A person is compared with the mean of the others, on
-the outputs that a judge rated too (all of them if there is no judge). α is of all that people
-rated. Intervals leave out each item in turn, with its sources, and with the
-other items of its image if the image is known. The alternative annotator test is given as published
-and clustered by image.
+For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (averaged over
+sources), the share of pairs of sources on an item that are put in the same order, and
+Krippendorff's α. A judge is compared with the mean of all people. A person is compared
+with the mean of the others, on the outputs that a judge rated too (all of them if there
+is no judge). α is of all that people rated. Intervals leave out each item in turn, with
+its sources, and with the other items of its image if the image is known. The
+alternative annotator test is given as published and clustered by image.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and the raters."""
+    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and the
+    raters."""
 
     dimension: str
     raters: list[str]
@@ -48,7 +49,8 @@ class Panel:
     scores: FloatArray
     is_judge: Any
     images: IntArray
-    """Index of the image of each item; an item whose image is not known has its own index."""
+    """Index of the image of each item; an item whose image is not known has its own
+    index."""
 
     @property
     def people(self) -> FloatArray:
@@ -67,8 +69,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class RaterRow:
-    """Agreement of one rater with others in one dimension; ``by_source`` holds ρ in the order of
-    the sources.
+    """Agreement of one rater with others in one dimension; ``by_source`` holds ρ in the
+    order of the sources.
     """
 
     dimension: str
@@ -88,8 +90,9 @@ class RaterRow:
 
 @dataclass(frozen=True)
 class AlphaRow:
-    """Krippendorff's α among the people of one dimension, over ``units`` that at least two of them
-    rated; ``same`` is the share of pairs of their ratings of a unit that are equal.
+    """Krippendorff's α among the people of one dimension, over ``units`` that at least
+    two of them rated; ``same`` is the share of pairs of their ratings of a unit that
+    are equal.
     """
 
     dimension: str
@@ -103,11 +106,11 @@ class AlphaRow:
 
 @dataclass(frozen=True)
 class AltRow:
-    """The alternative annotator test of one judge in one dimension; ``why`` gives the reason if it
-    has no result.
+    """The alternative annotator test of one judge in one dimension; ``why`` gives the
+    reason if it has no result.
 
-    ``omega`` is as published, with items treated as independent; ``omega_by_image`` is clustered by
-    image.
+    ``omega`` is as published, with items treated as independent; ``omega_by_image`` is
+    clustered by image.
     """
 
     dimension: str
@@ -123,7 +126,8 @@ class AltRow:
 
 @dataclass(frozen=True)
 class PeopleAgreement:
-    """Judges and people by dimension; ``sources`` names the sources of each dimension."""
+    """Judges and people by dimension; ``sources`` names the sources of each
+    dimension."""
 
     rows: tuple[RaterRow, ...]
     alpha: tuple[AlphaRow, ...]
@@ -132,8 +136,8 @@ class PeopleAgreement:
 
 
 def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
-    """Return one panel per dimension. Raters named in ``judges``, or of ``kind`` "judge", are
-    judges; all others are people.
+    """Return one panel per dimension. Raters named in ``judges``, or of ``kind``
+    "judge", are judges; all others are people.
 
     Raises
     ------
@@ -154,18 +158,22 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     named = {*judges, *kinds["rater"]}
     out = []
     for (dimension,), part in sorted(table.group_by(["dimension"])):
-        raters, items, sources = (part[name].unique().sort().to_list() for name in CELL)
+        raters, items, sources = (
+            part[name].unique().sort().to_list() for name in CELL
+        )
         is_judge = np.array([name in named for name in raters])
         scores = _scores(part, (len(raters), len(items), len(sources)))
         out.append(
-            Panel(str(dimension), raters, sources, scores, is_judge, _images(part))
+            Panel(
+                str(dimension), raters, sources, scores, is_judge, _images(part)
+            )
         )
     return out
 
 
 def _scores(part: pl.DataFrame, shape: tuple[int, int, int]) -> FloatArray:
-    """Return raters × items × sources; NaN = not rated. Several ratings of the same output by one
-    rater are averaged.
+    """Return raters × items × sources; NaN = not rated. Several ratings of the same
+    output by one rater are averaged.
     """
     mean = part.group_by(CELL).agg(pl.col("score").mean())
     out = np.full(shape, np.nan)
@@ -200,8 +208,8 @@ def _mean(scores: FloatArray) -> FloatArray:
 def _per_source(
     a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Weighted
 ) -> FloatArray:
-    """Return a weighted correlation for each source (draws × sources) of two items × sources
-    tables.
+    """Return a weighted correlation for each source (draws × sources) of two items ×
+    sources tables.
     """
     out = np.full((weights.shape[0], a.shape[1]), np.nan)
     for s in range(a.shape[1]):
@@ -212,26 +220,32 @@ def _per_source(
 
 
 def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return per item the number of pairs of sources that differ in ``b``, and how many of them
-    ``a`` puts in the same order (a tie in ``a`` counts ½).
+    """Return per item the number of pairs of sources that differ in ``b``, and how many
+    of them ``a`` puts in the same order (a tie in ``a`` counts ½).
     """
     first, second = np.triu_indices(a.shape[1], 1)
     da = a[:, first] - a[:, second]
     db = b[:, first] - b[:, second]
-    told = np.isfinite(da) & np.isfinite(db) & (db != 0)
+    estimable = np.isfinite(da) & np.isfinite(db) & (db != 0)
     alike = np.where(da == 0, 0.5, (np.sign(da) == np.sign(db)).astype(float))
-    return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
+    return estimable.sum(1).astype(float), np.where(estimable, alike, 0).sum(1)
 
 
 def _row(
-    who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: IntArray
+    who: tuple[str, str, str, Kind],
+    a: FloatArray,
+    b: FloatArray,
+    images: IntArray,
 ) -> RaterRow:
-    """Return all figures of rater ``a`` against ``b``, both items × sources. The items of each
-    image are left out in turn.
+    """Return all figures of rater ``a`` against ``b``, both items × sources. The items
+    of each image are left out in turn.
     """
     groups = correlation.jackknife_groups(images)
     weights = np.vstack(
-        [np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups]
+        [
+            np.ones(a.shape[0]),
+            np.arange(int(groups.max()) + 1)[:, None] != groups,
+        ]
     )
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
@@ -240,11 +254,11 @@ def _row(
     sizes = estimate.sums(groups, rated, int(groups.max()) + 1)
     mean_rho = _over_sources(rho)
     mean_tau = _over_sources(tau)
-    told, alike = (
+    measured, alike = (
         estimate.sums(images, values, int(images.max()) + 1)
         for values in pair_order(a, b)
     )
-    share = shares(alike, told, graded=True)
+    share = shares(alike, measured, graded=True)
     return RaterRow(
         *who,
         items=items,
@@ -254,7 +268,7 @@ def _row(
         kendall_ci95=_ends(mean_tau, sizes),
         pairwise_accuracy=share[0].value,
         pairwise_ci95=share[0].interval,
-        pairs=int(told.sum()),
+        pairs=int(measured.sum()),
         by_source=tuple(known(value) for value in rho[0]),
     )
 
@@ -270,15 +284,15 @@ def _over_sources(values: FloatArray) -> FloatArray:
 
 
 def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
-    """Return the interval of a correlation from its ``values``: first that of all items, then those
-    without each group of items.
+    """Return the interval of a correlation from its ``values``: first that of all
+    items, then those without each group of items.
     """
     held = sizes > 0
     influence = np.nan_to_num(values[0] - values[1:])[held]
-    found = estimate.spread(
+    dispersion = estimate.spread(
         influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1
     )
-    low, high = estimate.correlation_ends(values[:1], found)
+    low, high = estimate.correlation_ends(values[:1], dispersion)
     return (
         (float(low[0]), float(high[0]))
         if np.isfinite(low[0]) and np.isfinite(high[0])
@@ -287,8 +301,8 @@ def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
 
 
 def panel_rows(panel: Panel) -> list[RaterRow]:
-    """Compare every judge with the people's mean and every person with the others' mean, and add
-    the mean over people.
+    """Compare every judge with the people's mean and every person with the others'
+    mean, and add the mean over people.
     """
     name = panel.dimension
     images = panel.images
@@ -339,8 +353,9 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
 
 
 def level_of(panel: Panel, of_tasks: bool = False) -> Level:
-    """Return the level of a dimension's scores: nominal for choices between two options, interval
-    for the scores of a study (``of_tasks``), ordinal for ratings on a scale that nobody stated.
+    """Return the level of a dimension's scores: nominal for choices between two
+    options, interval for the scores of a study (``of_tasks``), ordinal for ratings on a
+    scale that nobody stated.
     """
     if panel.dimension.endswith("/pairwise"):
         return "nominal"
@@ -348,8 +363,9 @@ def level_of(panel: Panel, of_tasks: bool = False) -> Level:
 
 
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
-    """Return Krippendorff's α among the people of one dimension; a unit is one source's output for
-    one item. The interval leaves out each image in turn with its items and all their sources.
+    """Return Krippendorff's α among the people of one dimension; a unit is one source's
+    output for one item. The interval leaves out each image in turn with its items and
+    all their sources.
     """
     people = panel.people.reshape(len(panel.persons), -1)
     units = int((np.isfinite(people).sum(0) > 1).sum())
@@ -359,29 +375,38 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
         images = np.repeat(panel.images, len(panel.sources))
         value, ends = alpha(people, level, images)
     same = _same(people)
-    return AlphaRow(panel.dimension, len(people), level, units, value, ends, same)
+    return AlphaRow(
+        panel.dimension, len(people), level, units, value, ends, same
+    )
 
 
 def _same(ratings: FloatArray) -> float | None:
-    """Return the share of pairs of ratings (people × units) of one unit that are equal."""
+    """Return the share of pairs of ratings (people × units) of one unit that are
+    equal."""
     first, second = np.triu_indices(len(ratings), 1)
     both = np.isfinite(ratings[first]) & np.isfinite(ratings[second])
     equal = ratings[first] == ratings[second]
     return float(equal[both].mean()) if both.any() else None
 
 
-def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:
-    """Run the alternative annotator test for every judge, by distance of scores, or by equality if
-    ``level`` is nominal.
+def alt_rows(
+    panel: Panel, epsilon: float, level: Level = "ordinal"
+) -> list[AltRow]:
+    """Run the alternative annotator test for every judge, by distance of scores, or by
+    equality if ``level`` is nominal.
     """
     human = dict(zip(panel.persons, map(_answers, panel.people), strict=True))
     rows = []
     for i in np.flatnonzero(panel.is_judge):
-        images = int(np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size)
-        row = AltRow(panel.dimension, panel.raters[i], epsilon, len(human), images)
+        images = int(
+            np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size
+        )
+        row = AltRow(
+            panel.dimension, panel.raters[i], epsilon, len(human), images
+        )
         try:
             _same_scale(panel.scores[i], panel.people)
-            found = alt_test(
+            result = alt_test(
                 human,
                 _answers(panel.scores[i]),
                 lambda cell: panel.images[cell[0]],
@@ -389,11 +414,11 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
                 nominal=level == "nominal",
             )
             figures = (
-                found.people,
+                result.people,
                 images,
-                found.omega,
-                found.by_image,
-                found.advantage,
+                result.omega,
+                result.by_image,
+                result.advantage,
             )
             row = AltRow(panel.dimension, panel.raters[i], epsilon, *figures)
         except UsageError as error:
@@ -411,8 +436,8 @@ def _answers(scores: FloatArray) -> dict[tuple[int, int], float]:
 
 
 def _same_scale(judge: FloatArray, people: FloatArray) -> None:
-    """Raise an error if judge and people use different scales, such as 0 to 10 and 0 to 1, since
-    distances would be meaningless.
+    """Raise an error if judge and people use different scales, such as 0 to 10 and 0 to
+    1, since distances would be meaningless.
     """
     if not people.size:
         return
@@ -422,7 +447,8 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     most = float(np.nanmax(judge))
     if most > high + (high - low) or least < low - (high - low):
         raise UsageError(
-            f"scores must be on one scale, got {least:g} to {most:g} from the judge and {low:g} "
+            f"scores must be on one scale, got {least:g} to {most:g} from the judge "
+            f"and {low:g} "
             f"to {high:g} from people"
         )
 
@@ -435,28 +461,33 @@ def agreement(
     epsilon: float | None = None,
     of_tasks: bool = False,
 ) -> PeopleAgreement:
-    """Return all figures by dimension: ``rows`` (judges and people), ``alpha`` (if people rated),
-    ``sources``.
+    """Return all figures by dimension: ``rows`` (judges and people), ``alpha`` (if
+    people rated), ``sources``.
 
-    ``level`` is that of α; None = that of each dimension (:func:`level_of`). ``epsilon`` is
-    the extra cost of a person's answer compared with a judge's (:func:`alt_test`);
-    with None that test is skipped. ``of_tasks`` states that the dimensions are tasks of a study.
+    ``level`` is that of α; None = that of each dimension (:func:`level_of`).
+    ``epsilon`` is the extra cost of a person's answer compared with a judge's
+    (:func:`alt_test`); with None that test is skipped. ``of_tasks`` states that the
+    dimensions are tasks of a study.
     """
     if again := table.height - table.select(COLUMNS[:-1]).n_unique():
         warnings.warn(
-            f"{again} ratings repeat an item that the rater has rated before; their mean counts",
+            f"{again} ratings repeat an item that the rater has rated before; their "
+            "mean counts",
             stacklevel=2,
         )
-    found = [
-        (panel, level or level_of(panel, of_tasks)) for panel in panels(table, judges)
+    collected = [
+        (panel, level or level_of(panel, of_tasks))
+        for panel in panels(table, judges)
     ]
     return PeopleAgreement(
-        tuple(row for panel, _ in found for row in panel_rows(panel)),
-        tuple(alpha_row(panel, kind) for panel, kind in found if panel.persons),
-        {panel.dimension: panel.sources for panel, _ in found},
+        tuple(row for panel, _ in collected for row in panel_rows(panel)),
+        tuple(
+            alpha_row(panel, kind) for panel, kind in collected if panel.persons
+        ),
+        {panel.dimension: panel.sources for panel, _ in collected},
         tuple(
             row
-            for panel, kind in found
+            for panel, kind in collected
             if epsilon is not None
             for row in alt_rows(panel, epsilon, kind)
         ),

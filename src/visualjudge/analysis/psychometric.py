@@ -1,13 +1,15 @@
-"""Accuracy as a function of the distance between the options, and the distance at which it is 75 %.
+"""Accuracy as a function of the distance between the options, and the distance at which
+it is 75 %.
 
-The psychometric function of a choice is ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), a Weibull curve
-(Quick 1974; Wichmann & Hill 2001). γ is the accuracy of guessing (½ for two answers) times the
-share of replies that were read, because a failed reply is wrong at any distance. λ is the share
-lost at any distance (failed replies, lapses). The curve is fitted by penalised maximum likelihood
-(weak priors on the shape and the lapses, as in psignifit: Schütt et al. 2016) with Fisher scoring.
-The just-noticeable difference is the m at which ψ = ¾; its interval is by the delta method, with
-errors clustered by image (:func:`visualjudge.analysis.fits.moved`) and Student's t. Weakness: with
-few images the 75 % point is a few per cent too high.
+The psychometric function of a choice is ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), a
+Weibull curve (Quick 1974; Wichmann & Hill 2001). γ is the accuracy of guessing (½ for
+two answers) times the share of replies that were read, because a failed reply is wrong
+at any distance. λ is the share lost at any distance (failed replies, lapses). The curve
+is fitted by penalised maximum likelihood (weak priors on the shape and the lapses, as
+in psignifit: Schütt et al. 2016) with Fisher scoring. The just-noticeable difference is
+the m at which ψ = ¾; its interval is by the delta method, with errors clustered by
+image (:func:`visualjudge.analysis.fits.moved`) and Student's t. Weakness: with few
+images the 75 % point is a few per cent too high.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, holm, renumbered, t_isf
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    TAIL,
+    holm,
+    renumbered,
+    t_isf,
+)
 from visualjudge.analysis.fits import effective, moved, rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.value_and_interval import ALL, Estimate
@@ -27,12 +35,14 @@ from visualjudge.core.records import FloatArray
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %.
+    """Accuracy against distance: the fitted curve, and the distance at which it reaches
+    75 %.
 
-    ``points`` are mean distances, accuracies at them, and their numbers of verdicts; ``floor`` is
-    the lower asymptote (accuracy of guessing times the share of replies that were read);
-    ``slope_p`` is that of a one-sided clustered test that accuracy increases with distance, by Holm
-    over the judge's curves. ``band`` are distances, the curve, and its pointwise 95 % ends.
+    ``points`` are mean distances, accuracies at them, and their numbers of verdicts;
+    ``floor`` is the lower asymptote (accuracy of guessing times the share of replies
+    that were read); ``slope_p`` is that of a one-sided clustered test that accuracy
+    increases with distance, by Holm over the judge's curves. ``band`` are distances,
+    the curve, and its pointwise 95 % ends.
     """
 
     scope: str
@@ -62,16 +72,17 @@ Scope = tuple[str, str, str]
 """Scope, value and distance of a :class:`.Sensitivity`."""
 CENTRE = np.array([0.0, 0.1, -3.5])
 PRECISION = 1 / np.array([2.5, 1.0, 1.5]) ** 2
-"""Normal priors on log α (around the mean log distance), log β (β about 1.1) and the logit of
-lapses (3 %). They are wide, because a prior on more lapses would raise the 75 % point.
+"""Normal priors on log α (around the mean log distance), log β (β about 1.1) and the
+logit of lapses (3 %). They are wide, because a prior on more lapses would raise the 75
+% point.
 """
 
 
 def _psi(
     theta: FloatArray, logx: FloatArray, limits: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return ψ (bins,) and its gradient (bins, 3) in log α, log β and the logit of lapses;
-    ``limits``: where the curve begins, γ, and how far it rises without lapses.
+    """Return ψ (bins,) and its gradient (bins, 3) in log α, log β and the logit of
+    lapses; ``limits``: where the curve begins, γ, and how far it rises without lapses.
     """
     floor, rise = limits
     shape = np.exp(theta[1])
@@ -90,8 +101,8 @@ def _psi(
 def _fit(
     x: FloatArray, n: FloatArray, k: FloatArray, limits: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return θ = (log α, log β, logit of lapses) for ``k`` right answers of ``n`` (bins,) at
-    distances ``x`` > 0, and its information (3, 3).
+    """Return θ = (log α, log β, logit of lapses) for ``k`` right answers of ``n``
+    (bins,) at distances ``x`` > 0, and its information (3, 3).
     """
     logx = np.log(x)
     theta = prior = CENTRE + np.eye(3)[0] * (logx * n).sum() / n.sum()
@@ -99,7 +110,9 @@ def _fit(
     def objective(theta: FloatArray) -> float:
         psi, _ = _psi(theta, logx, limits)
         likelihood = (k * np.log(psi) + (n - k) * np.log1p(-psi)).sum()
-        return float(likelihood - 0.5 * ((theta - prior) ** 2 * PRECISION).sum())
+        return float(
+            likelihood - 0.5 * ((theta - prior) ** 2 * PRECISION).sum()
+        )
 
     damping = 1e-3
     value = objective(theta)
@@ -107,10 +120,12 @@ def _fit(
     for _ in range(STEPS):
         psi, gradient = _psi(theta, logx, limits)
         variance = psi * (1 - psi)
-        score = ((k - n * psi) / variance) @ gradient - (theta - prior) * PRECISION
-        information = (gradient * (n / variance)[:, None]).T @ gradient + np.diag(
-            PRECISION
-        )
+        score = ((k - n * psi) / variance) @ gradient - (
+            theta - prior
+        ) * PRECISION
+        information = (
+            gradient * (n / variance)[:, None]
+        ).T @ gradient + np.diag(PRECISION)
         if gain < 1e-6 or damping > 1e8:
             break
         step = np.linalg.solve(
@@ -129,7 +144,8 @@ def _fit(
 
 
 def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
-    """Return the distance at which the curve reaches 75 %; infinity if it never does."""
+    """Return the distance at which the curve reaches 75 %; infinity if it never
+    does."""
     room = limits[1] / (1 + np.exp(theta[2]))
     above = TARGET - limits[0]
     if room <= above:
@@ -141,9 +157,10 @@ def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Curve:
-    """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, all (bins,); the
-    fitted ``theta``, how far each image ``moved`` it (images, 3), its 75 % point ``jnd``, the
-    relative standard error of that point, and the effective number of images behind it.
+    """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, all
+    (bins,); the fitted ``theta``, how far each image ``moved`` it (images, 3), its 75 %
+    point ``jnd``, the relative standard error of that point, and the effective number
+    of images behind it.
     """
 
     x: FloatArray
@@ -161,9 +178,10 @@ class _Curve:
 def _parts_of(
     pairs: pl.DataFrame, *, scored: bool
 ) -> Iterator[tuple[Scope, pl.DataFrame]]:
-    """Yield what curves are fitted to, pairs with their ``distance``: the margin of all, each task
-    and each error type, where true scores are known; the gap in severity, where it is known, of all
-    and each error type. A part that is all is left out.
+    """Yield what curves are fitted to, pairs with their ``distance``: the margin of
+    all, each task and each error type, where true scores are known; the gap in
+    severity, where it is known, of all and each error type. A part that is all is left
+    out.
     """
     for against, column, keys in (
         ("margin", "margin", ("task", "error_type")),
@@ -188,29 +206,33 @@ def curves(
 ) -> tuple[Sensitivity, ...]:
     """Return the fitted curves and their 75 % points, or the reason for their absence.
 
-    A 75 % point is given only if accuracy increases with distance (one-sided test clustered by
-    image; Holm over the parts, where all questions together have half of the level), the curve
-    fits, and there are data below the 75 % point.
+    A 75 % point is given only if accuracy increases with distance (one-sided test
+    clustered by image; Holm over the parts, where all questions together have half of
+    the level), the curve fits, and there are data below the 75 % point.
     """
     return curves_of(list(_parts_of(pairs, scored=scored)), chance)
 
 
 def curves_of(
-    kept: Sequence[tuple[Scope, pl.DataFrame]], chance: float
+    selected: Sequence[tuple[Scope, pl.DataFrame]], chance: float
 ) -> tuple[Sensitivity, ...]:
-    """Return :func:`curves` of parts with the columns ``distance, right, usable, cluster``; a part
-    whose scope is "all" has half of the level.
+    """Return :func:`curves` of parts with the columns ``distance, right, usable,
+    cluster``; a part whose scope is "all" has half of the level.
     """
-    found = [_curve(rows, chance) for _, rows in kept]
-    slopes = [None if one is None else one.slope for one in found]
-    whole = [scope == ALL for (scope, _, _), _ in kept]
-    tested = [one for one, p in zip(whole, slopes, strict=True) if p is not None]
+    collected = [_curve(rows, chance) for _, rows in selected]
+    slopes = [None if item is None else item.slope for item in collected]
+    whole = [scope == ALL for (scope, _, _), _ in selected]
+    tested = [
+        item for item, p in zip(whole, slopes, strict=True) if p is not None
+    ]
     of_all = max(1, sum(tested))
     of_parts = max(1, len(tested) - sum(tested))
-    adjusted = holm(slopes, [1 / (of_all if one else of_parts) for one in whole])
+    adjusted = holm(
+        slopes, [1 / (of_all if item else of_parts) for item in whole]
+    )
     return tuple(
         _sensitivity(*part, curve, p)
-        for part, curve, p in zip(kept, found, adjusted, strict=True)
+        for part, curve, p in zip(selected, collected, adjusted, strict=True)
     )
 
 
@@ -222,7 +244,9 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
         or not read
     ):
         return None
-    x, right = (rows[name].to_numpy().astype(float) for name in ("distance", "right"))
+    x, right = (
+        rows[name].to_numpy().astype(float) for name in ("distance", "right")
+    )
     edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))
     left = np.searchsorted(edges, x, side="left") - 1
     which = renumbered(np.clip(left, 0, max(0, edges.size - 2)))[1]
@@ -238,11 +262,15 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     image = renumbered(clusters)[1]
     inverse = np.linalg.inv(information)
     rest = (right - psi[which]) * weight
-    far = moved(gradient[which], weight, rest, image, np.asarray(inverse, float))
+    far = moved(
+        gradient[which], weight, rest, image, np.asarray(inverse, float)
+    )
     # how log m moves with θ where ψ(m; θ) = ¾: ψ's gradient over its slope in log m
     slopes = _psi(theta, np.log([min(jnd, x.max())]), limits)[1][0]
     error = float(np.linalg.norm(far @ slopes / slopes[0]))
-    images = effective((gradient[which] @ inverse @ slopes) * np.sqrt(weight), image)
+    images = effective(
+        (gradient[which] @ inverse @ slopes) * np.sqrt(weight), image
+    )
     slope = rising_p(x, right, clusters)
     return _Curve(mean, n, k, limits, theta, far, jnd, error, images, slope)
 
@@ -253,18 +281,24 @@ def _sensitivity(
     images = rows["cluster"].n_unique()
     if curve is None:
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
-        return Sensitivity(*scope, Estimate(None, None, rows.height, images, few))
+        return Sensitivity(
+            *scope, Estimate(None, None, rows.height, images, few)
+        )
     reason = _why_none(curve, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
     jnd = curve.jnd
     reach = _reach(curve)
     ends = None if reason else (max(0.0, jnd - reach), jnd + reach)
-    figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
+    figure = Estimate(
+        None if reason else jnd, ends, rows.height, images, reason
+    )
     floor, room = curve.limits
     alpha, beta = np.exp(curve.theta[:2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[2])))
     points = _points(curve)
     band = _band(curve)
-    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, points, floor, band)
+    return Sensitivity(
+        *scope, figure, alpha, beta, lapse, slope, points, floor, band
+    )
 
 
 def _reach(curve: _Curve) -> float:
@@ -277,7 +311,8 @@ def _quantile(curve: _Curve) -> float:
 
 
 def _band(curve: _Curve) -> tuple[tuple[float, float, float, float], ...]:
-    """Return the curve with its pointwise 95 % ends, by the delta method on log-odds."""
+    """Return the curve with its pointwise 95 % ends, by the delta method on
+    log-odds."""
     x = np.linspace(curve.x[0], curve.x[-1], DRAWN)
     psi, gradient = _psi(curve.theta, np.log(x), curve.limits)
     error = np.linalg.norm(curve.moved @ gradient.T, axis=0) / (psi * (1 - psi))
@@ -289,8 +324,8 @@ def _band(curve: _Curve) -> tuple[tuple[float, float, float, float], ...]:
 
 
 def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
-    """Return why the data do not support a 75 % point. A curve that is extrapolated below or above
-    the distances that were asked is no evidence.
+    """Return why the data do not support a 75 % point. A curve that is extrapolated
+    below or above the distances that were asked is no evidence.
     """
     n = curve.n
     jnd = curve.jnd
@@ -311,7 +346,9 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
     k = curve.k
     tenth = (np.cumsum(n) / n.sum() * POINTS - 1e-9).astype(int)
     group = renumbered(np.minimum(tenth, POINTS - 1))[1]
-    total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))
+    total, right, far = (
+        np.bincount(group, values) for values in (n, k, curve.x * n)
+    )
     return tuple(
         zip(
             (far / total).tolist(),

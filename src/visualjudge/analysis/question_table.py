@@ -1,8 +1,8 @@
-"""A dataset's questions as a table, without one record per question: 250,000 questions load in a
-second or two.
+"""A dataset's questions as a table, without one record per question: 250,000 questions
+load in a second or two.
 
-Prompts and image paths stay on disk; :func:`find` reads them again for the few questions that a
-report shows.
+Prompts and image paths stay on disk; :func:`find` reads them again for the few
+questions that a report shows.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ PIECE = 2_000_000
 
 
 def _table(path: Path) -> pl.DataFrame | None:
-    """Return the rows read directly from the file in chunks; None if the slower, checking reader is
-    needed.
+    """Return the rows read directly from the file in chunks; None if the slower,
+    checking reader is needed.
     """
     try:
         return pl.concat([_frame(piece) for piece in _pieces(path)])
@@ -52,8 +52,8 @@ def _frame(piece: bytes) -> pl.DataFrame:
     ValueError
         Unless every record has exactly one id, a string, and one answer.
 
-    Polars would read a number as a string if a string is requested, and would use the first of two
-    fields with the same name.
+    Polars would read a number as a string if a string is requested, and would use the
+    first of two fields with the same name.
     """
     raw = pl.read_json(piece, schema=WIRE)
     if not piece.count(b'{"id":"') == piece.count(b'"answer":') == raw.height:
@@ -68,9 +68,9 @@ def _frame(piece: bytes) -> pl.DataFrame:
         pl.col(name).list.len()
         for name in ("annotation_ids", "final_scores", "sources")
     ]
-    same = pl.all_horizontal(known, *(length == lengths[0] for length in lengths)).all(
-        ignore_nulls=False
-    )
+    same = pl.all_horizontal(
+        known, *(length == lengths[0] for length in lengths)
+    ).all(ignore_nulls=False)
     checked = raw.select(texts=text.sum(), same=same)
     if checked.row(0) != (piece.count(b'"answer":"'), True):
         raise ValueError("values")
@@ -78,8 +78,9 @@ def _frame(piece: bytes) -> pl.DataFrame:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """Yield chunks that are arrays of questions, from a file with one question a line, as every
-    version of visualjudge writes it. In another layout a chunk is not valid JSON.
+    """Yield chunks that are arrays of questions, from a file with one question a line,
+    as every version of visualjudge writes it. In another layout a chunk is not valid
+    JSON.
     """
     with open_file(path, "json") as file:
         while lines := file.readlines(PIECE):
@@ -87,8 +88,8 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
-    """Return the rows of the questions at ``root``, and ``dataset.json`` with the path and the
-    questions' checksum.
+    """Return the rows of the questions at ``root``, and ``dataset.json`` with the path
+    and the questions' checksum.
 
     Raises
     ------
@@ -104,7 +105,8 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
         dataset = load_dataset(root)
         stated = {"path": str(root), "questions_sha256": dataset.digest}
         return question_rows(dataset.questions), {**dataset.meta, **stated}
-    # Hash the file itself, not the value in dataset.json: an edited file would give wrong scores.
+    # Hash the file itself, not the value in dataset.json: an edited file would give
+    # wrong scores.
     return table, {
         **read_meta(root),
         "path": str(root),
@@ -113,31 +115,41 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Fields]:
-    """Return the questions of several datasets without duplicates, the metadata of the first
-    dataset, and the benchmark and digest of each.
+    """Return the questions of several datasets without duplicates, the metadata of the
+    first dataset, and the benchmark and digest of each.
 
     Raises
     ------
     DataError
-        If two datasets hold different questions under one id, or one dataset holds two, or if only
-        some answers of a dataset are known.
+        If two datasets hold different questions under one id, or one dataset holds two,
+        or if only some answers of a dataset are known.
     """
     read = {root: _read(root) for root in roots}
     (table, meta), *_ = read.values()
     if len(read) > 1:
-        table, *others = (_of(own, said, root) for root, (own, said) in read.items())
+        table, *others = (
+            _of(own, answers, root) for root, (own, answers) in read.items()
+        )
         for root, other in zip(roots[1:], others, strict=True):
             _refuse_others(table, other, root, roots[0])
             table = pl.concat(
-                [table, other.join(table, on="id", how="anti", maintain_order="left")]
+                [
+                    table,
+                    other.join(
+                        table, on="id", how="anti", maintain_order="left"
+                    ),
+                ]
             )
     return numbered(table, " and ".join(map(str, roots))), {
         **meta,
         "benchmarks": [
-            said["benchmark"] for _, said in read.values() if said.get("benchmark")
+            answers["benchmark"]
+            for _, answers in read.values()
+            if answers.get("benchmark")
         ],
         "digests": {
-            root: said.get("questions_sha256") for root, (_, said) in read.items()
+            root: answers.get("questions_sha256")
+            for root, (_, answers) in read.items()
         },
     }
 
@@ -147,15 +159,16 @@ def _read(root: Path) -> tuple[pl.DataFrame, Fields]:
     unknown = table.filter(~has_truth())["id"]
     if 0 < unknown.len() < table.height:
         raise DataError(
-            f"{root}: question {unknown[0]}: answer: must be known, as in other questions of the "
+            f"{root}: question {unknown[0]}: answer: must be known, as in other "
+            "questions of the "
             "dataset, got 'unknown'"
         )
     return table, meta
 
 
 def _of(table: pl.DataFrame, meta: Fields, root: Path) -> pl.DataFrame:
-    """Add the name of the benchmark that the questions come from, else the name of the dataset's
-    folder.
+    """Add the name of the benchmark that the questions come from, else the name of the
+    dataset's folder.
     """
     stated = meta.get("benchmark")
     name = stated.get("name") if isinstance(stated, Mapping) else None
@@ -175,7 +188,8 @@ def _refuse_others(
     unlike = both.filter(~same)["id"]
     if unlike.len():
         raise DataError(
-            f"{root}: question {unlike[0]} differs from the one in {first}; report on the runs "
+            f"{root}: question {unlike[0]} differs from the one in {first}; report on "
+            "the runs "
             "separately"
         )
 
@@ -184,8 +198,8 @@ def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
     """Read the complete records of a few questions, each with its dataset."""
     out = dict[str, Placed]()
     for root in roots:
-        found = _found(root, set(ids) - out.keys())
-        out |= {question.id: Placed(question, root) for question in found}
+        result = _found(root, set(ids) - out.keys())
+        out |= {question.id: Placed(question, root) for question in result}
     return out
 
 
@@ -194,9 +208,13 @@ def _found(root: Path, wanted: set[str]) -> list[Question]:
     if path.is_file():
         starts = tuple(b'{"id":' + orjson.dumps(name) for name in wanted)
         with open_file(path, "json") as file:
-            lines = [line.strip(b",\r\n") for line in file if line.startswith(starts)]
+            lines = [
+                line.strip(b",\r\n") for line in file if line.startswith(starts)
+            ]
         if len(lines) == len(wanted):
             return [question_from_wire(jsons.loads(line)) for line in lines]
     return [
-        question for question in load_dataset(root).questions if question.id in wanted
+        question
+        for question in load_dataset(root).questions
+        if question.id in wanted
     ]

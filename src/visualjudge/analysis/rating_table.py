@@ -1,17 +1,18 @@
-"""Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
+"""Ratings by people and by judges in one long table: ``item, source, rater, dimension,
+score``.
 
-Ratings are read from CSV, JSONL or parquet, in this form or with a column of votes for each rater,
-or from VIEScore's published folders. Optional columns:
-``kind`` ("person" or "judge") and ``image`` (the item's image, if several items share one). A
-missing score stays missing; a score that is not a number is a problem, reported with its file and
-line.
+Ratings are read from CSV, JSONL or parquet, in this form or with a column of votes for
+each rater, or from VIEScore's published folders. Optional columns: ``kind`` ("person"
+or "judge") and ``image`` (the item's image, if several items share one). A missing
+score stays missing; a score that is not a number is a problem, reported with its file
+and line.
 
 In a people's run each verdict belongs to the rater named in its line.
 
-Scores are ratings of the image's source, as for a judge. A pairwise choice is a rating of its
-question: 1 if the first option as stored was chosen, 0 if the second was; a judge that was asked in
-both orders gets the mean. "Cannot tell" is not a rating. Repeats and known questions, which check
-the rater, are not ratings either.
+Scores are ratings of the image's source, as for a judge. A pairwise choice is a rating
+of its question: 1 if the first option as stored was chosen, 0 if the second was; a
+judge that was asked in both orders gets the mean. "Cannot tell" is not a rating.
+Repeats and known questions, which check the rater, are not ratings either.
 """
 
 from __future__ import annotations
@@ -41,16 +42,26 @@ from visualjudge.formats.tables import read_json, read_table, read_texts
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
 SINGLE = {"source": "ratings", "dimension": "ratings"}
-"""What stands for a column that ratings of one source, or of one dimension, need not have."""
-ITEMS = ("item", "id", "question", "item_id", "question_id", "image_id", "uid", "key")
+"""What stands for a column that ratings of one source, or of one dimension, need not
+have."""
+ITEMS = (
+    "item",
+    "id",
+    "question",
+    "item_id",
+    "question_id",
+    "image_id",
+    "uid",
+    "key",
+)
 """Names of the column of what is rated, the first that there is."""
 MEETING = {
     "dimension": "task",
     "item": "image_id (of a question about one class of interest image_id/CLASS)",
     "source": "source",
 }
-"""Columns that a judge's rating and a person's rating must share, and what they are in a run's
-scores.
+"""Columns that a judge's rating and a person's rating must share, and what they are in
+a run's scores.
 """
 SCHEMA: ColumnTypes = {
     **dict.fromkeys(COLUMNS[:-1], pl.String),
@@ -70,27 +81,35 @@ def _read(path: Path) -> pl.DataFrame:
         with readable(path):
             table = scan(path)
             named = table.collect_schema().names()
-            known = [name for name in named if name in (*COLUMNS, *OPTIONAL, *ITEMS)]
+            known = [
+                name for name in named if name in (*COLUMNS, *OPTIONAL, *ITEMS)
+            ]
             return table.select(
                 known if {"rater", "score"} & set(named) else named
             ).collect()
     if path.suffix.lower() != ".jsonl":
         raise UsageError(
-            f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
+            f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in "
+            "VIEScore's layout"
         )
     records = list(read_table(path))
     held = {name for record in records for name in record}
-    names = [n for n in dict.fromkeys((*COLUMNS, *OPTIONAL, *ITEMS)) if n in held]
+    names = [
+        n for n in dict.fromkeys((*COLUMNS, *OPTIONAL, *ITEMS)) if n in held
+    ]
     rows = [
-        {name: None if row.get(name) is None else str(row[name]) for name in names}
+        {
+            name: None if row.get(name) is None else str(row[name])
+            for name in names
+        }
         for row in records
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
 
 
 def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
-    """Return a ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL if present),
-    and its problems.
+    """Return a ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL
+    if present), and its problems.
 
     Raises
     ------
@@ -108,17 +127,23 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         raw = _of_votes(raw)
         if {"1", "2"} <= set(raw["score"]) <= {"0", "1", "2", "3", "", None}:
             warnings.warn(
-                f"{path}: numbers are read as scores; if they are options, write A, B and tie",
+                f"{path}: numbers are read as scores; if they are options, write A, B "
+                "and tie",
                 stacklevel=2,
             )
     needed = [name for name in COLUMNS if name not in SINGLE]
     if missing := [name for name in needed if name not in raw.columns]:
         raise DataError(
-            f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(needed)} and, "
+            f"{path}: has no column {', '.join(missing)}; ratings have "
+            f"{', '.join(needed)} and, "
             f"of several, {' and '.join(SINGLE)}"
         )
-    alike = {name: value for name, value in SINGLE.items() if name not in raw.columns}
-    raw = raw.with_columns(**{name: pl.lit(value) for name, value in alike.items()})
+    alike = {
+        name: value for name, value in SINGLE.items() if name not in raw.columns
+    }
+    raw = raw.with_columns(
+        **{name: pl.lit(value) for name, value in alike.items()}
+    )
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
     table = raw.select(
         "__line",
@@ -143,7 +168,9 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
             rater if votes else "score",
             f"must be {'A, B, tie or ' if votes else ''}a number, got {value!r}",
         )
-        for line, rater, value in lost.select("__line", "rater", "__raw").iter_rows()
+        for line, rater, value in lost.select(
+            "__line", "rater", "__raw"
+        ).iter_rows()
     ]
     if bare := [name for name in COLUMNS[:-1] if read[name].null_count()]:
         raise DataError(
@@ -151,7 +178,9 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         )
     rated = read.drop("__raw", "__line").drop_nulls("score")
     if problems and rated.is_empty():
-        raise DataError(f"holds no score that can be read; the first: {problems[0]}")
+        raise DataError(
+            f"holds no score that can be read; the first: {problems[0]}"
+        )
     return rated, problems
 
 
@@ -181,10 +210,11 @@ def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
     """Read human and judge ratings from the folders that VIEScore published
     (TIGER-AI-Lab/VIEScore).
 
-    People: ``…/TASK/NAME_raterN.tsv`` with columns uid and one per model, and cells ``[SC, PQ]``.
-    Judges: ``JUDGE/TASK/MODEL/{SC,PQ}.json`` with ``{uid: {"score": [one or two numbers]}}``; as in
-    VIEScore, the smallest of the numbers counts. Dimensions are ``TASK/SC``, ``TASK/PQ`` and
-    ``TASK/O`` = √(SC·PQ), all 0..1 for people and 0..10 for judges.
+    People: ``…/TASK/NAME_raterN.tsv`` with columns uid and one per model, and cells
+    ``[SC, PQ]``. Judges: ``JUDGE/TASK/MODEL/{SC,PQ}.json`` with ``{uid: {"score": [one
+    or two numbers]}}``; as in VIEScore, the smallest of the numbers counts. Dimensions
+    are ``TASK/SC``, ``TASK/PQ`` and ``TASK/O`` = √(SC·PQ), all 0..1 for people and
+    0..10 for judges.
     """
     problems: Problems = []
     rows = [
@@ -213,10 +243,26 @@ def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
                 sc, pq = map(float, jsons.loads(row[source] or ""))
             except (orjson.JSONDecodeError, ValueError, TypeError):
                 wrong = f"{row[source]!r} is not [SC, PQ]"
-                problems.append(Problem(str(path), str(row["uid"]), source, wrong))
+                problems.append(
+                    Problem(str(path), str(row["uid"]), source, wrong)
+                )
                 continue
-            yield f"{task}/{row['uid']}", source, rater, f"{task}/SC", sc, "person"
-            yield f"{task}/{row['uid']}", source, rater, f"{task}/PQ", pq, "person"
+            yield (
+                f"{task}/{row['uid']}",
+                source,
+                rater,
+                f"{task}/SC",
+                sc,
+                "person",
+            )
+            yield (
+                f"{task}/{row['uid']}",
+                source,
+                rater,
+                f"{task}/PQ",
+                pq,
+                "person",
+            )
 
 
 def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
@@ -226,7 +272,9 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         scores = (
             scores if isinstance(scores, list) else [scores]
         )  # some files hold a bare number
-        if not scores or not all(type(score) in (int, float) for score in scores):
+        if not scores or not all(
+            type(score) in (int, float) for score in scores
+        ):
             wrong = f"must be a number or a list of numbers, got {scores!r}"
             problems.append(Problem(str(path), uid, "score", wrong))
             continue
@@ -243,7 +291,8 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
 def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
     """Add VIEScore's overall score O = √(SC·PQ) if a rater gave both."""
     split = table.with_columns(
-        task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2)
+        task=pl.col("dimension").str.head(-3),
+        part=pl.col("dimension").str.tail(2),
     )
     keys = ["item", "source", "rater", "task", "kind"]
     both = split.filter(pl.col("part") == "SC").join(
@@ -266,7 +315,9 @@ def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     ``IMAGE/CLASS`` if the question is about one class of interest, because each class
     has its own score. ``image`` names the image, by which intervals are clustered."""
     scored = named.filter((pl.col("kind") == "scoring") & pl.col("usable"))
-    image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
+    image, classes = (
+        pl.col(name).cast(pl.String) for name in ("image", "classes")
+    )
     rows = scored.select(
         pl.col("sources").list.first().cast(pl.String).alias("source"),
         pl.col("rater", "task").cast(pl.String),
@@ -280,28 +331,37 @@ def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
 def _means(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return one rating for each output and rater."""
     return (
-        rows.group_by("item", "source", "rater", "dimension", maintain_order=True)
+        rows.group_by(
+            "item", "source", "rater", "dimension", maintain_order=True
+        )
         .agg(pl.col("score").mean(), pl.col("image").first())
         .select(*COLUMNS, pl.lit(kind).alias("kind"), "image")
     )
 
 
 def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
-    """Return why no rating of a judge matches one of people (same item, source and dimension); None
-    if some do.
+    """Return why no rating of a judge matches one of people (same item, source and
+    dimension); None if some do.
     """
     if judged.is_empty():
-        return "no rating in common with people: the judge has no usable score of a named source"
+        return (
+            "no rating in common with people: the judge has no usable score of a "
+            "named source"
+        )
     if not judged.join(people, on=list(MEETING), how="semi").is_empty():
         return None
     for name, meaning in MEETING.items():
         ours, theirs = (table[name].drop_nulls() for table in (judged, people))
         if not set(ours) & set(theirs) and len(theirs):
             return (
-                f"no rating in common with people: people have {name} {theirs[0]!r}, the judge "
+                f"no rating in common with people: people have {name} {theirs[0]!r}, "
+                "the judge "
                 f"{ours[0]!r}; in a run it is the {meaning}"
             )
-    return "no rating in common with people: no item, source and dimension is rated by both"
+    return (
+        "no rating in common with people: no item, source and dimension is rated by "
+        "both"
+    )
 
 
 CHOICE = "first option"
@@ -310,8 +370,8 @@ CHOICE = "first option"
 
 @dataclass(frozen=True, eq=False)
 class RunRatings:
-    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the names of all judges, including
-    those without ratings.
+    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the names of all judges,
+    including those without ratings.
     """
 
     table: pl.DataFrame
@@ -322,7 +382,8 @@ class RunRatings:
 
 
 def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
-    """Return the verdicts of runs as ratings: of people by rater, of other runs by judge.
+    """Return the verdicts of runs as ratings: of people by rater, of other runs by
+    judge.
 
     Pairwise choices are included if one of the runs is a people's run.
 
@@ -343,7 +404,10 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
             rankings += named.filter(pl.col("kind") == "ranking").height
         else:
             named = named.with_columns(rater=pl.lit(run.name))
-        tables += [_scores(named, kind), *([_choices(named, kind)] if asked else [])]
+        tables += [
+            _scores(named, kind),
+            *([_choices(named, kind)] if asked else []),
+        ]
     judges = tuple(
         study.runs[0].name for study in studies if not study.runs[0].of_people
     )
@@ -355,7 +419,9 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
 
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return choices between two options, one rating per question and rater."""
-    rows = named.filter((pl.col("kind") == "pairwise") & pl.col("usable")).select(
+    rows = named.filter(
+        (pl.col("kind") == "pairwise") & pl.col("usable")
+    ).select(
         pl.lit(CHOICE).alias("source"),
         pl.col("rater", "image").cast(pl.String),
         item=pl.col("id").cast(pl.String),

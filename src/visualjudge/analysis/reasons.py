@@ -1,11 +1,11 @@
-"""What judges said of their reasons, beside the measured faults: the tables that figures of rubrics
-read.
+"""What judges said of their reasons, beside the measured faults: the tables that
+figures of rubrics read.
 
-A judge *names the error* if its word is the kind of fault that decides the question. It *points at
-it* if the centre of its place lies in a faulty place of the worse option, or their IoU is at least
-0.3. Both are compared with the same judge's words and places *exchanged* between questions of the
-same task on other images: what a habit reaches, such as naming the commonest error or pointing at
-the middle.
+A judge *names the error* if its word is the kind of fault that decides the question. It
+*points at it* if the centre of its place lies in a faulty place of the worse option, or
+their IoU is at least 0.3. Both are compared with the same judge's words and places
+*exchanged* between questions of the same task on other images: what a habit reaches,
+such as naming the commonest error or pointing at the middle.
 """
 
 from __future__ import annotations
@@ -54,9 +54,12 @@ NOWHERE = (np.nan,) * 4
 
 
 def rubric_in(info: Mapping[str, Any]) -> Rubric | None:
-    """Return the rubric that a run asked, as its ``run.json`` states it; None without one."""
+    """Return the rubric that a run asked, as its ``run.json`` states it; None without
+    one."""
     parameters = info.get("parameters")
-    stated = parameters.get("rubric") if isinstance(parameters, Mapping) else None
+    stated = (
+        parameters.get("rubric") if isinstance(parameters, Mapping) else None
+    )
     try:
         return None if stated is None else rubric_of_json(stated)
     except (ValidationError, KeyError, TypeError):
@@ -80,7 +83,9 @@ def _fault_facts(analysis: Analysis) -> dict[str, Deciding]:
     sizes = cache(shown_sizes)
     facts = {}
     for name, placed in study.find(names).items():
-        size = None if placed.root is None else sizes(placed.root)(placed.question)
+        size = (
+            None if placed.root is None else sizes(placed.root)(placed.question)
+        )
         known = deciding(placed.question, size)
         if known is not None:
             facts[name] = known
@@ -88,16 +93,16 @@ def _fault_facts(analysis: Analysis) -> dict[str, Deciding]:
 
 
 FAULT_FACTS = StudyFigure("fault_facts", _fault_facts)
-"""The faults that decide each question that was asked, by its id; empty if the first question
-of no task and type states any.
+"""The faults that decide each question that was asked, by its id; empty if the first
+question of no task and type states any.
 """
 
 
 def _reasons(judge: JudgeResult) -> pl.DataFrame:
-    """Return a row for each verdict with criteria on a question whose deciding faults are known:
-    ``cluster, task, kind, right``, and ``names`` and ``points`` (null if not asked, or not known)
-    with ``names_gap`` and ``points_gap``, whose means are the shares less those of exchanged
-    answers.
+    """Return a row for each verdict with criteria on a question whose deciding faults
+    are known: ``cluster, task, kind, right``, and ``names`` and ``points`` (null if not
+    asked, or not known) with ``names_gap`` and ``points_gap``, whose means are the
+    shares less those of exchanged answers.
     """
     rubric = rubric_in(judge.run.info)
     stated = judge.joined.filter(pl.col("criteria").is_not_null())
@@ -106,19 +111,25 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
     facts = judge.analysis[FAULT_FACTS]
     rows = stated.filter(pl.col("id").is_in(list(facts)))
     known = [facts[name] for name in rows["id"]]
-    said = [orjson.loads(text) for text in rows["criteria"]]
+    answers = [orjson.loads(text) for text in rows["criteria"]]
     table = rows.select("cluster", "task", "kind", "right", "usable")
     task = table["task"].cast(pl.String).to_numpy()
     image = table["cluster"].to_numpy()
     columns = {}
-    for one in rubric.criteria:
-        values = [values.get(one.id, FAILED) for values in said]
-        asked = np.array([one.id in values for values in said], dtype=bool)
-        if asks_for_error(one):
+    for criterion in rubric.criteria:
+        values = [values.get(criterion.id, FAILED) for values in answers]
+        asked = np.array(
+            [criterion.id in values for values in answers], dtype=bool
+        )
+        if asks_for_error(criterion):
             columns["names"] = _names(values, known, asked, task, image)
-        elif one.answer == "place":
-            located = np.array([fact.places is not None for fact in known], dtype=bool)
-            columns["points"] = _points(values, known, asked & located, task, image)
+        elif criterion.answer == "place":
+            located = np.array(
+                [fact.places is not None for fact in known], dtype=bool
+            )
+            columns["points"] = _points(
+                values, known, asked & located, task, image
+            )
     return table.with_columns(
         series
         for name, (hit, gap, counted) in columns.items()
@@ -126,7 +137,9 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
             pl.Series(name, np.where(counted, hit, np.nan))
             .fill_nan(None)
             .cast(pl.Boolean),
-            pl.Series(f"{name}_gap", np.where(counted, gap, np.nan)).fill_nan(None),
+            pl.Series(f"{name}_gap", np.where(counted, gap, np.nan)).fill_nan(
+                None
+            ),
         )
     )
 
@@ -171,17 +184,19 @@ def _points(
 
 
 def stated_places(values: Sequence[Any]) -> tuple[FloatArray, BoolArray]:
-    """Return the boxes (n, 4) of n answers, NaN where they state none, and which answers say that
-    there is no place.
+    """Return the boxes (n, 4) of n answers, NaN where they state none, and which
+    answers say that there is no place.
     """
     boxes = [value if isinstance(value, list) else NOWHERE for value in values]
     nowhere = np.array([value == NONE for value in values], dtype=bool)
     return np.array(boxes, dtype=float).reshape(-1, 4), nowhere
 
 
-def points_at_error(boxes: FloatArray, nowhere: BoolArray, fact: Deciding) -> BoolArray:
-    """Return which of n answers (:func:`stated_places`) point at what decides; its places must be
-    known.
+def points_at_error(
+    boxes: FloatArray, nowhere: BoolArray, fact: Deciding
+) -> BoolArray:
+    """Return which of n answers (:func:`stated_places`) point at what decides; its
+    places must be known.
     """
     return points_at(boxes, np.array(fact.places)) if fact.places else nowhere
 
@@ -189,17 +204,17 @@ def points_at_error(boxes: FloatArray, nowhere: BoolArray, fact: Deciding) -> Bo
 def is_reason_right(
     rubric: Rubric, criteria: Mapping[str, Any], fact: Deciding
 ) -> bool | None:
-    """Return whether one verdict names the error that decides or points at it, of what ``rubric``
-    asks; None if it was not asked, or the truth is not known.
+    """Return whether one verdict names the error that decides or points at it, of what
+    ``rubric`` asks; None if it was not asked, or the truth is not known.
     """
     hits = []
-    for one in rubric.criteria:
-        value = criteria.get(one.id)
-        if one.id not in criteria:
+    for criterion in rubric.criteria:
+        value = criteria.get(criterion.id)
+        if criterion.id not in criteria:
             continue
-        if asks_for_error(one):
+        if asks_for_error(criterion):
             hits.append(names_error(np.array([str(value)], dtype=object), fact))
-        elif one.answer == "place" and fact.places is not None:
+        elif criterion.answer == "place" and fact.places is not None:
             hits.append(points_at_error(*stated_places([value]), fact))
     return any(bool(hit[0]) for hit in hits) if hits else None
 
@@ -226,14 +241,15 @@ def exchanged(
     task: Any,
     image: IntArray,
 ) -> tuple[BoolArray, FloatArray]:
-    """Return whether each answer is right, (n,), and values (n,) whose mean is the share of right
-    answers less that of answers exchanged between questions of one task on other images; NaN
-    without another image.
+    """Return whether each answer is right, (n,), and values (n,) whose mean is the
+    share of right answers less that of answers exchanged between questions of one task
+    on other images; NaN without another image.
 
-    ``hits(k, others)`` states whether the answers to ``others`` would be right for question k. A
-    value is the answer's own hit, less the mean of other answers for its question, less how far its
-    answer does better than others elsewhere: the projection of a U-statistic (Hoeffding 1948), so
-    that the spread over images is that of the difference.
+    ``hits(k, others)`` states whether the answers to ``others`` would be right for
+    question k. A value is the answer's own hit, less the mean of other answers for its
+    question, less how far its answer does better than others elsewhere: the projection
+    of a U-statistic (Hoeffding 1948), so that the spread over images is that of the
+    difference.
     """
     own = np.zeros(asked.size, dtype=bool)
     gap = np.full(asked.size, np.nan)
@@ -251,7 +267,11 @@ def exchanged(
             times += apart
             if apart.any():
                 for_question[place] = right.sum() / apart.sum()
-        mean = np.nanmean(for_question) if np.isfinite(for_question).any() else np.nan
+        mean = (
+            np.nanmean(for_question)
+            if np.isfinite(for_question).any()
+            else np.nan
+        )
         gap[members] = own[members] - for_question
         better = elsewhere / np.maximum(times, 1) - mean
         gap[partners] -= better * members.size / count
@@ -266,38 +286,40 @@ def _members(task: Any, asked: BoolArray) -> Iterator[IntArray]:
 def true_criteria(
     judge: JudgeResult, rubric: Rubric
 ) -> dict[str, dict[str, str | None]]:
-    """Return, by criterion and question id, the right value: as the question states it, the option
-    that is better by the criterion's kinds of faults, or what most people of the study's other runs
-    said; None if none is known.
+    """Return, by criterion and question id, the right value: as the question states it,
+    the option that is better by the criterion's kinds of faults, or what most people of
+    the study's other runs said; None if none is known.
     """
     people = _people_said(judge)
     answered = judge.joined.filter(pl.col("criteria").is_not_null())
     placed = judge.study.find(answered["id"].unique().to_list())
     return {
-        one.id: {
-            name: _true_value(found.question, one) or people.get((name, one.id))
-            for name, found in placed.items()
+        criterion.id: {
+            name: _true_value(result.question, criterion)
+            or people.get((name, criterion.id))
+            for name, result in placed.items()
         }
-        for one in rubric.criteria
+        for criterion in rubric.criteria
     }
 
 
 def _people_said(judge: JudgeResult) -> dict[tuple[str, str], str]:
-    """Return what most people said, by question id and criterion, where one value has most votes."""
-    said = defaultdict[tuple[str, str], Counter[str]](Counter)
+    """Return what most people said, by question id and criterion, where one value has
+    most votes."""
+    answers = defaultdict[tuple[str, str], Counter[str]](Counter)
     for run, table in zip(judge.study.runs, judge.study.joined, strict=True):
         if not run.of_people or run is judge.run:
             continue
         stated = table.filter(pl.col("criteria").is_not_null())
         for name, text in stated.select("id", "criteria").iter_rows():
             for criterion, value in orjson.loads(text).items():
-                said[name, criterion][str(value)] += value != FAILED
-    found = {}
-    for key, votes in said.items():
+                answers[name, criterion][str(value)] += value != FAILED
+    collected = {}
+    for key, votes in answers.items():
         (first, most), *rest = votes.most_common(2)
         if most and not (rest and rest[0][1] == most):
-            found[key] = first
-    return found
+            collected[key] = first
+    return collected
 
 
 def _true_value(question: Question, criterion: Criterion) -> str | None:

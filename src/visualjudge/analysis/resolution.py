@@ -1,19 +1,19 @@
-"""The resolution of a judge: the smallest win rate above ½ at which judge and truth would both
-separate a pair of models, in the same order, in 80 % of studies.
+"""The resolution of a judge: the smallest win rate above ½ at which judge and truth
+would both separate a pair of models, in the same order, in 80 % of studies.
 
-How often the judge prefers the better of two predictions rises with their difference in score:
-½ + (½ − lapse) · erf(difference / scale). The study leaves several rates possible; each has its
-likelihood as a weight, and the power is averaged over them. A promise that only the most probable
-rate would keep is none. The judge's preference at a win rate is that rate, averaged over the
-differences that were seen, shifted. Without differences of scores it is how often the judge is
-right.
+How often the judge prefers the better of two predictions rises with their difference in
+score: ½ + (½ − lapse) · erf(difference / scale). The study leaves several rates
+possible; each has its likelihood as a weight, and the power is averaged over them. A
+promise that only the most probable rate would keep is none. The judge's preference at a
+win rate is that rate, averaged over the differences that were seen, shifted. Without
+differences of scores it is how often the judge is right.
 
-A preference is proven where the test of the study would prove it: Korn and Graubard's, with the
-variance that an image contributes to the preferences seen, at the level that Holm's procedure leaves
-to a pair that is clearer than the other open ones.
+A preference is proven where the test of the study would prove it: Korn and Graubard's,
+with the variance that an image contributes to the preferences seen, at the level that
+Holm's procedure leaves to a pair that is clearer than the other open ones.
 
-Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power averaged over what is
-not known); Lachin 2011.
+Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power averaged
+over what is not known); Lachin 2011.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ PREFERENCES = np.linspace(0.5, 1, 501)
 
 @dataclass(frozen=True, eq=False)
 class Skill:
-    """Possible rates of right answers (G,) of a judge and their weights, which sum to 1.
+    """Possible rates of right answers (G,) of a judge and their weights, which sum to
+    1.
 
-    ``scatter`` (D,) are the differences of two predictions about the mean of their models; None
-    where only the better one is known: then ``scale`` is not used.
+    ``scatter`` (D,) are the differences of two predictions about the mean of their
+    models; None where only the better one is known: then ``scale`` is not used.
     """
 
     weight: FloatArray
@@ -66,9 +67,10 @@ class Skill:
         return 0.5 if self.scatter is None else WIDEST
 
     def at(self, number: float) -> tuple[float, FloatArray, float]:
-        """Return the win rate by truth, the judge's preferences (G,), and the difference of two
-        models in points, at a mean difference of their scores of ``number``; or, where only the
-        better prediction is known, at a win rate of ½ + ``number``.
+        """Return the win rate by truth, the judge's preferences (G,), and the
+        difference of two models in points, at a mean difference of their scores of
+        ``number``; or, where only the better prediction is known, at a win rate of ½ +
+        ``number``.
         """
         if self.scatter is None:
             return 0.5 + number, 0.5 + (1 - 2 * self.lapse) * number, math.nan
@@ -86,7 +88,8 @@ def skill_of(
     *,
     graded: bool,
 ) -> Skill | None:
-    """Return the rates that R comparisons leave possible; None without a known better prediction.
+    """Return the rates that R comparisons leave possible; None without a known better
+    prediction.
 
     Parameters
     ----------
@@ -118,22 +121,28 @@ def skill_of(
     likelihood = np.log(rate) @ hits[known]
     likelihood += np.log(1 - rate) @ (count - hits)[known]
     weight = np.exp(likelihood - likelihood.max())
-    kept = weight >= IMPROBABLE
+    selected = weight >= IMPROBABLE
     scatter = None
     if graded:
         means = np.bincount(pair, difference) / np.bincount(pair)
         scatter = difference - means[pair]
         scatter = np.sort(np.concatenate([scatter, -scatter]))
         scatter = scatter[:: max(1, scatter.size // MOST_DIFFERENCES)]
-    return Skill(weight[kept] / weight[kept].sum(), lapse[kept], scale[kept], scatter)
+    return Skill(
+        weight[selected] / weight[selected].sum(),
+        lapse[selected],
+        scale[selected],
+        scatter,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
     """How the preferences of judge and truth for one of two models are tested.
 
-    ``judge`` and ``truth`` are the variances that one image contributes to a preference, over
-    p(1 − p), ``shared`` their correlation over images, and ``tail`` the level of one side.
+    ``judge`` and ``truth`` are the variances that one image contributes to a
+    preference, over p(1 − p), ``shared`` their correlation over images, and ``tail``
+    the level of one side.
     """
 
     judge: float
@@ -142,7 +151,8 @@ class Trial:
     tail: float
 
     def power(self, skill: Skill, number: float, images: float) -> float:
-        """Return how often judge and truth both separate a pair, averaged over the skill."""
+        """Return how often judge and truth both separate a pair, averaged over the
+        skill."""
         rate, preferred, _ = skill.at(number)
         of_judge = self._beyond(preferred, self.judge, images)[:, None]
         of_truth = self._beyond(np.array([rate]), self.truth, images)
@@ -153,28 +163,28 @@ class Trial:
     def _beyond(
         self, preference: FloatArray, variance: float, images: float
     ) -> FloatArray:
-        """Return how far preferences (G,) lie above the smallest that is proven, in standard
-        errors.
+        """Return how far preferences (G,) lie above the smallest that is proven, in
+        standard errors.
         """
         cases = images / variance
-        kept = np.clip(preference, 0, 1 - 0.5 / cases)
+        selected = np.clip(preference, 0, 1 - 0.5 / cases)
         spread = variance * PREFERENCES * (1 - PREFERENCES) / images
         many = np.full(PREFERENCES.size, float(images))
-        found = Spread(spread, many.astype(np.int64), many)
-        p = share_test(PREFERENCES, found, np.full(PREFERENCES.size, np.inf))
+        result = Spread(spread, many.astype(np.int64), many)
+        p = share_test(PREFERENCES, result, np.full(PREFERENCES.size, np.inf))
         proven = PREFERENCES[p <= 2 * self.tail]
         least = float(proven.min()) if proven.size else 1.0
         # half a case: preferences come in steps of one
         wins = np.minimum(cases * least + 0.5, cases)
-        share = special.betainc(wins, cases - wins + 1, kept)
+        share = special.betainc(wins, cases - wins + 1, selected)
         return np.asarray(special.ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
 
 
 def resolution(
     skill: Skill | None, trial: Trial | None, images: float
 ) -> tuple[float | None, float | None]:
-    """Return the smallest win rate that is separated with the stated power on so many images, and
-    the difference in points; None if none is.
+    """Return the smallest win rate that is separated with the stated power on so many
+    images, and the difference in points; None if none is.
     """
     if skill is None or trial is None or images < LEAST_IMAGES:
         return None, None

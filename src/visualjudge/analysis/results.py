@@ -11,7 +11,11 @@ import polars as pl
 
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.comparisons import asked_like, nothing_in_common
-from visualjudge.analysis.dataset_facts import DATASET, DatasetFacts, dataset_facts
+from visualjudge.analysis.dataset_facts import (
+    DATASET,
+    DatasetFacts,
+    dataset_facts,
+)
 from visualjudge.analysis.figures.figure import (
     Figure,
     JudgeFigure,
@@ -57,10 +61,11 @@ PAIRED = (
 
 
 class JudgeResult:
-    """A judge, its answers, and its figures: ``judge[FIGURE]`` is computed when it is first read.
+    """A judge, its answers, and its figures: ``judge[FIGURE]`` is computed when it is
+    first read.
 
-    Judges that were asked the same questions have the same number ``asked_like``: only those are
-    compared.
+    Judges that were asked the same questions have the same number ``asked_like``: only
+    those are compared.
     """
 
     def __init__(self, analysis: Analysis, index: int) -> None:
@@ -73,7 +78,9 @@ class JudgeResult:
     def __getitem__(self, figure: JudgeFigure[Value]) -> Value:
         if figure not in self._values:
             known = self.has.issuperset(figure.needs)
-            self._values[figure] = figure.rows(self) if known else figure.nothing
+            self._values[figure] = (
+                figure.rows(self) if known else figure.nothing
+            )
         value: Value = self._values[figure]
         return value
 
@@ -97,11 +104,16 @@ class JudgeResult:
     def sentences(self) -> list[str]:
         """What its figures say in words."""
         figures = self.analysis.of_judges
-        return [line for figure in figures for line in figure.sentences(self[figure])]
+        return [
+            line
+            for figure in figures
+            for line in figure.sentences(self[figure])
+        ]
 
     @property
     def answered(self) -> pl.DataFrame:
-        """Its row of the table of answers a verdict, including the questions of probes."""
+        """Its row of the table of answers a verdict, including the questions of
+        probes."""
         return self.run.answered
 
     @property
@@ -214,7 +226,10 @@ FACTS = Layout[JudgeResult](
     Column("missing", "run.missing"),
     Column("questions", lambda judge: judge.answered["id"].n_unique()),
     *as_named("asked_like", "status", "info"),
-    Column("tokens", lambda j: dict(zip(("prompt", "reply"), j.tokens, strict=True))),
+    Column(
+        "tokens",
+        lambda j: dict(zip(("prompt", "reply"), j.tokens, strict=True)),
+    ),
     Column("latency_median_s", _latency),
     Column("problems", lambda judge: list(judge.problems)),
     Column("warnings", lambda judge: list(judge.warnings)),
@@ -238,17 +253,27 @@ MOST_TABLED = 20
 
 
 class Analysis:
-    """The study, its judges, and its figures: ``analysis[FIGURE]`` is computed when it is first
-    read. ``figures`` are those that files and pages have.
+    """The study, its judges, and its figures: ``analysis[FIGURE]`` is computed when it
+    is first read. ``figures`` are those that files and pages have.
     """
 
-    def __init__(self, study: Study, figures: Sequence[Figure[Any, Any]] = ()) -> None:
+    def __init__(
+        self, study: Study, figures: Sequence[Figure[Any, Any]] = ()
+    ) -> None:
         self.study = study
-        self.judges = tuple(JudgeResult(self, k) for k in range(len(study.runs)))
+        self.judges = tuple(
+            JudgeResult(self, k) for k in range(len(study.runs))
+        )
         self.figures = tuple(figures)
-        self.of_judges = [one for one in figures if isinstance(one, JudgeFigure)]
-        self.of_study = [one for one in figures if isinstance(one, StudyFigure)]
-        self.named = {one.name: one for one in self.of_judges if one.in_files}
+        self.of_judges = [
+            figure for figure in figures if isinstance(figure, JudgeFigure)
+        ]
+        self.of_study = [
+            figure for figure in figures if isinstance(figure, StudyFigure)
+        ]
+        self.named = {
+            figure.name: figure for figure in self.of_judges if figure.in_files
+        }
         self._values: dict[StudyFigure[Any], Any] = {}
         self._tables: tuple[int, dict[str, pl.DataFrame]] = (-1, {})
 
@@ -259,8 +284,8 @@ class Analysis:
         return value
 
     def tables_of(self, index: int) -> dict[str, pl.DataFrame]:
-        """Return the tables of one judge by type of question, to be read and filled. Only those of
-        the judge that was asked about last are in memory.
+        """Return the tables of one judge by type of question, to be read and filled.
+        Only those of the judge that was asked about last are in memory.
         """
         if self._tables[0] != index:
             self._tables = (index, {})
@@ -294,7 +319,9 @@ class Analysis:
     @property
     def plots(self) -> dict[str, NamedPlot]:
         """The plots that a study has once, by name."""
-        return {plot.name: plot for figure in self.figures for plot in figure.plots}
+        return {
+            plot.name: plot for figure in self.figures for plot in figure.plots
+        }
 
     @cached_property
     def shown(self) -> Shown:
@@ -308,28 +335,34 @@ class Analysis:
         )
 
     def most_accurate(self, most: int) -> list[int]:
-        """Return the numbers of the judges; of more than ``most``, of the most accurate ones."""
+        """Return the numbers of the judges; of more than ``most``, of the most accurate
+        ones."""
         numbers = list(range(len(self.judges)))
         if len(numbers) <= most:
             return numbers
         pairs = (
-            table.filter(pl.col("kind") == "pairwise") for table in self.study.joined
+            table.filter(pl.col("kind") == "pairwise")
+            for table in self.study.joined
         )
-        right = [table.select(pl.col("right").mean()).item() or 0.0 for table in pairs]
+        right = [
+            table.select(pl.col("right").mean()).item() or 0.0
+            for table in pairs
+        ]
         return sorted(numbers, key=lambda k: -right[k])[:most]
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of metrics.json. ``bootstrap`` describes only the intervals of calibration
-        errors.
+        """The content of metrics.json. ``bootstrap`` describes only the intervals of
+        calibration errors.
         """
         return {
             "judges": [
-                FACTS.json(judge) | {name: judge.stored(name) for name in self.named}
+                FACTS.json(judge)
+                | {name: judge.stored(name) for name in self.named}
                 for judge in self.judges
             ],
             "warnings": list(self.warnings),
-            **{one.name: one.in_json(self[one]) for one in self.of_study},
+            **{item.name: item.in_json(self[item]) for item in self.of_study},
             "dataset": DATASET.json(self.dataset),
             "bootstrap": {
                 "clusters": self.study.clusters,
@@ -340,8 +373,8 @@ class Analysis:
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. Each has
-        one row per judge and cell.
+        """Long tables by name: headline, by_task, by_encoding, …, comparisons,
+        leak_audit. Each has one row per judge and cell.
         """
         rows: dict[str, list[Json]] = {}
         for stored in self.metrics["judges"]:
@@ -352,11 +385,13 @@ class Analysis:
             )
             for key, figure in self.named.items():
                 for name, own in figure.in_tables(stored[key]).items():
-                    rows.setdefault(name, []).extend({**judge, **row} for row in own)
-        for one in self.of_study:
+                    rows.setdefault(name, []).extend(
+                        {**judge, **row} for row in own
+                    )
+        for item in self.of_study:
             rows |= {
                 name: list(own)
-                for name, own in one.in_tables(self.metrics[one.name]).items()
+                for name, own in item.in_tables(self.metrics[item.name]).items()
             }
         return {
             name: pl.from_dicts(list(map(_flat, own)), infer_schema_length=None)
@@ -366,8 +401,8 @@ class Analysis:
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Json:
-    """Flatten nested objects into dotted columns and an interval into _low and _high; omit other
-    lists.
+    """Flatten nested objects into dotted columns and an interval into _low and _high;
+    omit other lists.
     """
     out: Json = {}
     for key, value in row.items():
@@ -383,7 +418,8 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Json:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page shows: the analysis, the judges of its tables, and those of its plots."""
+    """What a page shows: the analysis, the judges of its tables, and those of its
+    plots."""
 
     analysis: Analysis
     judges: tuple[JudgeResult, ...]
@@ -400,7 +436,8 @@ class Shown:
         rows: Callable[[Any], Sequence[Any]] = tuple,
         hit: Callable[[Any], bool] = lambda _: False,
     ) -> list[Table]:
-        """Return a table for each judge with the ``rows`` of its value, some marked by ``hit``."""
+        """Return a table for each judge with the ``rows`` of its value, some marked by
+        ``hit``."""
         assert figure.columns is not None
         return [
             grid(figure.columns, rows(judge[figure]), title=judge.name, hit=hit)

@@ -1,8 +1,8 @@
 """Comparisons of two judges by their scores of the same items.
 
-Two measures, each a paired difference with images as the unit: the rank correlation with the truth,
-as the mean over tasks, and the mean absolute error. Items that one of the two did not score are left
-out.
+Two measures, each a paired difference with images as the unit: the rank correlation
+with the truth, as the mean over tasks, and the mean absolute error. Items that one of
+the two did not score are left out.
 """
 
 from __future__ import annotations
@@ -33,23 +33,28 @@ Gaps = list[tuple[str, Figure, Figure]]
 
 
 def common_scores(study: Study, i: int, j: int) -> pl.DataFrame:
-    """Return the items that both judges scored: question, task, cluster, truth (null if unknown),
-    usable, number and number_b.
+    """Return the items that both judges scored: question, task, cluster, truth (null if
+    unknown), usable, number and number_b.
     """
     people = study.runs[i].of_people or study.runs[j].of_people
     keys = KEYS[:1] if people else KEYS
     a, b = (
         study.kind(
-            k, "scoring", (*keys, "task", "cluster", "usable", "number", "truth")
+            k,
+            "scoring",
+            (*keys, "task", "cluster", "usable", "number", "truth"),
         ).filter("usable")
         for k in (i, j)
     )
     both = a.join(b.select(*keys, "number"), on=keys, suffix="_b")
-    return both.with_columns(pl.col("task").cast(pl.String)).sort("task", "cluster")
+    return both.with_columns(pl.col("task").cast(pl.String)).sort(
+        "task", "cluster"
+    )
 
 
 def score_gaps(study: Study, both: pl.DataFrame) -> Iterator[tuple[str, Gaps]]:
-    """Yield each measure, and its figures of both judges over tasks ("") and by task."""
+    """Yield each measure, and its figures of both judges over tasks ("") and by
+    task."""
     step = scale_of(study).step
     second = both.with_columns(number=pl.col("number_b"))
     whole = scores_of(both, step), scores_of(second, step)

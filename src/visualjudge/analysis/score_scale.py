@@ -1,5 +1,5 @@
-"""The scale of a study of scores. Scores are stored and computed from 0 to 10, and shown on the scale
-on which people and judges gave them.
+"""The scale of a study of scores. Scores are stored and computed from 0 to 10, and
+shown on the scale on which people and judges gave them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ FEW_STEPS = 20
 
 @dataclass(frozen=True)
 class ScoreScale:
-    """The scale of a study, on which its scores were given; here they lie from 0 to 10."""
+    """The scale of a study, on which its scores were given; here they lie from 0 to
+    10."""
 
     low: float = 0.0
     high: float = 10.0

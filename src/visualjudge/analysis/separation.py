@@ -1,22 +1,23 @@
-"""Which models does the judge separate, which does the truth, and do the two differ? The one family
-of tests of a study.
+"""Which models does the judge separate, which does the truth, and do the two differ?
+The one family of tests of a study.
 
-A pair of models is compared by *how often the first is better, over images*: each image weighs the
-same, whatever the number of its questions. Of each pair three differences are tested by image: the
-judge's preference and the truth's against ½, and the judge's less the truth's. Each is adjusted by
-Holm over all pairs of the table. States, rank sets, the bounds of τ-b, favouritism, the answer and
-the marks of plots are read from these tests; nothing else decides whether two models differ.
+A pair of models is compared by *how often the first is better, over images*: each image
+weighs the same, whatever the number of its questions. Of each pair three differences
+are tested by image: the judge's preference and the truth's against ½, and the judge's
+less the truth's. Each is adjusted by Holm over all pairs of the table. States, rank
+sets, the bounds of τ-b, favouritism, the answer and the marks of plots are read from
+these tests; nothing else decides whether two models differ.
 
-Preferences are those of the questions that compare the two models (a share with Korn and Graubard's
-interval), or of two strengths (Bradley and Terry's model with errors clustered by image), where
-their standard error is smaller, a test by image at 5 % does not reject them for this pair, and
-the pair's own questions do not prove the opposite.
+Preferences are those of the questions that compare the two models (a share with Korn
+and Graubard's interval), or of two strengths (Bradley and Terry's model with errors
+clustered by image), where their standard error is smaller, a test by image at 5 % does
+not reject them for this pair, and the pair's own questions do not prove the opposite.
 
-The resolution (:mod:`visualjudge.analysis.resolution`) has the level of a pair that is clearer than
-the other open ones.
+The resolution (:mod:`visualjudge.analysis.resolution`) has the level of a pair that is
+clearer than the other open ones.
 
-Sources: Korn & Graubard 1998; Bradley & Terry 1952; Holm 1979; McNemar 1947; Lachin 2011 (sample
-sizes); Shaffer 1980 (directions after two-sided tests).
+Sources: Korn & Graubard 1998; Bradley & Terry 1952; Holm 1979; McNemar 1947; Lachin
+2011 (sample sizes); Shaffer 1980 (directions after two-sided tests).
 """
 
 from __future__ import annotations
@@ -64,18 +65,21 @@ AnswerState = Literal["yes", "in_part", "no", "too_few"]
 Side = Literal["judge", "truth"]
 Ends = tuple[float, float]
 MOST_TIMES = 20
-"""Maximum number of further images that is promised, in multiples of those that there are."""
+"""Maximum number of further images that is promised, in multiples of those that there
+are."""
 CAUTIOUS = 0.75
-"""Number of standard errors by which the promise of further images stays below what was seen."""
+"""Number of standard errors by which the promise of further images stays below what was
+seen."""
 CHUNK = 512
 """Number of pairs whose images are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Comparisons of two models on one image, R rows: the models (places in ``names``; only those
-    of one group are compared), the image, the preferences for the first by judge and by truth (1,
-    ½, 0; NaN where unknown), and the difference of their true scores (NaN where unknown).
+    """Comparisons of two models on one image, R rows: the models (places in ``names``;
+    only those of one group are compared), the image, the preferences for the first by
+    judge and by truth (1, ½, 0; NaN where unknown), and the difference of their true
+    scores (NaN where unknown).
     """
 
     names: tuple[str, ...]
@@ -90,8 +94,9 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The comparisons of pair ``pair`` on image ``image`` as one mean each, C rows sorted by pair;
-    ``twos`` (K, 2) are the models of each pair, ``images`` (K,) its number of images.
+    """The comparisons of pair ``pair`` on image ``image`` as one mean each, C rows
+    sorted by pair; ``twos`` (K, 2) are the models of each pair, ``images`` (K,) its
+    number of images.
     """
 
     rows: Comparisons
@@ -110,8 +115,9 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """How often the first of two models is preferred, by pair (K,), its 95 % interval, the standard
-    error of its log-odds (infinite if unknown), and p of ½; NaN where unknown.
+    """How often the first of two models is preferred, by pair (K,), its 95 % interval,
+    the standard error of its log-odds (infinite if unknown), and p of ½; NaN where
+    unknown.
     """
 
     value: FloatArray
@@ -122,8 +128,8 @@ class Preferences:
 
     @cached_property
     def order(self) -> IntArray:
-        """1 where the first model is preferred and −1 where the second is, after Holm's adjustment,
-        else 0.
+        """1 where the first model is preferred and −1 where the second is, after Holm's
+        adjustment, else 0.
         """
         return _signs_of(self.value - 0.5, self.p)
 
@@ -149,10 +155,11 @@ class PairOfModels:
     """Two models by judge and by truth, the better one by truth first.
 
     ``judge`` and ``truth`` are win rates of the first, over images. ``judge_order`` and
-    ``truth_order`` are 1 where the first is proven to be preferred, −1 where the second is,
-    else 0. ``needs_images`` is the range of further images that would probably separate
-    the two, None if no number can be promised. ``mean_difference`` is that of the true scores, in points, and
-    ``conflict`` whether it is proven to have the opposite sign of the truth's win rate.
+    ``truth_order`` are 1 where the first is proven to be preferred, −1 where the second
+    is, else 0. ``needs_images`` is the range of further images that would probably
+    separate the two, None if no number can be promised. ``mean_difference`` is that of
+    the true scores, in points, and ``conflict`` whether it is proven to have the
+    opposite sign of the truth's win rate.
     """
 
     a: str
@@ -173,10 +180,13 @@ class PairOfModels:
 
     @property
     def adjusted_away(self) -> bool:
-        """Whether an interval of the judge or the truth excludes ½, but not after Holm's
-        adjustment.
+        """Whether an interval of the judge or the truth excludes ½, but not after
+        Holm's adjustment.
         """
-        sides = (self.judge_ci95, self.judge_order), (self.truth_ci95, self.truth_order)
+        sides = (
+            (self.judge_ci95, self.judge_order),
+            (self.truth_ci95, self.truth_order),
+        )
         return any(
             ends is not None and not order and not ends[0] <= 0.5 <= ends[1]
             for ends, order in sides
@@ -185,9 +195,9 @@ class PairOfModels:
 
 @dataclass(frozen=True)
 class PairsOfModels:
-    """All pairs of one judge, and its resolution: the smallest win rate at which a pair is
-    separated, and with twice the images; the same as a difference of mean scores, in points, where
-    no pair has a conflict. None if no win rate is resolved.
+    """All pairs of one judge, and its resolution: the smallest win rate at which a pair
+    is separated, and with twice the images; the same as a difference of mean scores, in
+    points, where no pair has a conflict. None if no win rate is resolved.
     """
 
     pairs: tuple[PairOfModels, ...]
@@ -198,26 +208,30 @@ class PairsOfModels:
 
     @property
     def tau_b(self) -> Estimate:
-        """Kendall's τ-b of the orders by judge and by truth over the pairs; None if the truth has
-        no order. Its ends count pairs that judge and truth separate in the same or in opposite
-        orders.
+        """Kendall's τ-b of the orders by judge and by truth over the pairs; None if the
+        truth has no order. Its ends count pairs that judge and truth separate in the
+        same or in opposite orders.
         """
         known = [pair for pair in self.pairs if pair.truth is not None]
         judge = np.sign([round(pair.judge - 0.5, 12) for pair in known])
-        truth = np.sign([round((pair.truth or 0.5) - 0.5, 12) for pair in known])
+        truth = np.sign(
+            [round((pair.truth or 0.5) - 0.5, 12) for pair in known]
+        )
         below = float(np.sqrt(np.abs(judge).sum() * np.abs(truth).sum()))
         value = float((judge * truth).sum()) / below if below else 0.0
         if not truth.any():
             return Estimate(None, None, len(known), self.images)
-        proven = np.array([pair.judge_order * pair.truth_order for pair in known])
+        proven = np.array(
+            [pair.judge_order * pair.truth_order for pair in known]
+        )
         low = float((proven > 0).mean())
         high = float((proven >= 0).mean())
         ends = min(2 * low - 1, value), max(2 * high - 1, value)
         return Estimate(value, ends, len(known), self.images)
 
     def order(self, by: Side) -> dict[tuple[str, str], float]:
-        """Return how often each (group, model) is preferred by the judge or by truth, as the mean
-        over its pairs, in descending order; empty where it is not known.
+        """Return how often each (group, model) is preferred by the judge or by truth,
+        as the mean over its pairs, in descending order; empty where it is not known.
         """
         means: dict[tuple[str, str], list[float]] = {}
         for pair in self.pairs:
@@ -228,14 +242,21 @@ class PairsOfModels:
         each = {model: sum(own) / len(own) for model, own in means.items()}
         return dict(sorted(each.items(), key=lambda model: -model[1]))
 
-    def rank_sets(self, by: Side = "judge") -> dict[tuple[str, str], tuple[int, int]]:
-        """Return the best and the worst rank of each (group, model) by the judge, or by truth.
+    def rank_sets(
+        self, by: Side = "judge"
+    ) -> dict[tuple[str, str], tuple[int, int]]:
+        """Return the best and the worst rank of each (group, model) by the judge, or by
+        truth.
 
-        A model ranks below those that are separated above it, and above those that are separated
-        below it. Two models that no question compares are apart if a chain of separated pairs
-        leads from one to the other.
+        A model ranks below those that are separated above it, and above those that are
+        separated below it. Two models that no question compares are apart if a chain of
+        separated pairs leads from one to the other.
         """
-        sides = [(pair.group, name) for pair in self.pairs for name in (pair.a, pair.b)]
+        sides = [
+            (pair.group, name)
+            for pair in self.pairs
+            for name in (pair.a, pair.b)
+        ]
         place = {model: k for k, model in enumerate(dict.fromkeys(sides))}
         above = np.zeros((len(place), len(place)), dtype=bool)
         met = np.eye(len(place), dtype=bool)
@@ -251,10 +272,17 @@ class PairsOfModels:
             if not further.any():
                 break
             above |= further
-        above &= ~(above & above.T)  # chains that contradict each other prove nothing
-        size = {group: sum(own == group for own, _ in place) for group, _ in place}
+        above &= ~(
+            above & above.T
+        )  # chains that contradict each other prove nothing
+        size = {
+            group: sum(own == group for own, _ in place) for group, _ in place
+        }
         return {
-            model: (1 + int(above[:, k].sum()), size[model[0]] - int(above[k].sum()))
+            model: (
+                1 + int(above[:, k].sum()),
+                size[model[0]] - int(above[k].sum()),
+            )
             for model, k in place.items()
         }
 
@@ -277,7 +305,9 @@ def separate(rows: Comparisons) -> PairsOfModels:
     for k in np.flatnonzero(states == "undecided"):
         own, other = (judged, true) if true.order[k] else (true, judged)
         towards = float(0.5 + (own.value[k] - 0.5) * other.order[k])
-        needed[k] = _further_images(towards, float(own.error[k]), int(images[k]), tail)
+        needed[k] = _further_images(
+            towards, float(own.error[k]), int(images[k]), tail
+        )
     turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
     order = np.where(turned, -1, 1)
     twos = np.where(turned[:, None], cells.twos[:, ::-1], cells.twos)
@@ -342,17 +372,25 @@ def _means(values: FloatArray, place: IntArray, count: int) -> FloatArray:
 
 
 def _signs_of(value: FloatArray, p: FloatArray) -> IntArray:
-    """Return the signs that are significant after Holm's adjustment over known p, else 0."""
+    """Return the signs that are significant after Holm's adjustment over known p, else
+    0."""
     adjusted = holm([None if math.isnan(x) else x for x in p.tolist()])
-    proven = np.array([x is not None and x < LEVEL for x in adjusted], dtype=bool)
+    proven = np.array(
+        [x is not None and x < LEVEL for x in adjusted], dtype=bool
+    )
     return np.where(proven, np.sign(np.nan_to_num(value)), 0).astype(np.int64)
 
 
-def _states(judged: Preferences, true: Preferences, differ: IntArray) -> FloatArray:
-    """Return the state of each pair; ``differ`` is the proven sign of judge minus truth."""
+def _states(
+    judged: Preferences, true: Preferences, differ: IntArray
+) -> FloatArray:
+    """Return the state of each pair; ``differ`` is the proven sign of judge minus
+    truth."""
     unknown = np.isnan(true.value)
     agree = judged.order * true.order
-    invented = (judged.order != 0) & (true.order == 0) & (differ == judged.order)
+    invented = (
+        (judged.order != 0) & (true.order == 0) & (differ == judged.order)
+    )
     close = (judged.order == 0) & (true.order == 0) & (differ == 0)
     return np.select(
         [unknown, agree > 0, (agree < 0) | invented, close],
@@ -366,20 +404,24 @@ def _states(judged: Preferences, true: Preferences, differ: IntArray) -> FloatAr
 
 @dataclass(frozen=True, eq=False)
 class _Strengths:
-    """Strengths of the models of one group, and how far each image moved them (images, models)."""
+    """Strengths of the models of one group, and how far each image moved them (images,
+    models)."""
 
     fit: Fit
     moved: FloatArray
 
     def moved_share(self, twos: IntArray, value: FloatArray) -> FloatArray:
-        """Return how far each image moved the preferences ``value`` of pairs, (images, K)."""
+        """Return how far each image moved the preferences ``value`` of pairs, (images,
+        K)."""
         log_odds = self.moved[:, twos[:, 0]] - self.moved[:, twos[:, 1]]
         return log_odds * (value * (1 - value))
 
 
-def _compared(cells: Cells) -> tuple[Preferences, Preferences, BoolArray, IntArray]:
-    """Return the preferences of judge and truth, where they are by strengths, and the proven sign
-    of their difference.
+def _compared(
+    cells: Cells,
+) -> tuple[Preferences, Preferences, BoolArray, IntArray]:
+    """Return the preferences of judge and truth, where they are by strengths, and the
+    proven sign of their difference.
     """
     outcomes = cells.judge, cells.truth
     direct = [_by_questions(cells, outcome) for outcome in outcomes]
@@ -394,17 +436,21 @@ def _compared(cells: Cells) -> tuple[Preferences, Preferences, BoolArray, IntArr
     for group in range(int(groups.max(initial=-1)) + 1):
         places = np.flatnonzero(groups[cells.twos[:, 0]] == group)
         fits = [_strengths(cells, outcome, places) for outcome in outcomes]
-        for table, found in zip(strong, fits, strict=True):
-            if found is not None:
-                table[:, places] = _by_strengths(found, cells.twos[places])
+        for table, result in zip(strong, fits, strict=True):
+            if result is not None:
+                table[:, places] = _by_strengths(result, cells.twos[places])
         for start in range(0, len(places), CHUNK):
             part = places[start : start + CHUNK]
             far = []
-            for found, outcome, table in zip(fits, outcomes, strong, strict=True):
-                if found is not None:
-                    share = found.moved_share(cells.twos[part], table[0, part])
+            for result, outcome, table in zip(
+                fits, outcomes, strong, strict=True
+            ):
+                if result is not None:
+                    share = result.moved_share(cells.twos[part], table[0, part])
                     far.append(share)
-                    rejected[part] |= _rejected(cells, outcome, part, table[0], share)
+                    rejected[part] |= _rejected(
+                        cells, outcome, part, table[0], share
+                    )
             if len(far) == 2:
                 variance = ((far[0] - far[1]) ** 2).sum(0)
                 images = cells.images[part]
@@ -419,7 +465,9 @@ def _compared(cells: Cells) -> tuple[Preferences, Preferences, BoolArray, IntArr
         Preferences(*np.where(by, other, own))
         for own, other in zip(direct, strong, strict=True)
     )
-    differ = _signs_of(np.where(by, by_fit, gap), np.where(by, by_fit_test, gap_test))
+    differ = _signs_of(
+        np.where(by, by_fit, gap), np.where(by, by_fit_test, gap_test)
+    )
     return judged, true, by, differ
 
 
@@ -428,18 +476,23 @@ ERROR = 3
 
 
 def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
-    """Return the columns of :class:`Preferences`, from the questions that compare two models."""
+    """Return the columns of :class:`Preferences`, from the questions that compare two
+    models."""
     known = np.isfinite(outcome)
     count = len(cells.twos)
-    value, found = ratio(outcome[known], np.ones(known.sum()), cells.pair[known], count)
+    value, result = ratio(
+        outcome[known], np.ones(known.sum()), cells.pair[known], count
+    )
     many = np.full(count, np.inf)
-    low, high = share_ends(value, found, many)
-    p = share_test(value, found, many)
+    low, high = share_ends(value, result, many)
+    p = share_test(value, result, many)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(found.variance) / (value * (1 - value))
-    error = np.where(np.isfinite(error) & (found.variance > 0), error, np.inf)
-    told = np.where(found.enough, 1.0, np.nan)
-    return np.array([value, low * told, high * told, error, p * told])
+        error = np.sqrt(result.variance) / (value * (1 - value))
+    error = np.where(np.isfinite(error) & (result.variance > 0), error, np.inf)
+    estimable = np.where(result.enough, 1.0, np.nan)
+    return np.array(
+        [value, low * estimable, high * estimable, error, p * estimable]
+    )
 
 
 def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
@@ -449,35 +502,37 @@ def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
     count = len(cells.twos)
     pair = cells.pair[known]
     ones = np.ones(known.sum())
-    value, found = ratio(gap[known], ones, pair, count)
+    value, result = ratio(gap[known], ones, pair, count)
     apart = sums(pair, gap[known] ** 2, count)
-    p = gap_p(value, found, apart, sums(pair, ones, count))
-    return value, np.where(found.enough, p, np.nan)
+    p = gap_p(value, result, apart, sums(pair, ones, count))
+    return value, np.where(result.enough, p, np.nan)
 
 
 def _strengths(
     cells: Cells, outcome: FloatArray, places: IntArray
 ) -> _Strengths | None:
-    """Fit the strengths of one group, whose pairs are ``places``; None where they add nothing: in
-    a group of two models, or with too few images.
+    """Fit the strengths of one group, whose pairs are ``places``; None where they add
+    nothing: in a group of two models, or with too few images.
     """
-    kept = np.isfinite(outcome) & np.isin(cells.pair, places)
-    names = np.unique(cells.image[kept])
+    selected = np.isfinite(outcome) & np.isin(cells.pair, places)
+    names = np.unique(cells.image[selected])
     if len(places) < 2 or names.size < LEAST_IMAGES:
         return None
-    design = _signs(cells.twos[cells.pair[kept]], len(cells.rows.names))
-    found = fit(design, outcome[kept], cells.image[kept], penalised=True)
+    design = _signs(cells.twos[cells.pair[selected]], len(cells.rows.names))
+    fitted = fit(
+        design, outcome[selected], cells.image[selected], penalised=True
+    )
     moved = np.zeros((int(cells.image.max()) + 1, len(cells.rows.names)))
-    moved[names] = found.moved
-    return _Strengths(found, moved)
+    moved[names] = fitted.moved
+    return _Strengths(fitted, moved)
 
 
-def _by_strengths(found: _Strengths, twos: IntArray) -> FloatArray:
+def _by_strengths(result: _Strengths, twos: IntArray) -> FloatArray:
     """Return the columns of :class:`Preferences` of pairs by their strengths."""
-    contrast = _signs(twos, found.fit.coefficients.size).toarray()
-    value = contrast @ found.fit.coefficients
-    variance = found.fit.variance(contrast)
-    freedom = max(found.fit.kish - 1, 1.0)
+    contrast = _signs(twos, result.fit.coefficients.size).toarray()
+    value = contrast @ result.fit.coefficients
+    variance = result.fit.variance(contrast)
+    freedom = max(result.fit.kish - 1, 1.0)
     error = np.where(variance > 0, np.sqrt(variance), np.inf)
     reach = t_isf(TAIL, freedom) * error
     p = 2 * t_sf(np.abs(value) / error, freedom)
@@ -492,40 +547,49 @@ def _rejected(
     value: FloatArray,
     moved: FloatArray,
 ) -> BoolArray:
-    """Return in which of ``pairs`` a test by image rejects the preferences ``value`` (of all pairs)
-    by strengths, which each image ``moved`` so far: those by the pair's questions less these.
+    """Return in which of ``pairs`` a test by image rejects the preferences ``value``
+    (of all pairs) by strengths, which each image ``moved`` so far: those by the pair's
+    questions less these.
     """
-    kept = np.isfinite(outcome) & np.isin(cells.pair, pairs)
-    column = np.searchsorted(pairs, cells.pair[kept])
+    selected = np.isfinite(outcome) & np.isin(cells.pair, pairs)
+    column = np.searchsorted(pairs, cells.pair[selected])
     images = np.bincount(column, minlength=pairs.size)
-    own = divided(sums(column, outcome[kept], pairs.size), images, np.nan)
+    own = divided(sums(column, outcome[selected], pairs.size), images, np.nan)
     far = -moved
     scale = np.sqrt(np.maximum(images * (images - 1.0), 1.0))
-    far[cells.image[kept], column] += (outcome[kept] - own[column]) / scale[column]
-    found = Spread((far**2).sum(0), images, images.astype(float))
-    p = test(own - value[pairs], found)
-    return np.asarray((images >= LEAST_IMAGES) & (np.nan_to_num(p, nan=1.0) < LEVEL))
+    far[cells.image[selected], column] += (
+        outcome[selected] - own[column]
+    ) / scale[column]
+    result = Spread((far**2).sum(0), images, images.astype(float))
+    p = test(own - value[pairs], result)
+    return np.asarray(
+        (images >= LEAST_IMAGES) & (np.nan_to_num(p, nan=1.0) < LEVEL)
+    )
 
 
 def _signs(pair: IntArray, models: int) -> sparse.csr_array:
     """Return 1 for the first of two models and −1 for the second, pairs × models."""
     n = len(pair)
     cells = np.tile(np.arange(n), 2), pair.T.ravel()
-    return sparse.csr_array((np.repeat([1.0, -1.0], n), cells), shape=(n, models))
+    return sparse.csr_array(
+        (np.repeat([1.0, -1.0], n), cells), shape=(n, models)
+    )
 
 
 def _mean_differences(cells: Cells) -> tuple[FloatArray, IntArray]:
-    """Return the mean difference of the true scores over images, (K,), and its proven sign; NaN
-    and 0 where only preferences are known.
+    """Return the mean difference of the true scores over images, (K,), and its proven
+    sign; NaN and 0 where only preferences are known.
     """
     count = len(cells.twos)
     known = np.isfinite(cells.difference)
     if not _graded(cells.rows.difference):
         return np.full(count, np.nan), np.zeros(count, dtype=np.int64)
-    value, found = ratio(
+    value, result = ratio(
         cells.difference[known], np.ones(known.sum()), cells.pair[known], count
     )
-    return value, _signs_of(value, np.where(found.enough, test(value, found), np.nan))
+    return value, _signs_of(
+        value, np.where(result.enough, test(value, result), np.nan)
+    )
 
 
 def _graded(difference: FloatArray) -> bool:
@@ -537,15 +601,15 @@ def _graded(difference: FloatArray) -> bool:
 # ---------------------------------------------------------------- power
 
 
-def _variance_per_image(found: Preferences, images: IntArray) -> float | None:
-    """Return the variance that one image contributes to a preference, over p(1 − p): the median of
-    the half of the pairs that are closest to ½; None if no pair has one.
+def _variance_per_image(result: Preferences, images: IntArray) -> float | None:
+    """Return the variance that one image contributes to a preference, over p(1 − p):
+    the median of the half of the pairs that are closest to ½; None if no pair has one.
     """
-    known = np.isfinite(found.error) & np.isfinite(found.value)
+    known = np.isfinite(result.error) & np.isfinite(result.value)
     if not known.any():
         return None
-    value = found.value[known]
-    variance = found.error[known] ** 2
+    value = result.value[known]
+    variance = result.error[known] ** 2
     each = images[known] * variance * value * (1 - value)
     apart = np.abs(value - 0.5)
     return float(np.median(each[apart <= np.median(apart)]))
@@ -557,7 +621,8 @@ def _trial(
     true: float | None,
     tail: float,
 ) -> Trial | None:
-    """Return how a pair is tested; ``judged`` and ``true`` are the variances per image."""
+    """Return how a pair is tested; ``judged`` and ``true`` are the variances per
+    image."""
     if judged is None or true is None:
         return None
     known = np.isfinite(cells.judge) & np.isfinite(cells.truth)
@@ -567,8 +632,8 @@ def _trial(
 
 
 def _skill(cells: Cells) -> Skill | None:
-    """Return the judge's rates of right answers; several comparisons of two models on one image
-    weigh as one.
+    """Return the judge's rates of right answers; several comparisons of two models on
+    one image weigh as one.
     """
     rows = cells.rows
     graded = _graded(rows.difference)
@@ -588,13 +653,18 @@ def _skill(cells: Cells) -> Skill | None:
 def _further_images(
     towards: float, error: float, images: int, tail: float
 ) -> tuple[int, int] | None:
-    """Return the range of further images that would separate a pair: by the preference that was
-    seen, ``towards`` the right side, and by one that lies :data:`CAUTIOUS` standard errors lower.
+    """Return the range of further images that would separate a pair: by the preference
+    that was seen, ``towards`` the right side, and by one that lies :data:`CAUTIOUS`
+    standard errors lower.
 
-    None if that does not point to the right side, or needs more than :data:`MOST_TIMES` the images
-    that there are.
+    None if that does not point to the right side, or needs more than :data:`MOST_TIMES`
+    the images that there are.
     """
-    if not math.isfinite(error) or not 0.5 < towards < 1 or images < LEAST_IMAGES:
+    if (
+        not math.isfinite(error)
+        or not 0.5 < towards < 1
+        or images < LEAST_IMAGES
+    ):
         return None
     seen = special.logit(towards) / error
     least = seen - CAUTIOUS
@@ -602,7 +672,8 @@ def _further_images(
     if least <= 0 or (reach / least) ** 2 > MOST_TIMES + 1:
         return None
     low, high = (
-        math.ceil(images * max((reach / size) ** 2 - 1, 0)) for size in (seen, least)
+        math.ceil(images * max((reach / size) ** 2 - 1, 0))
+        for size in (seen, least)
     )
     return (_rounded(max(1, low)), _rounded(max(1, high)))
 

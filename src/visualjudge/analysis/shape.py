@@ -25,8 +25,8 @@ QUESTIONS: Mapping[Shape, str] = {
 def shape_of(study: Study, run: int) -> Shape:
     """Return the shape of what a run answered.
 
-    Models are named if one question compares two named sources, or two named sources of a task are
-    scored. Sources of controlled errors are types and severities.
+    Models are named if one question compares two named sources, or two named sources of
+    a task are scored. Sources of controlled errors are types and severities.
     """
     asked = study.joined[run].select("kind", "task", "sources", "error_type")
     compared = asked.filter(pl.col("kind") != "scoring")
@@ -47,6 +47,8 @@ def _named(compared: pl.DataFrame) -> bool:
 
 def _scored(scored: pl.DataFrame) -> bool:
     """Return whether two named sources of one task are scored."""
-    named = scored.select("task", source=pl.col("sources").list.first()).drop_nulls()
+    named = scored.select(
+        "task", source=pl.col("sources").list.first()
+    ).drop_nulls()
     several = named.group_by("task").agg(pl.col("source").n_unique())
     return bool((several["source"] > 1).any())

@@ -1,8 +1,8 @@
-"""Questions and verdicts as tables, and their join: one row per verdict, with the right answer next
-to the answer given.
+"""Questions and verdicts as tables, and their join: one row per verdict, with the right
+answer next to the answer given.
 
-Nothing is repaired here. A verdict whose value does not fit its question counts as failed, and a
-line that cannot be read is a problem that the report names.
+Nothing is repaired here. A verdict whose value does not fit its question counts as
+failed, and a line that cannot be read is a problem that the report names.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.tasks import TASKS
 
 WORD = pl.Categorical()
-"""Text stored as a number of 4 bytes per row. It compares, sorts and prints like text."""
+"""Text stored as a number of 4 bytes per row. It compares, sorts and prints like
+text."""
 
 
 def ordered(column: pl.Series) -> tuple[pl.Series, IntArray]:
-    """Return the distinct words of a column without nulls, sorted, and the index of each row's word
-    among them, from 0.
+    """Return the distinct words of a column without nulls, sorted, and the index of
+    each row's word among them, from 0.
     """
     words = column.unique().cast(pl.String).sort()
-    return words, column.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)
+    return words, column.cast(pl.Enum(words)).to_physical().to_numpy().astype(
+        np.int64
+    )
 
 
 PROBE = ("name", "design", "group", "cue", "level")
@@ -75,8 +78,8 @@ VERDICT_SCHEMA: ColumnTypes = {
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One judge over one dataset: the content of ``run.json``, and the verdicts on the dataset's
-    questions.
+    """One judge over one dataset: the content of ``run.json``, and the verdicts on the
+    dataset's questions.
     """
 
     name: str
@@ -87,9 +90,11 @@ class Run:
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     expected: int | None = None
-    """Number of verdicts of the finished run; None if ``run.json`` does not state it."""
+    """Number of verdicts of the finished run; None if ``run.json`` does not state
+    it."""
     foreign: int = 0
-    """Number of verdicts on questions that are not in the dataset; they are left out."""
+    """Number of verdicts on questions that are not in the dataset; they are left
+    out."""
     checked: int = 0
     """Number of verdicts on control questions."""
 
@@ -100,7 +105,11 @@ class Run:
             None
             if self.expected is None
             else max(
-                0, self.expected - self.answered.height - self.foreign - self.checked
+                0,
+                self.expected
+                - self.answered.height
+                - self.foreign
+                - self.checked,
             )
         )
 
@@ -126,8 +135,8 @@ class Run:
 
     @property
     def simulated(self) -> bool:
-        """Whether the judge knows the answers or looks at nothing, so that its figures only test
-        the statistics.
+        """Whether the judge knows the answers or looks at nothing, so that its figures
+        only test the statistics.
         """
         return bool(self.info.get("simulated", False))
 
@@ -135,14 +144,15 @@ class Run:
 def _extra(
     extra: Mapping[str, Any],
 ) -> tuple[str | None, bool | None, str | None, str | None]:
-    """Return how the authors of published replies read a reply, and whether they counted it as
-    right; and of an answer of people its rater and its purpose.
+    """Return how the authors of published replies read a reply, and whether they
+    counted it as right; and of an answer of people its rater and its purpose.
     """
     if not extra:
         return None, None, None, None
     value, right, rater, purpose = (extra.get(name) for name in _EXTRA)
     words = (
-        word if isinstance(word, str) else None for word in (value, rater, purpose)
+        word if isinstance(word, str) else None
+        for word in (value, rater, purpose)
     )
     value, rater, purpose = words
     return value, right if isinstance(right, bool) else None, rater, purpose
@@ -166,9 +176,15 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             *token_counts(v.usage),
             None,
             v.cause,
-            *((v.served.model, v.served.fingerprint) if v.served else (None, None)),
+            *(
+                (v.served.model, v.served.fingerprint)
+                if v.served
+                else (None, None)
+            ),
             *_extra(v.extra),
-            None if v.criteria is None else orjson.dumps(dict(v.criteria)).decode(),
+            None
+            if v.criteria is None
+            else orjson.dumps(dict(v.criteria)).decode(),
             v.extra.get("confidence"),
         )
         for v in verdicts
@@ -180,7 +196,8 @@ PIECE = 5_000
 """Number of questions in memory at a time."""
 WIRE: ColumnTypes = {
     **dict.fromkeys(
-        ("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String
+        ("id", "task", "encoding", "question_type", "image_id", "error_type"),
+        pl.String,
     ),
     **dict.fromkeys(
         ("class_of_interest", "annotation_ids", "sources", "ties", "subset"),
@@ -188,19 +205,21 @@ WIRE: ColumnTypes = {
     ),
     "final_scores": pl.List(pl.Float64),
     "answer": pl.String,
-    "features": pl.List(pl.Struct(dict.fromkeys((*FEATURES, "severity"), pl.Float64))),
+    "features": pl.List(
+        pl.Struct(dict.fromkeys((*FEATURES, "severity"), pl.Float64))
+    ),
     "probe": pl.Struct(
         {name: pl.Float64 if name == "level" else pl.String for name in PROBE}
     ),
 }
-"""The fields of a stored question that analyses use. A numeric answer is stored as its shortest
-text.
+"""The fields of a stored question that analyses use. A numeric answer is stored as its
+shortest text.
 """
 
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
-    """Return one numbered row per question: its cell, and the scores and sources of its options as
-    lists in option order.
+    """Return one numbered row per question: its cell, and the scores and sources of its
+    options as lists in option order.
     """
     return numbered(question_rows(questions))
 
@@ -215,15 +234,16 @@ def question_rows(questions: Sequence[Question]) -> pl.DataFrame:
             orjson.dumps(wires, option=orjson.OPT_SERIALIZE_NUMPY), schema=WIRE
         )
         texts = pl.Series(
-            [isinstance(question.answer, str) for question in part], dtype=pl.Boolean
+            [isinstance(question.answer, str) for question in part],
+            dtype=pl.Boolean,
         )
         frames.append(asked_table(raw, pl.lit(texts)))
     return pl.concat(frames)
 
 
 def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
-    """Return :func:`question_rows` of stored questions (WIRE). ``text`` states whether the answer
-    is not a number.
+    """Return :func:`question_rows` of stored questions (WIRE). ``text`` states whether
+    the answer is not a number.
     """
     scores = pl.col("final_scores")
     ids = pl.col("annotation_ids")
@@ -236,9 +256,14 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
         .then(None)
         .otherwise("error_type")
         .fill_null(NO_TYPE),
-        "item": pl.concat_str("task", ids.list.sort().list.join("|"), separator="|"),
+        "item": pl.concat_str(
+            "task", ids.list.sort().list.join("|"), separator="|"
+        ),
         "answer": pl.when(text).then("answer"),
-        **{f"probe_{name}": pl.col("probe").struct.field(name) for name in PROBE[:-1]},
+        **{
+            f"probe_{name}": pl.col("probe").struct.field(name)
+            for name in PROBE[:-1]
+        },
     }
     return raw.select(
         "id",
@@ -261,27 +286,30 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
 def _lead_of(feature: str) -> pl.Expr:
     """Return the difference; null if one of the two values is unknown."""
     a, b = (
-        pl.col("features").list.get(side, null_on_oob=True).struct.field(feature)
+        pl.col("features")
+        .list.get(side, null_on_oob=True)
+        .struct.field(feature)
         for side in (0, 1)
     )
     return (a - b).cast(pl.Float64)
 
 
 def lead(feature: str) -> str:
-    """Return the name of the column with the difference in ``feature`` between the two options."""
+    """Return the name of the column with the difference in ``feature`` between the two
+    options."""
     return f"lead_{feature}"
 
 
 def more(feature: str) -> str:
-    """Return the name of the column that states whether the option with more of ``feature`` is
-    better.
+    """Return the name of the column that states whether the option with more of
+    ``feature`` is better.
     """
     return f"more_{feature}"
 
 
 def _more_of(feature: str) -> pl.Expr:
-    """Return whether the option with more of ``feature`` is better; null if neither has more or
-    neither is better.
+    """Return whether the option with more of ``feature`` is better; null if neither has
+    more or neither is better.
     """
     ahead = _lead_of(feature)
     known = (ahead != 0) & pl.col("answer").is_in(["A", "B"])
@@ -289,16 +317,19 @@ def _more_of(feature: str) -> pl.Expr:
 
 
 def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
-    """Add numbers from 0, in sorted order: ``question`` (by id), ``cluster`` (by image) and
-    ``pair`` (by ``item``, which is dropped). ``place`` is named in error messages.
+    """Add numbers from 0, in sorted order: ``question`` (by id), ``cluster`` (by image)
+    and ``pair`` (by ``item``, which is dropped). ``place`` is named in error messages.
 
     Raises
     ------
     DataError
         If two questions have one id.
     """
-    numbers = {"cluster": ordered(table["image"])[1], "pair": ordered(table["item"])[1]}
-    found = (
+    numbers = {
+        "cluster": ordered(table["image"])[1],
+        "pair": ordered(table["item"])[1],
+    }
+    result = (
         table.drop("item")
         .rechunk()
         .with_columns(
@@ -309,18 +340,22 @@ def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
             question=pl.col("id").rank("dense").cast(pl.Int32) - 1,
         )
     )
-    if found["question"].n_unique() < found.height:
-        twice = found.filter(pl.col("question").is_duplicated())["id"][0]
+    if result["question"].n_unique() < result.height:
+        twice = result.filter(pl.col("question").is_duplicated())["id"][0]
         raise DataError(
-            f"{place}: question {twice}: id: must be unique; `visualjudge describe` lists all "
+            f"{place}: question {twice}: id: must be unique; `visualjudge describe` "
+            "lists all "
             "duplicates"
         )
-    return found
+    return result
 
 
 def unchanged() -> pl.Expr:
-    """Return whether a question is an ordinary one, or a probe's question without a change."""
-    return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
+    """Return whether a question is an ordinary one, or a probe's question without a
+    change."""
+    return pl.col("probe_design").is_null() | (
+        pl.col("probe_design") == "control"
+    )
 
 
 def has_truth() -> pl.Expr:
@@ -349,8 +384,8 @@ class Study:
     find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(
         default=lambda ids: {}
     )
-    """Function that returns the questions with these ids, for the few whose prompt and images are
-    shown.
+    """Function that returns the questions with these ids, for the few whose prompt and
+    images are shown.
     """
 
     bar: Bar = field(default_factory=Bar)
@@ -363,8 +398,8 @@ class Study:
 
     @cached_property
     def joined(self) -> tuple[pl.DataFrame, ...]:
-        """As ``answered``, without the questions that a probe changed, since their answers do not
-        measure accuracy.
+        """As ``answered``, without the questions that a probe changed, since their
+        answers do not measure accuracy.
         """
         return tuple(
             table
@@ -383,9 +418,9 @@ class Study:
 
     @cached_property
     def has_scores(self) -> bool:
-        """Whether the true scores contain more than which option is better. Questions that state
-        only a preference (verdicts of other tools, many benchmarks) have the scores 0 and 10, and 5
-        and 5 for a tie.
+        """Whether the true scores contain more than which option is better. Questions
+        that state only a preference (verdicts of other tools, many benchmarks) have the
+        scores 0 and 10, and 5 and 5 for a tie.
         """
         known = self.questions.filter(has_truth())
         if known.filter(pl.col("kind") != "pairwise").height:
@@ -394,27 +429,35 @@ class Study:
         return bool((~(scores.max() - scores.min()).is_in([0.0, 10.0])).any())
 
     def has_exact_scores(self, run: int) -> bool:
-        """Whether the true scores of all that a run answered are computed by a metric of its task;
-        those of others' tables, and of tasks without a metric, may come from people.
+        """Whether the true scores of all that a run answered are computed by a metric
+        of its task; those of others' tables, and of tasks without a metric, may come
+        from people.
         """
         if not self.has_scores or self.meta.get("benchmark"):
             return False
         tasks = self.joined[run]["task"].unique().cast(pl.String)
-        return all(task in TASKS and metrics_of(TASKS[task].type) for task in tasks)
+        return all(
+            task in TASKS and metrics_of(TASKS[task].type) for task in tasks
+        )
 
     def lacks_truth(self, run: int) -> bool:
         """Whether the true answer of no question that a run answered is known."""
         answered = self.answered[run]
-        return bool(answered.height) and not answered.select(has_truth().any()).item()
+        return (
+            bool(answered.height)
+            and not answered.select(has_truth().any()).item()
+        )
 
     @property
     def clusters(self) -> int:
         """Number of distinct images."""
         return int(self.questions["cluster"].n_unique())
 
-    def kind(self, run: int, kind: str, columns: Sequence[str] = ()) -> pl.DataFrame:
-        """Return the verdicts of one run on one type of question, with only ``columns`` if
-        given.
+    def kind(
+        self, run: int, kind: str, columns: Sequence[str] = ()
+    ) -> pl.DataFrame:
+        """Return the verdicts of one run on one type of question, with only ``columns``
+        if given.
         """
         rows = self.joined[run].lazy().filter(pl.col("kind") == kind)
         return (rows.select(columns) if columns else rows).collect()
@@ -426,7 +469,8 @@ def study_of(
     *,
     seed: int = 0,
 ) -> Study:
-    """Build a study from records alone. ``judged`` maps a judge's name to its verdicts."""
+    """Build a study from records alone. ``judged`` maps a judge's name to its
+    verdicts."""
     table = question_table(questions)
     runs = tuple(
         Run(name, None, {}, join(table, verdict_table(verdicts)))
@@ -443,8 +487,8 @@ def study_of(
 
 @dataclass(frozen=True)
 class Remarks:
-    """Messages about runs. With ``problems`` a command ends with status 1, with ``warnings`` alone
-    it does not.
+    """Messages about runs. With ``problems`` a command ends with status 1, with
+    ``warnings`` alone it does not.
     """
 
     warnings: tuple[str, ...] = ()

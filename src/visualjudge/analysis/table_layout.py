@@ -29,10 +29,11 @@ Format = Callable[[Any], str]
 class Column:
     """One column.
 
-    ``key`` is its name in files (None: only shown); ``get`` is the path of its value in the row,
-    such as ``gap.n``, or a function of the row. ``title`` and ``show``, a format of the value, are
-    for readers; ``shown`` is the path or function of the value that they see, if it is another. A
-    column without a format, or of ``text``, is left-aligned.
+    ``key`` is its name in files (None: only shown); ``get`` is the path of its value in
+    the row, such as ``gap.n``, or a function of the row. ``title`` and ``show``, a
+    format of the value, are for readers; ``shown`` is the path or function of the value
+    that they see, if it is another. A column without a format, or of ``text``, is
+    left-aligned.
     """
 
     key: str | None
@@ -80,8 +81,8 @@ _AS_IT_IS = frozenset({str, int, bool, type(None)})
 
 
 def plain(value: Any) -> Any:
-    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN and
-    infinity.
+    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN
+    and infinity.
     """
     kind = type(value)
     if kind is float:
@@ -94,7 +95,9 @@ def plain(value: Any) -> Any:
         return type(value)(plain(item) for item in value)
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return (
+        None if isinstance(value, float) and not math.isfinite(value) else value
+    )
 
 
 def named(
@@ -111,19 +114,19 @@ def figure(
     show: Callable[[float | None], str] = percent,
     *,
     ends: str | None = None,
-    shown: Callable[[Any], Any] | None = None,
+    displayed: Callable[[Any], Any] | None = None,
 ) -> tuple[Column, ...]:
-    """Return the columns of the estimate at ``path``: its value, its interval (``NAME_ci95``, or
-    ``ends``), and why it has none.
+    """Return the columns of the estimate at ``path``: its value, its interval
+    (``NAME_ci95``, or ``ends``), and why it has none.
 
-    ``shown`` returns the interval that readers see instead.
+    ``displayed`` returns the interval that readers see instead.
     """
     interval = f"{name}_ci95" if ends is None else ends
     spread = percents if show in (percent, points) else span
     both = None if title is None else "95 %"
     return (
         Column(name, f"{path}.value", title, show),
-        Column(interval, f"{path}.interval", both, spread, shown=shown),
+        Column(interval, f"{path}.interval", both, spread, shown=displayed),
         Column(f"{interval}_why", f"{path}.why"),
     )
 
@@ -148,7 +151,8 @@ def block(key: str, table: Layout[Any], path: str | None = None) -> Column:
 
 
 def blocks(key: str, table: Layout[Any], path: str | None = None) -> Column:
-    """Return the column of the records at ``path`` (default: ``key``) as a list of objects."""
+    """Return the column of the records at ``path`` (default: ``key``) as a list of
+    objects."""
     get = attrgetter(path or key)
     return Column(key, lambda row: [table.json(one) for one in get(row)])
 
@@ -190,25 +194,26 @@ def grid(
     hidden: Sequence[str] = (),
     hit: Callable[[Row], bool] = lambda _: False,
 ) -> text_tables.Table:
-    """Return the rows under their column titles, without empty columns and those ``hidden``;
-    ``hit`` marks rows.
+    """Return the rows under their column titles, without empty columns and those
+    ``hidden``; ``hit`` marks rows.
     """
-    found = list(rows)
-    cells = [columns.cells(row) for row in found]
-    kept = [
+    collected = list(rows)
+    cells = [columns.cells(row) for row in collected]
+    selected = [
         k
         for k, column in enumerate(columns.shown)
         if column.key not in hidden
         and (not cells or any(set(row[k]) - EMPTY for row in cells))
     ]
     return text_tables.Table(
-        tuple(columns.titles[k] for k in kept),
-        tuple(tuple(row[k] for k in kept) for row in cells),
+        tuple(columns.titles[k] for k in selected),
+        tuple(tuple(row[k] for k in selected) for row in cells),
         tuple(notes),
         title,
         keys,
         tuple(
-            not (columns.shown[k].text or columns.shown[k].show is None) for k in kept
+            not (columns.shown[k].text or columns.shown[k].show is None)
+            for k in selected
         ),
-        frozenset(k for k, row in enumerate(found) if hit(row)),
+        frozenset(k for k, row in enumerate(collected) if hit(row)),
     )

@@ -14,10 +14,11 @@ Ends = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, its 95 % interval, and the ``n`` cases and distinct ``images`` it is based on.
+    """A figure, its 95 % interval, and the ``n`` cases and distinct ``images`` it is
+    based on.
 
-    ``value`` is None if it cannot be computed. ``interval`` is None if no interval would have its
-    nominal coverage (``why`` gives the reason).
+    ``value`` is None if it cannot be computed. ``interval`` is None if no interval
+    would have its nominal coverage (``why`` gives the reason).
     """
 
     value: float | None
@@ -28,7 +29,8 @@ class Estimate:
 
 
 def scaled(figure: Estimate, by: float, n: int | None = None) -> Estimate:
-    """Return a figure in another unit, of ``n`` cases; a negative one exchanges the ends."""
+    """Return a figure in another unit, of ``n`` cases; a negative one exchanges the
+    ends."""
     ends = [None if end is None else end * by for end in figure.interval or ()]
     low, high = ends[:: -1 if by < 0 else 1] or (None, None)
     return replace(

@@ -19,9 +19,9 @@ _ROWS = 50_000
 def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     """Return the verdicts of a run folder, its problems and its warnings.
 
-    A truncated last line (a killed run) is a warning; any other unreadable line is a problem. If
-    there are several verdicts for one question, order and repeat, the last one counts (a resumed
-    run asks failed questions again).
+    A truncated last line (a killed run) is a warning; any other unreadable line is a
+    problem. If there are several verdicts for one question, order and repeat, the last
+    one counts (a resumed run asks failed questions again).
 
     Raises
     ------
@@ -40,7 +40,9 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
         frames.append(frame.with_columns(offset=starts))
         unread += [line for line in lines if line.verdict is None]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
-    last = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
+    last = table.unique(
+        ["id", "order", "repeat"], keep="last", maintain_order=True
+    )
     problems = [
         f"{path}: line {line.number}: must be a verdict, left out"
         for line in unread

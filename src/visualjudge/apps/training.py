@@ -1,7 +1,7 @@
 """Questions with graded ground truth as verifiable rewards for training.
 
-:func:`reward` compares a reply with the truth of its question, as one number. Replies are read by
-:mod:`visualjudge.replies`.
+:func:`reward` compares a reply with the truth of its question, as one number. Replies
+are read by :mod:`visualjudge.replies`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Truth:
 
 
 def truth_of(question: Question | Mapping[str, Any]) -> Truth:
-    """Return the ground truth of a question, or of a row of an export (``question_type, answer,
-    final_scores, ties``).
+    """Return the ground truth of a question, or of a row of an export (``question_type,
+    answer, final_scores, ties``).
 
     Raises
     ------
@@ -63,18 +63,19 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
     missing = [name for name in COLUMNS[:2] if question.get(name) is None]
     if missing:
         raise UsageError(
-            f"a question must have {' and '.join(missing)}, got {', '.join(map(str, question))}"
+            f"a question must have {' and '.join(missing)}, got "
+            f"{', '.join(map(str, question))}"
         )
     kind = cast("QuestionType", str(question["question_type"]))
     answer = str(question["answer"])
-    shown = (
+    displayed = (
         len(answer)
         if kind == "ranking"
         else max(2, len(question.get("final_scores") or ()))
     )
     # Rows of a file contain only texts in this column.
     value = float(answer) if kind == "scoring" else answer
-    return Truth(kind, value, shown, tuple(question.get("ties") or ()))
+    return Truth(kind, value, displayed, tuple(question.get("ties") or ()))
 
 
 def reward(
@@ -84,8 +85,8 @@ def reward(
     unreadable: float = UNREADABLE,
     finish_reason: str = "stop",
 ) -> float:
-    """Return 1 for a right answer, 0 for a wrong one, ``unreadable`` for none, and 1 − |error|/10
-    for a score.
+    """Return 1 for a right answer, 0 for a wrong one, ``unreadable`` for none, and 1 −
+    |error|/10 for a score.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def reward(
     question
         A question of a dataset, or a row of an export.
     unreadable
-        Reward of a refusal or a reply without an answer; below 0, so that a wrong answer is better.
+        Reward of a refusal or a reply without an answer; below 0, so that a wrong
+        answer is better.
     finish_reason
         ``"length"``: the reply was truncated by the token limit, and has no answer.
 
@@ -113,10 +115,12 @@ def reward(
 
 
 def trl_reward(
-    prompts: Sequence[Any], completions: Sequence[Completion], **columns: Sequence[Any]
+    prompts: Sequence[Any],
+    completions: Sequence[Completion],
+    **columns: Sequence[Any],
 ) -> list[float]:
-    """Return rewards for TRL: ``GRPOTrainer(reward_funcs=trl_reward, …)`` with rows of ``export
-    --format trl``.
+    """Return rewards for TRL: ``GRPOTrainer(reward_funcs=trl_reward, …)`` with rows of
+    ``export --format trl``.
 
     Raises
     ------
@@ -126,12 +130,14 @@ def trl_reward(
     missing = [name for name in COLUMNS[:2] if name not in columns]
     if missing:
         raise UsageError(
-            f"the rows must have the columns {', '.join(missing)}; write them with visualjudge "
+            f"the rows must have the columns {', '.join(missing)}; write them with "
+            "visualjudge "
             "export --format trl"
         )
     present = [name for name in COLUMNS if name in columns]
     rows = (
-        {name: columns[name][k] for name in present} for k in range(len(completions))
+        {name: columns[name][k] for name in present}
+        for k in range(len(completions))
     )
     return [
         reward(_text(completion), row)
@@ -141,7 +147,9 @@ def trl_reward(
 
 def _text(completion: Completion) -> str:
     last = (
-        completion if isinstance(completion, str) or not completion else completion[-1]
+        completion
+        if isinstance(completion, str) or not completion
+        else completion[-1]
     )
     content = last.get("content") or "" if isinstance(last, Mapping) else last
     if isinstance(content, str):

@@ -1,4 +1,5 @@
-"""``visualjudge accept``: from which score predictions may be accepted, and which they are."""
+"""``visualjudge accept``: from which score predictions may be accepted, and which they
+are."""
 
 from __future__ import annotations
 
@@ -16,18 +17,24 @@ from visualjudge.options import MeasureOptions
 
 
 def accept(
-    run: Annotated[Path, typer.Argument(help="Run with known scores.", metavar="RUN")],
+    run: Annotated[
+        Path, typer.Argument(help="Run with known scores.", metavar="RUN")
+    ],
     options: MeasureOptions,
     bad_below: Annotated[
         float,
         typer.Option(
-            min=0, max=10, help="True score below which one is bad.", metavar="SCORE"
+            min=0,
+            max=10,
+            help="True score below which one is bad.",
+            metavar="SCORE",
         ),
     ] = 5.0,
     risk: Annotated[
         float,
         typer.Option(
-            help="Largest share of bad ones among the accepted.", metavar="SHARE"
+            help="Largest share of bad ones among the accepted.",
+            metavar="SHARE",
         ),
     ] = 0.05,
     base_rate: Annotated[
@@ -40,7 +47,8 @@ def accept(
         bool, typer.Option("--pooled", help="One score for all tasks.")
     ] = False,
     apply: Annotated[
-        Path | None, typer.Option(help="Run whose predictions to mark.", metavar="RUN")
+        Path | None,
+        typer.Option(help="Run whose predictions to mark.", metavar="RUN"),
     ] = None,
     out: Annotated[
         OutputFile | None,
@@ -48,8 +56,8 @@ def accept(
     ] = None,
     json: JsonFile = None,
 ) -> None:
-    """Find the score of a judge from which predictions of each task may be accepted (exit status 1
-    if there is none), and mark those of another run.
+    """Find the score of a judge from which predictions of each task may be accepted
+    (exit status 1 if there is none), and mark those of another run.
 
     Example: visualjudge accept runs/known --apply runs/new --out accepted.csv
     """
@@ -61,29 +69,35 @@ def accept(
         raise UsageError("--apply and --out belong together")
     known = load_study([run], options=options)
     say(*known.runs[0].warnings, *known.runs[0].problems)
-    found = find(
-        known, bad_below=bad_below, risk=risk, base_rate=base_rate, pooled=pooled
+    result = find(
+        known,
+        bad_below=bad_below,
+        risk=risk,
+        base_rate=base_rate,
+        pooled=pooled,
     )
-    write(json, found.json())
-    print(found)
-    if not found.thresholds:
+    write(json, result.json())
+    print(result)
+    if not result.thresholds:
         raise typer.Exit(1)
     if apply is None or out is None:
         following("accept", run, "--apply", "RUN", "--out", "accepted.csv")
         return
     new = load_study([apply])
     say(*new.runs[0].warnings, *new.runs[0].problems)
-    table = marked(found, new)
+    table = marked(result, new)
     coco = None if new.root is None else coco_of(new.root, table)
     boxes = out.beside(".coco.json")
     if coco is None and boxes.path.exists():
         raise UsageError(
-            f"--out: {boxes} is of other predictions: these have no boxes, masks or poses; "
+            f"--out: {boxes} is of other predictions: these have no boxes, masks or "
+            "poses; "
             "remove it or name another file"
         )
     write(out, for_csv(table.drop("id")).write_csv())
     say(
-        f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted"
+        f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are "
+        "accepted"
     )
     if coco is not None:
         write(boxes, coco)

@@ -40,7 +40,9 @@ def adopt(
         tuple[float, float] | None,
         typer.Option(help="Lowest, highest; else 0 10."),
     ] = None,
-    judge: Annotated[str | None, typer.Option(help="Name of the judge.")] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Name of the judge.")
+    ] = None,
     use: Annotated[
         Literal["replies", "verdicts"],
         typer.Option(help="What counts of the two.", show_default=False),
@@ -64,7 +66,9 @@ def adopt(
     media: Annotated[
         Path | None, typer.Option(help="Images of questions.json.")
     ] = None,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Download images.")] = False,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Download images.")
+    ] = False,
     allow_private_urls: Annotated[
         bool,
         typer.Option("--allow-private-urls", help="Permit local addresses."),
@@ -75,17 +79,22 @@ def adopt(
 ) -> None:
     """Convert verdicts, benchmarks and question sets of others into a dataset and runs.
 
-    Roles: item, group, task, model_a, model_b, model, verdict, truth, score_a, score_b, order,
-    judge, repeat, reply, finish_reason, input_tokens, output_tokens, request, text_a, text_b.
+    Roles: item, group, task, model_a, model_b, model, verdict, truth, score_a, score_b,
+    order, judge, repeat, reply, finish_reason, input_tokens, output_tokens, request,
+    text_a, text_b.
 
     Example: visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study
     """
     from visualjudge.apps.adopt.adopt import adopt as adopted
     from visualjudge.apps.adopt.fetch import is_question_set
 
-    one_only = out is None or benchmark or media or fetch or is_question_set(source[0])
+    one_only = (
+        out is None or benchmark or media or fetch or is_question_set(source[0])
+    )
     if one_only and len(source) > 1:
-        raise UsageError(f"SOURCE must be one file or folder here, got {len(source)}")
+        raise UsageError(
+            f"SOURCE must be one file or folder here, got {len(source)}"
+        )
     if out is None:
         if not fetch:
             raise UsageError("--out must name the folder to write")
@@ -112,19 +121,23 @@ def adopt(
 
 def _print(done: Adopted) -> None:
     columns = ", ".join(f"{role}={name}" for role, name in done.columns.items())
-    reread = f", {done.reread} of them read again from replies" if done.reread else ""
+    reread = (
+        f", {done.reread} of them read again from replies"
+        if done.reread
+        else ""
+    )
     invented = pluralize(done.invented, "reply", "replies")
     lines = {
         f"columns: {columns}": True,
         f"not used: {', '.join(done.unused)[:300]} (--column ROLE=NAME)": done.unused,
-        "group: no column; each item counts as an independent case (--column group=NAME)": (
-            "group" not in done.columns
-        ),
+        "group: no column; each item counts as an independent case (--column "
+        "group=NAME)": ("group" not in done.columns),
         f"{done.dataset}: {pluralize(done.questions, 'question')}": True,
         **dict.fromkeys(map(str, done.runs), True),
         f"{pluralize(done.verdicts, 'verdict')}{reread}": True,
         f"{pluralize(done.left_out, 'row')} without a truth left out": done.left_out,
-        f"the table has a value for {invented} that cannot be read, and another value for "
+        f"the table has a value for {invented} that cannot be read, and another value "
+        "for "
         f"{done.differing}; --use verdicts counts the table's": done.invented
         or done.differing,
         **dict.fromkeys(done.notes, True),
@@ -141,7 +154,11 @@ def _benchmark(
     done = adopt_benchmark(name, folder, out, replies=replies, force=force)
     kind = " (labels only: no judge can be asked)" if done.labels_only else ""
     print(f"{out / 'dataset'}: {pluralize(done.questions, 'question')}{kind}")
-    more = [f"{len(done.left_out) - SHOWN} more"] if len(done.left_out) > SHOWN else []
+    more = (
+        [f"{len(done.left_out) - SHOWN} more"]
+        if len(done.left_out) > SHOWN
+        else []
+    )
     say(*(f"left out: {line}" for line in (*done.left_out[:SHOWN], *more)))
     for path, count in done.runs:
         print(f"{path}: {pluralize(count, 'verdict')}")
@@ -179,7 +196,9 @@ def _fetched(data: Path, private: bool) -> None:
     from visualjudge.apps.adopt.fetch import fetch
 
     with stages() as progress:
-        done = fetch(data, allow_private=private, tick=partial(progress, "fetching"))
+        done = fetch(
+            data, allow_private=private, tick=partial(progress, "fetching")
+        )
     files = f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB)"
     print(f"{files}, {done.kept} there already")
     if not done.paths and not done.failed:

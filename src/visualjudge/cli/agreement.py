@@ -1,4 +1,5 @@
-"""``visualjudge agreement``: compare a judge with people, and people with each other."""
+"""``visualjudge agreement``: compare a judge with people, and people with each
+other."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 NOTHING = (
-    "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a "
+    "nothing to compare: ratings of people are needed, and a judge (--judge or --run) "
+    "or a "
     "second person; of judges alone, `visualjudge report` has κ and α"
 )
 
@@ -26,11 +28,15 @@ NOTHING = (
 def agreement(
     ratings: Annotated[
         list[Path] | None,
-        typer.Argument(help="Ratings, .csv .jsonl .parquet.", metavar="FILE..."),
+        typer.Argument(
+            help="Ratings, .csv .jsonl .parquet.", metavar="FILE..."
+        ),
     ] = None,
     judge: Annotated[
         list[str] | None,
-        typer.Option(help="Rater that is a judge; repeatable.", metavar="RATER"),
+        typer.Option(
+            help="Rater that is a judge; repeatable.", metavar="RATER"
+        ),
     ] = None,
     run: Annotated[
         list[Path] | None,
@@ -59,9 +65,9 @@ def agreement(
     """Measure how far a judge agrees with people, and people with each other.
 
     Ratings have the columns item (or id, question), rater, score; of several sources or
-    dimensions, source and dimension; and image if several items show one. Or item and a column
-    of votes (A, B, tie) for each rater. Beside a --run, dimension is the task and item the
-    image_id (image_id/CLASS).
+    dimensions, source and dimension; and image if several items show one. Or item and a
+    column of votes (A, B, tie) for each rater. Beside a --run, dimension is the task
+    and item the image_id (image_id/CLASS).
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
     """
@@ -74,16 +80,22 @@ def agreement(
     )
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
-    from visualjudge.analysis.report.agreement_page import html, sentence, tables_of
+    from visualjudge.analysis.report.agreement_page import (
+        html,
+        sentence,
+        tables_of,
+    )
     from visualjudge.analysis.table_layout import grid, plain
     from visualjudge.core.text_tables import folded
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
     read = [read_ratings(path) for path in ratings or []]
-    problems = [problem for _, found in read for problem in found]
+    problems = [problem for _, outcome in read for problem in outcome]
     of_runs = ratings_of_runs(run or [])
-    every = pl.concat([*(table for table, _ in read), of_runs.table], how="diagonal")
+    every = pl.concat(
+        [*(table for table, _ in read), of_runs.table], how="diagonal"
+    )
     result = figures(
         every, judge or (), level=level, epsilon=alt_test, of_tasks=not ratings
     )
@@ -91,44 +103,56 @@ def agreement(
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
-    told = plain(asdict(result))
-    shown = [*tables_of(result)]
+    message = plain(asdict(result))
+    displayed = [*tables_of(result)]
     if as_published is not None:
         cells = published(every, judge or [])
-        told["as_published"] = {
+        message["as_published"] = {
             "scheme": as_published,
             "rows": [PUBLISHED.json(cell) for cell in cells],
         }
-        shown.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
-    write(json, told)
+        displayed.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
+    write(json, message)
     write(out, html(result) if out else None)
-    print("\n\n".join([folded(sentence(result)), *(t.text() for t in shown)]))
+    print(
+        "\n\n".join([folded(sentence(result)), *(t.text() for t in displayed)])
+    )
     if of_runs.rankings:
         print(
-            f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "
+            f"{of_runs.rankings} rankings by people are left out: an order is no "
+            "rating. The "
             "overview of the study says how often they are equal."
         )
     if run:  # ratings alone have no card
         following("card", run[0])
     say(*of_runs.remarks.warnings)
-    left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
+    left_out = (
+        [*problems, f"{len(problems)} ratings left out"] if problems else []
+    )
     end_with([*lost, *left_out, *of_runs.remarks.problems])
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
-    """Return a line for each judge, ``named`` or marked as one, that shares no rating with
-    people.
+    """Return a line for each judge, ``named`` or marked as one, that shares no rating
+    with people.
     """
     import polars as pl
 
     from visualjudge.analysis.rating_table import apart
 
-    marked = pl.col("kind") == "judge" if "kind" in ratings.columns else pl.lit(False)
+    marked = (
+        pl.col("kind") == "judge"
+        if "kind" in ratings.columns
+        else pl.lit(False)
+    )
     names = list(dict.fromkeys([*named, *ratings.filter(marked)["rater"]]))
     people = ratings.filter(~pl.col("rater").is_in(names))
     if people.is_empty():
         return []
     reasons = (
-        (name, apart(ratings.filter(pl.col("rater") == name), people)) for name in names
+        (name, apart(ratings.filter(pl.col("rater") == name), people))
+        for name in names
     )
-    return [f"{name}: {reason}" for name, reason in reasons if reason is not None]
+    return [
+        f"{name}: {reason}" for name, reason in reasons if reason is not None
+    ]

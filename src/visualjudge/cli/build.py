@@ -27,7 +27,9 @@ def build(
     options: BuildOptions,
     set: Annotated[
         list[str] | None,
-        typer.Option(help="form, max_side, min_margin, per_group, …", metavar="NAME=…"),
+        typer.Option(
+            help="form, max_side, min_margin, per_group, …", metavar="NAME=…"
+        ),
     ] = None,
     plan: Annotated[
         Path | None,
@@ -35,8 +37,9 @@ def build(
     ] = None,
     skip_invalid: SkipInvalid = False,
 ) -> None:
-    """Build a dataset of judge questions. Invalid records are reported on stderr and left out, and
-    the status is then 1. The same data, seed and options give the same bytes.
+    """Build a dataset of judge questions. Invalid records are reported on stderr and
+    left out, and the status is then 1. The same data, seed and options give the same
+    bytes.
 
     Example: visualjudge build data --out dataset --task keypoint --workers 4
     """
@@ -53,14 +56,19 @@ def build(
 
         name, seed, caps, asked = read_build(plan)
         options = replace(
-            options, seed=seed, tasks=(name,), subsets=(JUDGE_ANALYSIS,), caps=caps
+            options,
+            seed=seed,
+            tasks=(name,),
+            subsets=(JUDGE_ANALYSIS,),
+            caps=caps,
         )
     with stages() as progress:
         built = build_dataset(data, out, options, progress=progress)
-    say(*(f"warning: {told}" for told in built.other_ranges))
+    say(*(f"warning: {message}" for message in built.other_ranges))
     say(
         *(
-            f"warning: {path}: changes nothing; it must be the newest version of an asset such as "
+            f"warning: {path}: changes nothing; it must be the newest version of an "
+            "asset such as "
             "questions/layout/v3.yaml"
             for path in options.prompts.unused()
         )
@@ -74,7 +82,8 @@ def build(
         )
         print(f"nothing is compared: {why}")
     print(
-        f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in {out}"
+        f"{pluralize(built.questions, 'question')} and "
+        f"{pluralize(built.images, 'image')} in {out}"
     )
     following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
     following(
@@ -93,15 +102,21 @@ def build(
 
 
 def _not_drawn(built: Built, options: BuildOptions) -> Iterator[str]:
-    """Say for each task how many of its pairs and images are asked about, and which limit holds."""
+    """Say for each task how many of its pairs and images are asked about, and which
+    limit holds."""
     few = (
-        (k, drawn) for k, drawn in built.drawn.items() if drawn.pairs < drawn.of_pairs
+        (k, drawn)
+        for k, drawn in built.drawn.items()
+        if drawn.pairs < drawn.of_pairs
     )
     for task, drawn in few:
         caps = options.caps
         limits = {
-            " ".join(f"--where {text}" for text in options.where): options.where,
-            f"--judge-pairs {caps.judge_pairs}": drawn.pairs >= caps.judge_pairs,
+            " ".join(
+                f"--where {text}" for text in options.where
+            ): options.where,
+            f"--judge-pairs {caps.judge_pairs}": drawn.pairs
+            >= caps.judge_pairs,
             f"--judge-groups {caps.judge_groups}": True,
         }
         limit = next(name for name, holds in limits.items() if holds)
@@ -111,15 +126,20 @@ def _not_drawn(built: Built, options: BuildOptions) -> Iterator[str]:
 
 
 def _left_out(built: Built) -> Iterator[str]:
-    """List the questions left out because an encoding shows the options alike, one encoding per
-    line.
+    """List the questions left out because an encoding shows the options alike, one
+    encoding per line.
     """
     for task, by_stem in built.undecidable.items():
         for stem, counts in by_stem.items():
-            hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))
+            hidden = ", ".join(
+                built.unseen_error_types.get(task, {}).get(stem, ())
+            )
             reason = f"; it does not show: {hidden}" if hidden else ""
             asked = " and ".join(
                 f"{count} {name}" for name, count in counts.items() if count
             )
             asked = f"{asked} {plural(sum(counts.values()), 'question')}"
-            yield f"{task}/{stem}: {asked} not asked, their options look the same{reason}"
+            yield (
+                f"{task}/{stem}: {asked} not asked, their options look the "
+                f"same{reason}"
+            )

@@ -13,11 +13,15 @@ from visualjudge.options import AnswerOptions
 
 
 def card(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders.", metavar="RUN...")
+    ],
     options: AnswerOptions,
     details: Annotated[
         bool,
-        typer.Option(help="Also each task, each check, the sources and their order."),
+        typer.Option(
+            help="Also each task, each check, the sources and their order."
+        ),
     ] = False,
     json: JsonFile = None,
 ) -> None:

@@ -18,7 +18,8 @@ def correct(
     labels: Annotated[
         Path,
         typer.Option(
-            help="CSV of `label`, filled in, or a run of people.", metavar="FILE"
+            help="CSV of `label`, filled in, or a run of people.",
+            metavar="FILE",
         ),
     ],
     json: JsonFile = None,
@@ -26,13 +27,15 @@ def correct(
     gap: Annotated[
         float | None,
         typer.Option(
-            min=0.001, help="Also the labels that this difference needs.", metavar="X"
+            min=0.001,
+            help="Also the labels that this difference needs.",
+            metavar="X",
         ),
     ] = None,
     dataset: MovedDataset = None,
 ) -> None:
-    """Correct a judge's mean scores or win rates with a few labels of people, with intervals and
-    rank sets.
+    """Correct a judge's mean scores or win rates with a few labels of people, with
+    intervals and rank sets.
 
     Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json
     """

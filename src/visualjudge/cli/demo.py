@@ -1,5 +1,5 @@
-"""``visualjudge demo``: a study from predictions to an answer, offline, on photographs from
-installed packages; with ``--all``, all tasks, judges and probes.
+"""``visualjudge demo``: a study from predictions to an answer, offline, on photographs
+from installed packages; with ``--all``, all tasks, judges and probes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,23 @@ from visualjudge.core.errors import RunError, UsageError
 # Number of pairs of the study, and of those labelled by a person.
 STUDIED = 300
 LABELS = 40
-# The two judges: one that needs the photograph and is good at one task only, and one that
-# prefers option A.
+# The two judges: one that needs the photograph and is good at one task only, and one
+# that prefers option A.
 STUDY_JUDGES = {
     "careful": "oracle:0.97,unseen=0.5,reason=0.8,instance_segmentation=0.6",
     "hasty": "oracle:0.75,bias=0.15,reason=0.4",
 }
 BASELINE = ("--backend", "baseline", "--model")
 BLIND = ("--only", "grey", "--only", "other")
-LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwise")
+LOCAL = (
+    "--backend",
+    "local",
+    "--model",
+    "default",
+    "--swap",
+    "--type",
+    "pairwise",
+)
 ANSWERS = ("card", "correct")
 """Commands whose output is printed; what the others print is on the page."""
 
@@ -46,13 +54,17 @@ def demo(
     seed: SeedOption = 42,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Also every task, encoding, and judge, and probes."),
+        typer.Option(
+            "--all", help="Also every task, encoding, and judge, and probes."
+        ),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the output of an earlier demo.")
+        bool,
+        typer.Option("--force", help="Replace the output of an earlier demo."),
     ] = False,
 ) -> None:
-    """Answer offline, on real photographs: may four detectors be ranked with this judge?
+    """Answer offline, on real photographs: may four detectors be ranked with this
+    judge?
 
     Example: visualjudge demo --out demo-out
     """
@@ -88,17 +100,18 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
         "1  Predictions of four models on 100 photographs": [
             partial(_make, make_study, data, TASKS, seed)
         ],
-        "2  Questions: which of two predictions is better? Each also without its photograph": [
-            ("probe", data, *probe)
-        ],
+        "2  Questions: which of two predictions is better? Each also without its "
+        "photograph": [("probe", data, *probe)],
         "3  Two simulated judges answer, in both orders": [
-            ("judge", dataset, *_simulated(run.name), "--out", run) for run in runs
+            ("judge", dataset, *_simulated(run.name), "--out", run)
+            for run in runs
         ],
         "4  The answer: may the four models be ranked with the judge “careful”?": [
             ("card", careful, "--task", TASKS[0]),
             ("report", *runs, *page),
         ],
-        f"5  The leaderboard of the judge “{hasty.name}”, corrected with {LABELS} labels of a\n"
+        f"5  The leaderboard of the judge “{hasty.name}”, corrected with {LABELS} "
+        "labels of a\n"
         "   person, who is here the ground truth": [
             ("label", hasty, *few),
             partial(fill_labels, dataset, labels),
@@ -128,7 +141,9 @@ def _everything(out: Path, seed: int) -> dict[str, list[Step]]:
     runs = out / "runs"
     probes = out / "probes"
     probed = runs / "probes-local"
-    restored = [("--task", name) for name, task in TASKS.own.items() if task.restored]
+    restored = [
+        ("--task", name) for name, task in TASKS.own.items() if task.restored
+    ]
     judges = {
         "local": (*LOCAL, "--type", "ranking"),
         "sharpness": (*BASELINE, "sharpness", *sum(restored, ("--swap",))),
@@ -138,14 +153,15 @@ def _everything(out: Path, seed: int) -> dict[str, list[Step]]:
     tasks = sum((("--task", task) for task in PROBED_TASKS), ())
     page = ("--out", out / "report.html", "--json", out / "metrics.json")
     return {
-        "6  Every task: photographs, ground truth made for this demo, controlled errors in it": [
-            partial(_make, make_data, data, TASKS.own, seed)
-        ],
+        "6  Every task: photographs, ground truth made for this demo, controlled "
+        "errors in it": [partial(_make, make_data, data, TASKS.own, seed)],
         "7  The dataset: pairwise, ranking and scoring questions in every encoding": [
             ("build", data, "--out", dataset, *seeded)
         ],
-        "8  Judges that need no network: the local judge, a rule for restored images, and one\n"
-        "   that answers A in 30 % of the pairs whatever it is shown, which the report should "
+        "8  Judges that need no network: the local judge, a rule for restored images, "
+        "and one\n"
+        "   that answers A in 30 % of the pairs whatever it is shown, which the report "
+        "should "
         "find": [
             *(
                 ("judge", dataset, *how, "--out", runs / name)
@@ -168,16 +184,27 @@ def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
     commands: list[tuple[tuple[object, ...], str]] = [
         (("studio", dataset, runs), "browse questions and replies, ask people"),
         (("card", runs / "hasty"), "the answer for the other judge"),
-        (("demo", "--all", "--out", "demo-all"), "all 15 tasks, more judges, probes"),
+        (
+            ("demo", "--all", "--out", "demo-all"),
+            "all 15 tasks, more judges, probes",
+        ),
         (("init", "FOLDER"), "say what a folder has, and the next command"),
         (("doctor",), "check keys and servers, before you ask a model"),
         (("judge", dataset, "--model", "NAME", "--out", "run"), "ask a model"),
-        (("adopt", "verdicts.csv", "--out", "mine"), "use verdicts that you have"),
+        (
+            ("adopt", "verdicts.csv", "--out", "mine"),
+            "use verdicts that you have",
+        ),
         (("agreement", "ratings.csv"), "how far people agree with each other"),
-        (("gate", "write", runs / "careful", "--out", "judge.lock"), "check it in CI"),
+        (
+            ("gate", "write", runs / "careful", "--out", "judge.lock"),
+            "check it in CI",
+        ),
         (("--help",), "every command"),
     ]
-    return [(shell("visualjudge", *words), purpose) for words, purpose in commands]
+    return [
+        (shell("visualjudge", *words), purpose) for words, purpose in commands
+    ]
 
 
 def _follow(steps: dict[str, list[Step]]) -> None:
@@ -194,7 +221,8 @@ def _clear(out: Path, force: bool) -> None:
     marker = out / ".visualjudge-demo"
     if out.exists() and any(out.iterdir()) and not (force and marker.exists()):
         raise UsageError(
-            f"{out} is not empty; name another --out, or give --force to replace what an earlier "
+            f"{out} is not empty; name another --out, or give --force to replace what "
+            "an earlier "
             "demo wrote"
         )
     shutil.rmtree(out, ignore_errors=True)
@@ -208,7 +236,10 @@ def _make(
     from visualjudge.core.workers import Workers
 
     total = 0
-    with stages() as progress, Workers(min(os.cpu_count() or 1, len(tasks))) as workers:
+    with (
+        stages() as progress,
+        Workers(min(os.cpu_count() or 1, len(tasks))) as workers,
+    ):
         made = workers.map(partial(fill, data, seed=seed), tasks)
         for done, annotations in enumerate(made, 1):
             total += annotations
@@ -221,7 +252,9 @@ def _visualjudge(*arguments: object) -> None:
 
     words = [str(argument) for argument in arguments]
     print(f"$ {shell('visualjudge', *words)}", flush=True)
-    quiet = nullcontext() if words[0] in ANSWERS else redirect_stdout(StringIO())
+    quiet = (
+        nullcontext() if words[0] in ANSWERS else redirect_stdout(StringIO())
+    )
     with quiet:
         status = visualjudge(words, standalone_mode=False)
     if status:

@@ -41,8 +41,9 @@ def describe(
     part: Selection,
     json: JsonFile = None,
 ) -> None:
-    """Summarize a data folder: annotations, images, groups, scores and margins by task, source and
-    error type. Check a dataset: checksums, rules, and faults as a benchmark (status 1 if any).
+    """Summarize a data folder: annotations, images, groups, scores and margins by task,
+    source and error type. Check a dataset: checksums, rules, and faults as a benchmark
+    (status 1 if any).
 
     Example: visualjudge describe data --json description.json
     """
@@ -51,20 +52,24 @@ def describe(
     if (folder / META).is_file():
         _describe_dataset(folder, json, part)
     elif part.encodings or part.types or part.where:
-        told = "--encoding, --type and --where are for datasets"
-        raise UsageError(f"{folder} is a data folder: {told}")
+        message = "--encoding, --type and --where are for datasets"
+        raise UsageError(f"{folder} is a data folder: {message}")
     else:
         _describe_data(folder, json, part.tasks)
 
 
-def _describe_dataset(folder: Path, json: OutputFile | None, part: Selection) -> None:
+def _describe_dataset(
+    folder: Path, json: OutputFile | None, part: Selection
+) -> None:
     from visualjudge.apps.audit import audit
     from visualjudge.dataset.validate import validate
 
     dataset, problems = validate(folder)
     tell(problems)
     end_with(
-        [f"{pluralize(len(problems), 'rule')} broken in {folder}"] if problems else []
+        [f"{pluralize(len(problems), 'rule')} broken in {folder}"]
+        if problems
+        else []
     )
     print(
         f"{folder}: {pluralize(len(dataset), 'question')}, all checksums and rules hold"
@@ -72,7 +77,8 @@ def _describe_dataset(folder: Path, json: OutputFile | None, part: Selection) ->
     dataset = dataset.choose(part)
     with stages() as progress:
         audited = audit(
-            dataset, tick=lambda done, total: progress("reading images", done, total)
+            dataset,
+            tick=lambda done, total: progress("reading images", done, total),
         )
     write(json, audited.json())
     print(audited)
@@ -92,7 +98,9 @@ def _describe_data(
     data = DataFolder(folder)
     for name in chosen:
         if name not in data.tasks:
-            raise UsageError(f"--task must be {one_of(name, data.tasks)}, got {name!r}")
+            raise UsageError(
+                f"--task must be {one_of(name, data.tasks)}, got {name!r}"
+            )
     tasks = [name for name in data.tasks if not chosen or name in chosen]
     described = [
         describe_task(name, [entry.annotation for entry in data.entries(name)])
@@ -106,12 +114,15 @@ def _describe_data(
         print(_table(described).text())
     compared = [each.task for each in described if each.whole.pairs]
     warnings = [*data.other_ranges(tasks), *(equal if compared else ())]
-    say(*(f"warning: {told}" for told in warnings))
+    say(*(f"warning: {warning}" for warning in warnings))
     if described and not compared:
         why = (
-            "; ".join(equal) or "import a second --source, or run `visualjudge perturb`"
+            "; ".join(equal)
+            or "import a second --source, or run `visualjudge perturb`"
         )
-        print(f"no two predictions can be compared: {why}; single scores can be asked")
+        print(
+            f"no two predictions can be compared: {why}; single scores can be asked"
+        )
         following("build", folder, "--out", "DATASET")
     else:
         named = ("--task", compared[0]) if len(compared) > 1 else ()
@@ -131,9 +142,13 @@ def _table(described: list[Description]) -> Table:
             ("error", each.by_error_type),
         ):
             parts |= {
-                f"{heading} {part.name}": part for part in slices if len(slices) > 1
+                f"{heading} {part.name}": part
+                for part in slices
+                if len(slices) > 1
             }
-        rows += [(each.task, name, *_cells(part)) for name, part in parts.items()]
+        rows += [
+            (each.task, name, *_cells(part)) for name, part in parts.items()
+        ]
         notes += [
             f"{each.task}: shown and scored: {threshold}"
             for threshold in each.thresholds

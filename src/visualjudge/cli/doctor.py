@@ -12,9 +12,9 @@ from visualjudge.core.text_tables import Table
 def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     """Check the environment, which API keys are set (never shown), and a server.
 
-    With --base-url, check whether the server answers. With --model, ask one question about one
-    small image with a JSON schema, which may cost a fraction of a cent. Exit status 1 if a check
-    failed.
+    With --base-url, check whether the server answers. With --model, ask one question
+    about one small image with a JSON schema, which may cost a fraction of a cent. Exit
+    status 1 if a check failed.
 
     Example: visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY
     """
@@ -23,19 +23,24 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
 
     check_url(client.base_url or "http://localhost", "--base-url")
     config = client.config() if client.model else None
-    found = [*checks.environment(), *checks.keys()]
+    collected = [*checks.environment(), *checks.keys()]
     if client.base_url:
-        found.append(checks.server(client.base_url, client.backend))
+        collected.append(checks.server(client.base_url, client.backend))
     if config and all(
-        check.name != "server" or check.status == "ok" for check in found
+        check.name != "server" or check.status == "ok" for check in collected
     ):
-        found += checks.question(config)
-    failed = [check.name for check in found if check.status == "failed"]
+        collected += checks.question(config)
+    failed = [check.name for check in collected if check.status == "failed"]
     if as_json:
-        print_json(map(asdict, found))
+        print_json(map(asdict, collected))
     else:
-        cells = [(one.name, one.status, one.detail, one.advice or "") for one in found]
-        print(Table(("Check", "Status", "Detail", "Advice"), tuple(cells)).text())
+        cells = [
+            (item.name, item.status, item.detail, item.advice or "")
+            for item in collected
+        ]
+        print(
+            Table(("Check", "Status", "Detail", "Advice"), tuple(cells)).text()
+        )
     end_with([f"failed: {', '.join(failed)}"] if failed else [])
     if not as_json:
         following("demo")

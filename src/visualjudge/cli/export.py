@@ -1,4 +1,5 @@
-"""``visualjudge export``: write a dataset, or the figures of a run, in the format of another tool."""
+"""``visualjudge export``: write a dataset, or the figures of a run, in the format of
+another tool."""
 
 from __future__ import annotations
 
@@ -23,24 +24,33 @@ FORMATS = ", ".join(
 def export(
     dataset: Annotated[
         Path,
-        typer.Argument(help="Dataset, or a run for eee and hf.", metavar="DATASET"),
+        typer.Argument(
+            help="Dataset, or a run for eee and hf.", metavar="DATASET"
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="File or folder to write.", metavar="PATH")],
+    out: Annotated[
+        Path, typer.Option(help="File or folder to write.", metavar="PATH")
+    ],
     choice: Choice,
     form: Annotated[
-        str, typer.Option("--format", help=f"Such as {FORMATS}.", metavar="NAME")
+        str,
+        typer.Option("--format", help=f"Such as {FORMATS}.", metavar="NAME"),
     ] = "parquet",
     force: Annotated[
         bool,
-        typer.Option("--force", help="Overwrite a file; write into a full folder."),
+        typer.Option(
+            "--force", help="Overwrite a file; write into a full folder."
+        ),
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N questions.", metavar="N")
+        int | None,
+        typer.Option(min=1, help="Only the first N questions.", metavar="N"),
     ] = None,
 ) -> None:
     """Write a dataset, or the questions chosen from it, in the format of another tool.
 
-    eee is a record of Every Eval Ever with the figures of a run, hf a model card's model-index.
+    eee is a record of Every Eval Ever with the figures of a run, hf a model card's
+    model-index.
 
     Example: visualjudge export dataset --format vlmevalkit --out LMUData
     """

@@ -1,4 +1,5 @@
-"""``visualjudge gate``: write a lock of a tested judge, and check a judge against it."""
+"""``visualjudge gate``: write a lock of a tested judge, and check a judge against
+it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 LockFile = Annotated[
     Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")
 ]
-# Parameters of a run that are options of judging; those of :data:`SENT` are the client's.
+# Parameters of a run that are options of judging; those of :data:`SENT` are the
+# client's.
 JUDGED = (
     "mode",
     "retries",
@@ -44,7 +46,8 @@ def write(
     out: Annotated[OutputFile, output("File to commit.")],
     dataset: MovedDataset = None,
 ) -> None:
-    """Write who was asked what, the answer and the accuracy into a small file to commit.
+    """Write who was asked what, the answer and the accuracy into a small file to
+    commit.
 
     Example: visualjudge gate write runs/gpt --out judge.lock
     """
@@ -59,7 +62,9 @@ def write(
         of_scores = score_lock_of(analysis, run, questions)
     if of_scores is not None:
         of_scores.write(out)
-        print(f"{out}: {len(of_scores.scores)} scores, answer {of_scores.answer}")
+        print(
+            f"{out}: {len(of_scores.scores)} scores, answer {of_scores.answer}"
+        )
         following("gate", "check", run, "--lock", out)
         return
     lock = lock_of(analysis, run, questions)
@@ -71,7 +76,8 @@ def write(
     images = lock.accuracy["images"]
     if images < LEAST_IMAGES:
         say(
-            f"{out}: never holds: it has {images} images, and at least {LEAST_IMAGES} must be asked"
+            f"{out}: never holds: it has {images} images, and at least {LEAST_IMAGES} "
+            "must be asked"
         )
     following("gate", "check", run, "--lock", out)
 
@@ -86,17 +92,23 @@ def check(
     tolerance: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Loss of accuracy that must not pass.", metavar="SHARE"
+            min=0,
+            max=1,
+            help="Loss of accuracy that must not pass.",
+            metavar="SHARE",
         ),
     ] = 0.1,
     max_calls: Annotated[
         int,
-        typer.Option(min=1, help="Most calls that the lock may ask for.", metavar="N"),
+        typer.Option(
+            min=1, help="Most calls that the lock may ask for.", metavar="N"
+        ),
     ] = 10_000,
     junit: Annotated[OutputFile | None, output("JUnit XML to write.")] = None,
     summary: Annotated[OutputFile | None, output("Markdown to write.")] = None,
 ) -> None:
-    """Check a run, or a model that is asked now: its canaries first, the rest only if needed.
+    """Check a run, or a model that is asked now: its canaries first, the rest only if
+    needed.
 
     Exit status: 0 holds, 1 broken, 2 a mistake, 3 can't tell, 4 stale.
 
@@ -104,7 +116,11 @@ def check(
     """
     from visualjudge.apps.gate import results
     from visualjudge.apps.gate.check import check_run
-    from visualjudge.apps.gate.score_lock import ScoreLock, check_scores, read_any_lock
+    from visualjudge.apps.gate.score_lock import (
+        ScoreLock,
+        check_scores,
+        read_any_lock,
+    )
     from visualjudge.dataset.folder import load_dataset
 
     if (run is None) == (model.model is None or dataset is None):
@@ -113,7 +129,7 @@ def check(
     of_scores = isinstance(locked, ScoreLock)
     if run is not None:
         checking = check_scores if of_scores else check_run
-        found = checking(locked, *_read(run, dataset), tolerance)  # type: ignore[arg-type]
+        result = checking(locked, *_read(run, dataset), tolerance)  # type: ignore[arg-type]
     else:
         assert dataset is not None
         first = locked.asks * (0 if of_scores else len(locked.canaries))  # type: ignore[union-attr]
@@ -125,20 +141,21 @@ def check(
                 f"--max-calls: {max_calls:,} are fewer than {calls:,} calls"
             )
         asking = _scores_of_model if of_scores else _of_model
-        found = asking(locked, model, load_dataset(dataset), tolerance)  # type: ignore[arg-type]
-    print(results.text(found))
-    write_to(junit, results.junit(found))
-    page = results.markdown(found, locked)
+        result = asking(locked, model, load_dataset(dataset), tolerance)  # type: ignore[arg-type]
+    print(results.text(result))
+    write_to(junit, results.junit(result))
+    page = results.markdown(result, locked)
     write_to(summary, page)
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(step).open("a", encoding="utf-8") as file:
             file.write(page)
-    raise typer.Exit(found.status)
+    raise typer.Exit(result.status)
 
 
 app = command_of(
     {"write": write, "check": check},
-    help="Check in continuous integration that a judge is still the one that was tested.",
+    help="Check in continuous integration that a judge is still the one that was "
+    "tested.",
     epilog="Example: visualjudge gate check runs/new --lock judge.lock",
 )
 
@@ -157,7 +174,12 @@ def _of_model(
 ) -> Check:
     """Ask the canaries and, if they do not decide, all questions of the lock."""
     from visualjudge.analysis.analysing import analyse
-    from visualjudge.apps.gate.check import Check, changes, check_canaries, check_run
+    from visualjudge.apps.gate.check import (
+        Check,
+        changes,
+        check_canaries,
+        check_run,
+    )
     from visualjudge.apps.gate.lock import check_canaries_of, questions_of
     from visualjudge.options import Choice
 
@@ -173,14 +195,23 @@ def _of_model(
     canaries = tuple(row["id"] for row in lock.canaries)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
         few = _judged(
-            lock, model, dataset.choose(Choice(ids=canaries)), Path(scratch, "canaries")
+            lock,
+            model,
+            dataset.choose(Choice(ids=canaries)),
+            Path(scratch, "canaries"),
         )
-        found = check_canaries(lock, analyse([few]), tolerance)
-        if found.state != "can't tell" or len(canaries) == lock.questions["number"]:
-            return found
+        result = check_canaries(lock, analyse([few]), tolerance)
+        if (
+            result.state != "can't tell"
+            or len(canaries) == lock.questions["number"]
+        ):
+            return result
         say(f"{len(canaries)} canaries do not decide; asking the rest")
         whole = _judged(
-            lock, model, dataset.choose(Choice(ids=tuple(pairs))), Path(scratch, "all")
+            lock,
+            model,
+            dataset.choose(Choice(ids=tuple(pairs))),
+            Path(scratch, "all"),
         )
         return check_run(lock, analyse([whole]), dataset, tolerance)
 
@@ -211,8 +242,16 @@ def _judged(
     from visualjudge.apps.frontdoor.judge import judge
 
     parameters = {**(lock.judge.get("parameters") or {}), **lock.judge}
-    stated = {name: value for name, value in parameters.items() if value is not None}
+    stated = {
+        name: value for name, value in parameters.items() if value is not None
+    }
     sent = {name: stated[name] for name in SENT if name in stated}
     options = {name: stated[name] for name in JUDGED if name in stated}
-    judge(dataset, model.client(concurrency=16, **sent), out, progress=False, **options)
+    judge(
+        dataset,
+        model.client(concurrency=16, **sent),
+        out,
+        progress=False,
+        **options,
+    )
     return out

@@ -1,8 +1,9 @@
-"""``visualjudge import``: import ground truth and model output into a data folder, with one
-sub-command per format.
+"""``visualjudge import``: import ground truth and model output into a data folder, with
+one sub-command per format.
 
-The commands are the rows of :data:`~visualjudge.formats.importers.IMPORTERS`: the parameters of a
-row's reader become options, between those of :func:`first` and :func:`last`, which formats share.
+The commands are the rows of :data:`~visualjudge.formats.importers.IMPORTERS`: the
+parameters of a row's reader become options, between those of :func:`first` and
+:func:`last`, which formats share.
 """
 
 from __future__ import annotations
@@ -43,9 +44,11 @@ class Formats(Commands):
 
 app = Formats(
     no_args_is_help=True,
-    help="Import ground truth and a model's output into a data folder, with scores. Repeat to "
+    help="Import ground truth and a model's output into a data folder, with scores. "
+    "Repeat to "
     "add another source.",
-    epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred "
+    epilog="Example: visualjudge import coco --task object_detection --gt "
+    "instances.json --pred "
     "detr.json --images val2017 --source detr --out data",
 )
 
@@ -61,7 +64,8 @@ def first(
     class_of_interest: Sequence[str] = (),
     metric: str | None = None,
 ) -> None:
-    """Define the options before those of a format; formats use those that apply to them.
+    """Define the options before those of a format; formats use those that apply to
+    them.
 
     Parameters
     ----------
@@ -118,9 +122,9 @@ def last(
     top_k
         Most predictions per image; the most confident are kept.
     score_at
-        best-f1 keeps those above its threshold; that is the confidence with the largest F1
-        (IoU 0.5) on these images; default if all predictions have a confidence and neither
-        --min-score nor --top-k is given.
+        best-f1 keeps those above its threshold; that is the confidence with the largest
+        F1 (IoU 0.5) on these images; default if all predictions have a confidence and
+        neither --min-score nor --top-k is given.
     """
 
 
@@ -135,7 +139,9 @@ def import_command(row: Importer) -> Callable[..., None]:
         f"{row.help}\n\nExample: {row.example}" if row.example else row.help
     )
     command.__signature__ = inspect.Signature([*options.values()])  # type: ignore[attr-defined]
-    command.__annotations__ = {name: one.annotation for name, one in options.items()}
+    command.__annotations__ = {
+        name: option.annotation for name, option in options.items()
+    }
     return command
 
 
@@ -145,17 +151,20 @@ def _options(row: Importer) -> Options:
     from visualjudge.vision.tasks import TASKS
 
     before = {
-        row.each[0] if k == "pred" else k: v for k, v in options_of(first).items()
+        row.each[0] if k == "pred" else k: v
+        for k, v in options_of(first).items()
     }
     after = options_of(last)
     own = options_of(row.reader, (*row.each, "source"), parameter_help(first))
-    tasks = [task for task in tasks_of(row) if task in TASKS.own] or tasks_of(row)
+    tasks = [task for task in tasks_of(row) if task in TASKS.own] or tasks_of(
+        row
+    )
     if len(tasks) == 1:
         before["task"] = before["task"].replace(default=tasks[0])
     known = [metrics_of(kind) for kind in row.types if "gt" in own]
     named = " or ".join(name for metrics in known for name in metrics)
-    told = f"{named}; default: the first."
-    before["metric"] = parameter_of("metric", str | None, None, help=told)
+    message = f"{named}; default: the first."
+    before["metric"] = parameter_of("metric", str | None, None, help=message)
     measured = {
         name: option
         for metrics in known
@@ -163,20 +172,31 @@ def _options(row: Importer) -> Options:
         for name, option in options_of(metric.measure).items()
         if name in metric.options - before.keys()
     }
-    own = {name: option for name, option in own.items() if name not in ("task", *after)}
+    own = {
+        name: option
+        for name, option in own.items()
+        if name not in ("task", *after)
+    }
     applies = {
         SCRATCH: False,
         **{
             name: name in inspect.signature(row.reader).parameters
             for name in ("gt", "images")
         },
-        "resize_pred": "resize_pred" in inspect.signature(row.reader).parameters,
+        "resize_pred": "resize_pred"
+        in inspect.signature(row.reader).parameters,
         "class_of_interest": any(TASKS[task].classed for task in tasks),
         "metric": any(len(metrics) > 1 for metrics in known),
-        **dict.fromkeys(RANKED, any(TYPES.find(kind).ranked for kind in row.types)),
+        **dict.fromkeys(
+            RANKED, any(TYPES.find(kind).ranked for kind in row.types)
+        ),
     }
     options = {**before, **own, **measured, **after}
-    return {name: option for name, option in options.items() if applies.get(name, True)}
+    return {
+        name: option
+        for name, option in options.items()
+        if applies.get(name, True)
+    }
 
 
 def options_of(
@@ -193,53 +213,61 @@ def options_of(
     shared
         Help of the parameters that the function's docstring does not describe.
     """
-    told = {**(shared or {}), **parameter_help(function)}
+    notes = {**(shared or {}), **parameter_help(function)}
     hints = get_type_hints(function, include_extras=True)
     return {
         name: parameter_of(
             name,
             hints[name],
-            one.default,
+            parameter.default,
             several=name in repeated,
-            help=told.get(name),
+            help=notes.get(name),
             show_default=False,
         )
-        for name, one in inspect.signature(function).parameters.items()
+        for name, parameter in inspect.signature(function).parameters.items()
     }
 
 
 def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the first clause of each entry in a docstring's "Parameters" section: a help has one
-    line an option, and the pages have the rest.
+    """Return the first clause of each entry in a docstring's "Parameters" section: a
+    help has one line an option, and the pages have the rest.
     """
     _, _, rest = (inspect.getdoc(function) or "").partition(
         "\nParameters\n----------\n"
     )
-    found: dict[str, str] = {}
+    collected: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w+\n-+\n", rest)[0]):
         names, _, text = entry.partition("\n")
         words = " ".join(inspect.cleandoc(text).replace("``", "").split())
-        found |= dict.fromkeys(
+        collected |= dict.fromkeys(
             names.split(", "), re.split(r"[;(]|, or |\. ", words)[0].strip(" .")
         )
-    return found
+    return collected
 
 
 def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.import_mistakes import Files, equal_sources
-    from visualjudge.data.importing import Imported, Intake, check_sides, import_samples
+    from visualjudge.data.importing import (
+        Imported,
+        Intake,
+        check_sides,
+        import_samples,
+    )
     from visualjudge.data.writer import FolderWriter
     from visualjudge.vision.raster.images import stored_frames
 
     intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     own = inspect.signature(row.reader).parameters
-    shared = {*inspect.signature(first).parameters, *inspect.signature(last).parameters}
+    shared = {
+        *inspect.signature(first).parameters,
+        *inspect.signature(last).parameters,
+    }
     scored = {
         name: values[name]
         for name in values.keys() - (shared - {"metric"}) - own.keys()
     }
-    given = {
+    supplied = {
         name: pairs_of(value, f"--{name}")
         if "Mapping" in str(own[name].annotation)
         else value
@@ -251,9 +279,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     sources = values["source"] or [None] * (len(preds) or 1)
     count = len(preds) or 1
     if len(sources) != count:
-        told = f"once for each --{row.each[0]}, in the same order"
+        message = f"once for each --{row.each[0]}, in the same order"
         raise UsageError(
-            f"--source must be given {told}, got {len(sources)} for {len(preds)}"
+            f"--source must be given {message}, got {len(sources)} for {len(preds)}"
         )
     named = values.get("gt") or values.get("images") or preds[0]
     file = named.name if isinstance(named, Path) else str(named)
@@ -266,25 +294,42 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
                 name: dict(enumerate(values.get(name) or ())).get(number)
                 for name in row.each
             }
-            offered = {**given, **each, "source": source, SCRATCH: Path(scratch)}
-            with FolderWriter(out, values["task"], replace=values["replace"]) as writer:
+            offered = {
+                **supplied,
+                **each,
+                "source": source,
+                SCRATCH: Path(scratch),
+            }
+            with FolderWriter(
+                out, values["task"], replace=values["replace"]
+            ) as writer:
                 done = last_of(
                     f"importing {source or file}",
                     import_samples(
                         writer,
                         row.reader(
-                            **{name: offered[name] for name in own if name in offered}
+                            **{
+                                name: offered[name]
+                                for name in own
+                                if name in offered
+                            }
                         ),
                         source=source,
-                        classes=tuple(values.get("class_of_interest") or ("each",)),
-                        files=Files(file, str(preds[number]) if preds else file),
+                        classes=tuple(
+                            values.get("class_of_interest") or ("each",)
+                        ),
+                        files=Files(
+                            file, str(preds[number]) if preds else file
+                        ),
                         intake=intake,
                         **scored,
                     ),
                     Imported(),
                 )
                 tell(done.problems)
-                check_sides(done, str(named), str(preds[number]) if preds else None)
+                check_sides(
+                    done, str(named), str(preds[number]) if preds else None
+                )
                 if len(writer):
                     writer.commit()
             _tell(done, values["task"], source, out, predicted=bool(preds))
@@ -292,8 +337,10 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             written += done.annotations
     if written:
         several = len(writer.sources) > 1
-        equal = equal_sources(DataFolder(out), values["task"]) if several else []
-        say(*(f"warning: {told}" for told in equal))
+        equal = (
+            equal_sources(DataFolder(out), values["task"]) if several else []
+        )
+        say(*(f"warning: {message}" for message in equal))
         following("describe", out)
     elif not left_out:
         raise DataError(
@@ -310,11 +357,14 @@ def _tell(
 
     named = source or "sources of the table"
     print(
-        f"{out}: {task}: {named}: annotations {done.annotations}, images {len(done.images)}, "
+        f"{out}: {task}: {named}: annotations {done.annotations}, images "
+        f"{len(done.images)}, "
         f"truths {done.truths}, predictions {done.predictions}"
     )
     if not predicted:
-        print("no --pred: the ground truth itself was imported as the predictions")
+        print(
+            "no --pred: the ground truth itself was imported as the predictions"
+        )
         return
     say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
     for line in notices(task, done):
@@ -322,5 +372,8 @@ def _tell(
     if ap := precision_of(done):
         rule = "COCO's definition, of all predictions"
         if done.federated:
-            rule += ", on the classes that each image was annotated for; LVIS counts 300 an image"
+            rule += (
+                ", on the classes that each image was annotated for; LVIS counts "
+                "300 an image"
+            )
         print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} ({rule})")

@@ -1,5 +1,5 @@
-"""``visualjudge init``: what a folder has and the commands of its study, or a project to fill
-in.
+"""``visualjudge init``: what a folder has and the commands of its study, or a project
+to fill in.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ STUDY = (
 def init(
     folder: Annotated[
         Path | None,
-        typer.Argument(help="Folder of data, or of a new project; default: this one."),
+        typer.Argument(
+            help="Folder of data, or of a new project; default: this one."
+        ),
     ] = None,
 ) -> None:
-    """Say what a folder has and print the commands of its study; in a new or empty FOLDER,
-    create a project instead: a commented config.yaml, and study.py, which runs it.
+    """Say what a folder has and print the commands of its study; in a new or empty
+    FOLDER, create a project instead: a commented config.yaml, and study.py, which runs
+    it.
 
     Example: visualjudge init my-data
     """

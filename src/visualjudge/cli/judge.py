@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import BudgetOptions, ModelOptions, settings, with_settings
+from visualjudge.cli.options import (
+    BudgetOptions,
+    ModelOptions,
+    settings,
+    with_settings,
+)
 from visualjudge.cli.output import following, remark
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -27,7 +32,9 @@ PANEL = "panel"
 
 def judge(
     dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET")],
-    out: Annotated[Path, typer.Option(help="Folder of the run.", metavar="RUN")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the run.", metavar="RUN")
+    ],
     choice: Choice,
     options: JudgeOptions,
     budget: BudgetOptions,
@@ -101,7 +108,9 @@ def _panel(runs: str | None) -> Judge:
         )
     folders = {name: RunFolder(Path(name)) for name in runs.split(",")}
     members = {name: folder.verdicts() for name, folder in folders.items()}
-    simulated = any(folder.manifest().get("simulated") for folder in folders.values())
+    simulated = any(
+        folder.manifest().get("simulated") for folder in folders.values()
+    )
     return PanelJudge(members, simulated)
 
 
@@ -116,30 +125,42 @@ def _dry_run(
     reasons = options.mode == "auto" and not options.tools
     missing = still_to_ask(out, dataset.questions, options)
     rubric = None if options.rubric is None else rubric_of(options.rubric)
-    cost = estimate(dataset, missing, budget.prices, reasons=reasons, rubric=rubric)
+    cost = estimate(
+        dataset, missing, budget.prices, reasons=reasons, rubric=rubric
+    )
     more = " (one a question, without retries and calls of tools)"
-    print(f"calls: {cost.calls}{more if options.tools or options.retries else ''}")
+    print(
+        f"calls: {cost.calls}{more if options.tools or options.retries else ''}"
+    )
     print(f"images: {cost.images} ({cost.different_images} different files)")
-    reply = "reasons and an answer" if reasons else "an answer without reasoning"
-    print(f"tokens, estimated: {cost.tokens_in} in, {cost.tokens_out} out ({reply})")
+    reply = (
+        "reasons and an answer" if reasons else "an answer without reasoning"
+    )
+    print(
+        f"tokens, estimated: {cost.tokens_in} in, {cost.tokens_out} out ({reply})"
+    )
     if budget.prices.are_stated:
         print(f"cost, estimated: {money(cost.cost)}")
 
 
 def _finish(report: RunReport, out: Path) -> None:
-    """Report how the run ended; exit with status 1 if a call failed or verdicts are missing."""
+    """Report how the run ended; exit with status 1 if a call failed or verdicts are
+    missing."""
     from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
 
     total = report.statuses.total()
     causes = report.causes
     stopped = report.progress.stopped
-    cached = f"{report.from_cache} from the reply cache" if report.from_cache else ""
+    cached = (
+        f"{report.from_cache} from the reply cache" if report.from_cache else ""
+    )
     money = "; ".join(
         filter(None, (spent_in_all(report.progress, report.total), cached))
     )
     verdicts = (
-        f"{out}: {pluralize(total, 'verdict')}: {counted(report.statuses) or 'none'}"
+        f"{out}: {pluralize(total, 'verdict')}: "
+        f"{counted(report.statuses) or 'none'}"
     )
     print(f"{verdicts} ({money})" if money else verdicts)
     errors = report.statuses["api_error"]
@@ -148,30 +169,33 @@ def _finish(report: RunReport, out: Path) -> None:
     failures = report.diagnostics.failures
     server = report.server or ""
     reason = report.last_error or "no reason was given"
-    failed = f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}"
+    failed = (
+        f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}"
+    )
     missing = pluralize(report.missing, "verdict is", "verdicts are")
     notes = {
-        f"{out}: the last line was cut because the run was killed; its question was repeated": (
-            report.torn_bytes
-        ),
+        f"{out}: the last line was cut because the run was killed; its question was "
+        "repeated": (report.torn_bytes),
         str(excess): excess and excess != stopped,
         **dict.fromkeys(report.diagnostics.adjustments, True),
-        f"answered by {len(report.served)} models: {served}": len(report.served) > 1,
+        f"answered by {len(report.served)} models: {served}": len(report.served)
+        > 1,
         f"failed calls, including those that succeeded on retry: {counted(failures)}": failures,
         f"verdicts without an answer, by cause: {counted(causes)}": causes,
         f"{failed}; --resume --set retry_errors=true asks again": errors,
         f"the last: {reason if server in reason else f'{server}: {reason}'}": errors,
-        "no call was answered; --set attempts=25 waits about 5 minutes for a starting server": (
-            causes["connection"] == total > 0
-        ),
+        "no call was answered; --set attempts=25 waits about 5 minutes for a starting "
+        "server": (causes["connection"] == total > 0),
         f"{stopped or 'stopped'}; {missing} missing; continue with --resume": report.missing,
     }
     if causes["declined"] == total > 0:
         replies = (
-            verdict.raw_response for verdict in RunFolder(out).verdicts().values()
+            verdict.raw_response
+            for verdict in RunFolder(out).verdicts().values()
         )
         notes[
-            f"every question was declined; the first reply: {next(filter(None, replies))}"
+            "every question was declined; the first reply: "
+            f"{next(filter(None, replies))}"
         ] = True
     remark(notes)
     if errors or report.missing:

@@ -15,7 +15,9 @@ from visualjudge.core.plurals import pluralize
 
 KindOption = Annotated[
     Literal["scoring", "pairwise", "ranking"] | None,
-    typer.Option("--kind", help="Questions that labels are of; default: scoring."),
+    typer.Option(
+        "--kind", help="Questions that labels are of; default: scoring."
+    ),
 ]
 
 
@@ -26,7 +28,9 @@ def label(
     ],
     n: Annotated[
         int | None,
-        typer.Option("--n", min=1, help="Number to draw; default: 50.", metavar="N"),
+        typer.Option(
+            "--n", min=1, help="Number to draw; default: 50.", metavar="N"
+        ),
     ] = None,
     kind: KindOption = None,
     labels: Annotated[
@@ -36,8 +40,8 @@ def label(
     seed: SeedOption = 0,
     dataset: MovedDataset = None,
 ) -> None:
-    """Draw the questions to label next at random, with equal probabilities. For scoring,
-    annotations are drawn instead of questions.
+    """Draw the questions to label next at random, with equal probabilities. For
+    scoring, annotations are drawn instead of questions.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
@@ -47,7 +51,8 @@ def label(
     write(out, for_csv(queue.table()).write_csv())
     say(*queue.remarks.warnings)
     print(
-        f"{out}: {queue.drawn} of {pluralize(queue.pool, queue.by.removesuffix('_id'))}; fill in "
+        f"{out}: {queue.drawn} of "
+        f"{pluralize(queue.pool, queue.by.removesuffix('_id'))}; fill in "
         f"the column {'score (0 to 10)' if queue.by == 'annotation_id' else 'answer'}"
     )
     following(

@@ -1,5 +1,5 @@
-"""The command line: one file per command, with a function of its name, imported when it is called;
-errors become exit statuses here.
+"""The command line: one file per command, with a function of its name, imported when it
+is called; errors become exit statuses here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ PANELS = {
         "show": "Show encodings or plug-ins",
     },
 }
-COMMANDS = {name: text for panel in PANELS.values() for name, text in panel.items()}
+COMMANDS = {
+    name: text for panel in PANELS.values() for name, text in panel.items()
+}
 # Commands of earlier versions, with what replaces them.
 RETIRED = {
     "atlas": "adopt --benchmark NAME",
@@ -82,8 +84,8 @@ RETIRED = {
 
 
 class Group(TyperGroup):
-    """Commands of which a misspelt one is answered with the one meant, a retired one with its
-    successor.
+    """Commands of which a misspelt one is answered with the one meant, a retired one
+    with its successor.
     """
 
     def resolve_command(
@@ -95,7 +97,9 @@ class Group(TyperGroup):
         if path in RETIRED:
             raise UsageError(f"{path} was removed in 1.1; use: {RETIRED[path]}")
         if name not in known and not name.startswith("-"):
-            raise UsageError(f"no command {name!r}; must be {one_of(name, known)}")
+            raise UsageError(
+                f"no command {name!r}; must be {one_of(name, known)}"
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -123,7 +127,9 @@ def command_named(name: str) -> Any:
     module = importlib.import_module(
         f"visualjudge.cli.{'import_' if name == 'import' else name}"
     )
-    return getattr(module, "app", None) or command_of({name: getattr(module, name)})
+    return getattr(module, "app", None) or command_of(
+        {name: getattr(module, name)}
+    )
 
 
 class Commands(Group):
@@ -140,20 +146,23 @@ class Commands(Group):
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         panel = next(
-            (title for title, names in PANELS.items() if cmd_name in names), None
+            (title for title, names in PANELS.items() if cmd_name in names),
+            None,
         )
         text = self.texts().get(cmd_name)
         return (
-            TyperCommand(cmd_name, help=text, rich_help_panel=panel) if text else None
+            TyperCommand(cmd_name, help=text, rich_help_panel=panel)
+            if text
+            else None
         )
 
     def resolve_command(
         self, ctx: Any, args: list[str]
     ) -> tuple[str | None, Any, list[str]]:
-        found, _, rest = super().resolve_command(ctx, args)
-        command = self.made(str(found))
-        command.name = found
-        return found, command, rest
+        result, _, rest = super().resolve_command(ctx, args)
+        command = self.made(str(result))
+        command.name = result
+        return result, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -193,14 +202,14 @@ def _root(
 
 
 def run() -> None:
-    """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage, 130 Ctrl-C,
-    143 SIGTERM.
+    """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage,
+    130 Ctrl-C, 143 SIGTERM.
     """
     signal.signal(signal.SIGTERM, _terminated)
     # garbage collection during imports takes 6 % of a command's time
     gc.set_threshold(50_000, 20, 20)
-    # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and uses a core
-    # meanwhile. Read when NumPy is imported, which is later.
+    # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and
+    # uses a core meanwhile. Read when NumPy is imported, which is later.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         _writes_any_text(stream)
@@ -212,8 +221,8 @@ def run() -> None:
 
 
 def _writes_any_text(stream: TextIO) -> None:
-    """Make files and pipes UTF-8, as all files that commands write. On Windows they would be in the
-    system's encoding, which has no "≥"; a terminal keeps its own.
+    """Make files and pipes UTF-8, as all files that commands write. On Windows they
+    would be in the system's encoding, which has no "≥"; a terminal keeps its own.
     """
     if isinstance(stream, io.TextIOWrapper):
         encoding = None if stream.isatty() else "utf-8"
@@ -231,12 +240,16 @@ def _status() -> int:
     except click_error as error:
         text = error.format_message().rstrip(".").replace("Value error, ", "")
         if "unexpected extra argument" in text:
-            text += "; quote values with spaces, repeat an option for each value, give flags none"
+            text += (
+                "; quote values with spaces, repeat an option for each value, give "
+                "flags none"
+            )
         elif "No such option" in text and any(
             o.name == "set" for o in error.ctx.command.params
         ):
             text += (
-                "; a setting without an option of its own is given as --set NAME=VALUE"
+                "; a setting without an option of its own is given as --set "
+                "NAME=VALUE"
             )
         say(
             f"{text or 'a command is missing'}; see "

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 RulesName = Literal["strict", "vlmevalkit"]
-Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")]
+Data = Annotated[
+    Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")
+]
 
 
 def infer(
@@ -50,12 +52,15 @@ def infer(
     budget: BudgetOptions,
     model: ModelOptions,
     template: Annotated[
-        str, typer.Option(help="reference, vlmevalkit, or a YAML file.", metavar="NAME")
+        str,
+        typer.Option(
+            help="reference, vlmevalkit, or a YAML file.", metavar="NAME"
+        ),
     ] = "reference",
     skip_invalid: SkipInvalid = False,
 ) -> None:
-    """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's
-    server).
+    """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for
+    MMBench's server).
 
     Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx
     """
@@ -74,7 +79,9 @@ def infer(
     rows = table.rows[: run.limit]
     problems = image_problems(table, rows)
     _left_out(
-        problems.values(), f"{data}: {pluralize(len(problems), 'image')}", skip_invalid
+        problems.values(),
+        f"{data}: {pluralize(len(problems), 'image')}",
+        skip_invalid,
     )
     asking = partial(
         ask_all,
@@ -98,7 +105,10 @@ def evaluate(
         typer.Argument(help="Results, one file per model.", metavar="FILE..."),
     ],
     data: Annotated[
-        Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")
+        Path,
+        typer.Option(
+            "--data", help="The table that was asked.", metavar="DATA"
+        ),
     ],
     matcher: ModelOptions,
     json: JsonFile = None,
@@ -107,14 +117,18 @@ def evaluate(
         list[str] | None,
         typer.Option(help="Name of a model, once a file.", metavar="NAME"),
     ] = None,
-    rules: Annotated[RulesName, typer.Option(help="How replies are read.")] = "strict",
+    rules: Annotated[
+        RulesName, typer.Option(help="How replies are read.")
+    ] = "strict",
     wrong: Annotated[
-        int, typer.Option(min=0, help="Wrong answers shown per model.", metavar="N")
+        int,
+        typer.Option(min=0, help="Wrong answers shown per model.", metavar="N"),
     ] = 100,
     skip_invalid: SkipInvalid = False,
 ) -> None:
-    """Score replies: vanilla and circular accuracy, by category, and the share of readable
-    replies. With --model, that model matches replies that the rules cannot read.
+    """Score replies: vanilla and circular accuracy, by category, and the share of
+    readable replies. With --model, that model matches replies that the rules cannot
+    read.
 
     Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --out report.html
     """
@@ -126,8 +140,10 @@ def evaluate(
 
     names = name or [path.stem for path in predictions]
     if len(names) != len(predictions) or len(set(names)) != len(names):
-        told = "a name of its own for each result file"
-        raise UsageError(f"--name must be given {told}, got {', '.join(names)}")
+        message = "a name of its own for each result file"
+        raise UsageError(
+            f"--name must be given {message}, got {', '.join(names)}"
+        )
     table = _table(data, skip_invalid)
     models = []
     asked = matcher.client(concurrency=16) if matcher.model else None
@@ -143,29 +159,35 @@ def evaluate(
     write(json, as_json(models) if len(models) > 1 else numbers[0])
     write(out, page(table, models, most=wrong) if out else None)
     print(as_text(models))
-    for found in numbers:
+    for number in numbers:
         doubts = {
-            "lack a rotation and count neither way": found["invalid_groups"],
-            "have an index that the table does not have": found["unknown"],
-            "are read differently by the strict rules (see differs)": found.get(
+            "lack a rotation and count neither way": number["invalid_groups"],
+            "have an index that the table does not have": number["unknown"],
+            "are read differently by the strict rules (see differs)": number.get(
                 "differs"
             )
             or (),
         }
         for what, names in doubts.items():
             remark(
-                {f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names}
+                {
+                    f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names
+                }
             )
-    following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
+    following(
+        "mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx"
+    )
 
 
 def circular(
     data: Data,
-    out: Annotated[OutputFile, output("The table of rotations.", metavar="FILE.tsv")],
+    out: Annotated[
+        OutputFile, output("The table of rotations.", metavar="FILE.tsv")
+    ],
     skip_invalid: SkipInvalid = False,
 ) -> None:
-    """Write every rotation of every question: options and answer are rotated, and rotation k adds
-    k·1000000 to the index.
+    """Write every rotation of every question: options and answer are rotated, and
+    rotation k adds k·1000000 to the index.
 
     Example: visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv
     """
@@ -176,7 +198,9 @@ def circular(
     records = f"{data}: the images of {pluralize(len(lost), 'record')}"
     _left_out(lost.values(), records, skip_invalid)
     rows = pluralize(write_rotations(table, out.path, skip=lost), "row")
-    print(f"{out}: {rows} of {pluralize(len(table.rows) - len(lost), 'question')}")
+    print(
+        f"{out}: {rows} of {pluralize(len(table.rows) - len(lost), 'question')}"
+    )
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
@@ -202,11 +226,14 @@ def _table(path: Path, skip_invalid: bool) -> Table:
     return table
 
 
-def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> None:
+def _left_out(
+    problems: Collection[Problem], what: str, skip_invalid: bool
+) -> None:
     tell(problems)
     if problems and not skip_invalid:
         raise DataError(
-            f"{what} cannot be used (listed above); fix them, or leave them out with --skip-invalid"
+            f"{what} cannot be used (listed above); fix them, or leave them out with "
+            "--skip-invalid"
         )
 
 
@@ -228,7 +255,8 @@ def _finish(result: InferReport, workbook: Path) -> None:
         {
             f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens": truncated,
             f"{workbook}: {cut} cut to 32,767 characters; {journal} has the full text": result.cut,
-            f"{pluralize(lost, 'row')} got no reply: {causes}": result.missing and lost,
+            f"{pluralize(lost, 'row')} got no reply: {causes}": result.missing
+            and lost,
             str(progress.stopped): result.missing and progress.stopped,
         }
     )

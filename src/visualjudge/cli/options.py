@@ -1,5 +1,6 @@
-"""Options made from records. A command takes a record (:mod:`visualjudge.options`, or one of those
-below) as one parameter; :func:`with_groups` turns its fields into Typer options.
+"""Options made from records. A command takes a record (:mod:`visualjudge.options`, or
+one of those below) as one parameter; :func:`with_groups` turns its fields into Typer
+options.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 
-def output(help: str, *flags: str, metavar: str = "FILE", journal: bool = False) -> Any:
+def output(
+    help: str, *flags: str, metavar: str = "FILE", journal: bool = False
+) -> Any:
     """Return the option of a file to write, whose annotation is :class:`OutputFile`."""
     return typer.Option(
         *flags,
@@ -51,24 +54,35 @@ JsonFile = Annotated[
     OutputFile | None,
     output("Write the figures to this file.", "--json", metavar="FILE.json"),
 ]
-PageFile = Annotated[OutputFile | None, output("Page.", "--out", metavar="FILE.html")]
+PageFile = Annotated[
+    OutputFile | None, output("Page.", "--out", metavar="FILE.html")
+]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Replace files that visualjudge did not write, too."),
+    typer.Option(
+        "--force", help="Replace files that visualjudge did not write, too."
+    ),
 ]
 MovedDataset = Annotated[
     Path | None,
-    typer.Option("--dataset", help="The dataset, if it has moved.", metavar="FOLDER"),
+    typer.Option(
+        "--dataset", help="The dataset, if it has moved.", metavar="FOLDER"
+    ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", metavar="N")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", help="Random seed.", metavar="N")
+]
 SkipInvalid = Annotated[
-    bool, typer.Option("--skip-invalid", help="Exit with 0 if records were left out.")
+    bool,
+    typer.Option(
+        "--skip-invalid", help="Exit with 0 if records were left out."
+    ),
 ]
 
 
 def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
-    """Return the values of an option ``NAME=VALUE``; the name ends at the last ``=`` of an
-    ``--answer``, else at the first.
+    """Return the values of an option ``NAME=VALUE``; the name ends at the last ``=`` of
+    an ``--answer``, else at the first.
 
     Raises
     ------
@@ -78,7 +92,9 @@ def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for item in stated or ():
         name, equals, value = (
-            item.rpartition("=") if option == "--answer" else item.partition("=")
+            item.rpartition("=")
+            if option == "--answer"
+            else item.partition("=")
         )
         if not (name and equals and value):
             such = "timeout=60" if option == "--set" else "prompt=text"
@@ -114,13 +130,14 @@ def settings(stated: Iterable[str] | None) -> Json:
 def with_settings(
     record: Record, values: Json, *, alone: bool = False, key: str = "setting"
 ) -> Record:
-    """Return the record with those of ``values`` that are its settings, which are taken out, or
-    bounds of a record in it.
+    """Return the record with those of ``values`` that are its settings, which are taken
+    out, or bounds of a record in it.
 
     Raises
     ------
     UsageError
-        If a value has another type, or one is left and the record is ``alone`` with them.
+        If a value has another type, or one is left and the record is ``alone`` with
+        them.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -129,18 +146,28 @@ def with_settings(
     inner = list(nested(type(record)))
     known = _hints(type(record), key)
     changes: Json = {
-        one.name: with_settings(getattr(record, one.name), values, key="least")
-        for one in inner
+        item.name: with_settings(
+            getattr(record, item.name), values, key="least"
+        )
+        for item in inner
     }
     for name in known.keys() & values.keys():
         try:
-            changes[name] = TypeAdapter(known[name]).validate_python(values.pop(name))
+            changes[name] = TypeAdapter(known[name]).validate_python(
+                values.pop(name)
+            )
         except ValidationError as error:
-            raise UsageError(f"--set {name}: {first_problem(error)[1]}") from None
+            raise UsageError(
+                f"--set {name}: {first_problem(error)[1]}"
+            ) from None
     if alone and values:
         names = [
             *known,
-            *(name for one in inner for name in _hints(type(one.default), "least")),
+            *(
+                name
+                for item in inner
+                for name in _hints(type(item.default), "least")
+            ),
         ]
         name = min(values)
         raise UsageError(f"--set: must be {one_of(name, names)}, got {name!r}")
@@ -158,14 +185,22 @@ class ModelOptions(Options):
     )
     model: str | None = option(None, "Name of the model on the server.", "NAME")
     base_url: str | None = option(None, "Address of the server.", "URL")
-    api_key_env: str | None = option(None, "Variable that holds the API key.", "VAR")
-    max_tokens: int | None = option(None, "Maximum length of a reply.", "N", least=1)
-    effort: str | None = option(None, "Thinking: none, low, medium, high, N.", "HOW")
-    set: tuple[str, ...] = option((), "temperature, timeout, attempts, …", "NAME=…")
+    api_key_env: str | None = option(
+        None, "Variable that holds the API key.", "VAR"
+    )
+    max_tokens: int | None = option(
+        None, "Maximum length of a reply.", "N", least=1
+    )
+    effort: str | None = option(
+        None, "Thinking: none, low, medium, high, N.", "HOW"
+    )
+    set: tuple[str, ...] = option(
+        (), "temperature, timeout, attempts, …", "NAME=…"
+    )
 
     def config(self, stated: Fields | None = None, **defaults: Any) -> Json:
-        """Return the client's fields without unset ones; ``stated`` are those of ``--set``, if some
-        of them are not the client's.
+        """Return the client's fields without unset ones; ``stated`` are those of
+        ``--set``, if some of them are not the client's.
 
         Raises
         ------
@@ -187,7 +222,11 @@ class ModelOptions(Options):
             "effort": self.effort,
             **(settings(self.set) if stated is None else stated),
         }
-        return {name: value for name, value in fields_of.items() if value is not None}
+        return {
+            name: value
+            for name, value in fields_of.items()
+            if value is not None
+        }
 
     def client(self, stated: Fields | None = None, **defaults: Any) -> Any:
         """Return what :func:`visualjudge.client` makes of these fields."""
@@ -217,8 +256,8 @@ class PriceOptions(Options):
         try:
             return Prices(float(low), float(high))
         except ValueError:
-            told = f"must be IN/OUT, such as 2.5/10, got {self.price!r}"
-            raise UsageError(f"--price {told}") from None
+            message = f"must be IN/OUT, such as 2.5/10, got {self.price!r}"
+            raise UsageError(f"--price {message}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,18 +265,22 @@ class BudgetOptions(PriceOptions):
     """Limits on a run's spending; it stops before exceeding them."""
 
     max_calls: int | None = option(None, "Stop after N calls.", "N", least=1)
-    max_cost: float | None = option(None, "Stop before this cost.", "COST", least=0)
+    max_cost: float | None = option(
+        None, "Stop before this cost.", "COST", least=0
+    )
 
     def budget(self, max_tokens: int | None = None) -> Budget:
         """Return the budget of limits and prices."""
         from visualjudge.runs.budget import Budget, Limits
 
-        return Budget(Limits(self.max_calls, max_tokens, self.max_cost), self.prices())
+        return Budget(
+            Limits(self.max_calls, max_tokens, self.max_cost), self.prices()
+        )
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with each parameter that is a record replaced by that record's options,
-    and with ``--force`` if it writes files.
+    """Return the command with each parameter that is a record replaced by that record's
+    options, and with ``--force`` if it writes files.
     """
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
@@ -279,7 +322,10 @@ def _types(hint: Any) -> tuple[Any, ...]:
 
 
 def _record(record: Any, values: Json) -> Any:
-    inner = {one.name: _record(type(one.default), values) for one in nested(record)}
+    inner = {
+        item.name: _record(type(item.default), values)
+        for item in nested(record)
+    }
     for name in _hints(record, "help"):
         value = values.pop(name)
         if value is not None:
@@ -289,24 +335,28 @@ def _record(record: Any, values: Json) -> Any:
 
 def _hints(record: type[Any], key: str) -> Json:
     hints = get_type_hints(record)
-    return {one.name: hints[one.name] for one in fields(record) if key in one.metadata}
+    return {
+        field.name: hints[field.name]
+        for field in fields(record)
+        if key in field.metadata
+    }
 
 
 def _parameters(record: Any) -> Iterator[inspect.Parameter]:
     hints = _hints(record, "help")
-    for one in fields(record):
-        told = one.metadata
-        if is_dataclass(one.default):
-            yield from _parameters(type(one.default))
-        elif one.name in hints:
+    for field in fields(record):
+        message = field.metadata
+        if is_dataclass(field.default):
+            yield from _parameters(type(field.default))
+        elif field.name in hints:
             yield parameter_of(
-                one.name,
-                told.get("kind") or hints[one.name],
-                told.get("typed", one.default),
-                flag=told.get("name") or one.name,
-                help=told["help"],
-                metavar=told["metavar"],
-                show_default=not told.get("quiet"),
+                field.name,
+                message.get("kind") or hints[field.name],
+                message.get("typed", field.default),
+                flag=message.get("name") or field.name,
+                help=message["help"],
+                metavar=message["metavar"],
+                show_default=not message.get("quiet"),
                 rich_help_panel=getattr(record, "heading", None),
             )
 
@@ -321,13 +371,15 @@ def parameter_of(
     several: bool = False,
     **more: Any,
 ) -> inspect.Parameter:
-    """Return the keyword that Typer makes an option of; a sequence, a mapping, or what is given
-    ``several`` times, is a list, and None if it is left out.
+    """Return the keyword that Typer makes an option of; a sequence, a mapping, or what
+    is given ``several`` times, is a list, and None if it is left out.
     """
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     bare = kinds[0] if NoneType in get_args(hint) else hint
     listed = (
-        several or get_origin(bare) in (Sequence, Mapping) or Ellipsis in get_args(bare)
+        several
+        or get_origin(bare) in (Sequence, Mapping)
+        or Ellipsis in get_args(bare)
     )
     if listed:
         needed = default is inspect.Parameter.empty and bare is hint

@@ -1,5 +1,5 @@
-"""Output shared by commands: problems, progress, the suggested next command, and checks of output
-files before a command starts.
+"""Output shared by commands: problems, progress, the suggested next command, and checks
+of output files before a command starts.
 
 Text may contain names from strangers, so control characters are escaped.
 """
@@ -11,7 +11,14 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +60,9 @@ FILES = frozenset(
 class CleanStream:
     """A text stream to which only what ``clean`` returns is written."""
 
-    def __init__(self, stream: Any, clean: Callable[[str], str] = for_terminal) -> None:
+    def __init__(
+        self, stream: Any, clean: Callable[[str], str] = for_terminal
+    ) -> None:
         self._stream = stream
         self._clean = clean
 
@@ -74,7 +83,8 @@ def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
     for line in lines:
         print(
-            for_terminal(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr
+            for_terminal(f"visualjudge: {' '.join(str(line).split())}"),
+            file=sys.stderr,
         )
 
 
@@ -92,8 +102,9 @@ def end_with(problems: Iterable[object]) -> None:
 
 
 def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
-    """Print records that were left out on stderr, one line for each kind of problem, and with
-    ``skip`` their number; exit with status 1 if there are any and they may not be skipped.
+    """Print records that were left out on stderr, one line for each kind of problem,
+    and with ``skip`` their number; exit with status 1 if there are any and they may not
+    be skipped.
     """
     for line in summarized(problems):
         print(for_terminal(line), file=sys.stderr)
@@ -104,7 +115,8 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
 
 
 def following(*words: object, title: str = "next") -> None:
-    """Print the next command in shell syntax on stdout, since stderr is for problems."""
+    """Print the next command in shell syntax on stdout, since stderr is for
+    problems."""
     typer.echo(f"{title}: {shell('visualjudge', *words)}")
 
 
@@ -134,8 +146,8 @@ def words_of(part: Selection) -> list[str]:
 
 @contextmanager
 def stages() -> Iterator[Callable[..., None]]:
-    """Return a callback for (stage, done, total), with a progress bar for each stage, or a spinner
-    for one without a total, if stderr is a terminal.
+    """Return a callback for (stage, done, total), with a progress bar for each stage,
+    or a spinner for one without a total, if stderr is a terminal.
     """
     if not sys.stderr.isatty():
         yield lambda *_: None
@@ -155,7 +167,8 @@ def stages() -> Iterator[Callable[..., None]]:
 
 
 def last_of(stage: str, states: Iterable[Result], first: Result) -> Result:
-    """Return the last state, or ``first`` if there is none; meanwhile their number is shown."""
+    """Return the last state, or ``first`` if there is none; meanwhile their number is
+    shown."""
     with stages() as progress:
         for number, state in enumerate(states, 1):
             first = state
@@ -164,8 +177,8 @@ def last_of(stage: str, states: Iterable[Result], first: Result) -> Result:
 
 
 def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
-    """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C lets pending
-    calls finish, a second one cancels them.
+    """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C
+    lets pending calls finish, a second one cancels them.
     """
     from visualjudge.runs.job_runner import run_until_stopped
     from visualjudge.runs.progress_display import Display
@@ -181,17 +194,24 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
 
 
 class Checked(TyperCommand):
-    """A command that refuses an option given twice for one value, and an output that may not be
-    written or is of another format, before it starts; its outputs come together or not at all.
-    Prints nothing that a terminal would obey, and each warning in a line.
+    """A command that refuses an option given twice for one value, and an output that
+    may not be written or is of another format, before it starts; its outputs come
+    together or not at all. Prints nothing that a terminal would obey, and each warning
+    in a line.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         flags = [word.partition("=")[0] for word in args]
         for option in self.params:
             name = option.opts[0]
-            if not option.multiple and name.startswith("--") and flags.count(name) > 1:
-                raise UsageError(f"{name} takes one value, got {flags.count(name)}")
+            if (
+                not option.multiple
+                and name.startswith("--")
+                and flags.count(name) > 1
+            ):
+                raise UsageError(
+                    f"{name} takes one value, got {flags.count(name)}"
+                )
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> None:
@@ -209,7 +229,9 @@ class Checked(TyperCommand):
             redirect_stdout(cast(TextIO, CleanStream(sys.stdout))),
             together(inputs, force=values.get("force", False)) as replaced,
         ):
-            warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+            warnings.showwarning = lambda message, *_: say(
+                f"warning: {message}"
+            )
             _check_outputs(outputs)
             try:
                 super().invoke(ctx)

@@ -1,4 +1,5 @@
-"""``visualjudge perturb``: generate controlled errors of named types from ground truth."""
+"""``visualjudge perturb``: generate controlled errors of named types from ground
+truth."""
 
 from __future__ import annotations
 
@@ -25,20 +26,30 @@ if TYPE_CHECKING:
 def perturb(
     task: Annotated[str, typer.Option(help="Task name.", metavar="TASK")],
     gt: Annotated[
-        str, typer.Option(help="Ground truth: file, folder or pattern.", metavar="GT")
+        str,
+        typer.Option(
+            help="Ground truth: file, folder or pattern.", metavar="GT"
+        ),
     ],
-    images: Annotated[str, typer.Option(help="Images; degraded ones of restorations.")],
+    images: Annotated[
+        str, typer.Option(help="Images; degraded ones of restorations.")
+    ],
     out: Annotated[
-        Path, typer.Option(help="Data folder to create or extend.", metavar="DATA")
+        Path,
+        typer.Option(help="Data folder to create or extend.", metavar="DATA"),
     ],
     per_image: Annotated[
         int,
-        typer.Option(min=2, help="Severities per error type and image.", metavar="N"),
+        typer.Option(
+            min=2, help="Severities per error type and image.", metavar="N"
+        ),
     ] = 4,
     seed: SeedOption = 42,
     error_type: Annotated[
         list[str] | None,
-        typer.Option(help="Only this type of error; repeatable.", metavar="TYPE"),
+        typer.Option(
+            help="Only this type of error; repeatable.", metavar="TYPE"
+        ),
     ] = None,
     pairing: Annotated[
         Literal["matched", "ladder"],
@@ -47,7 +58,9 @@ def perturb(
     metric: Annotated[
         str | None, typer.Option(help="Metric of the scores.", metavar="NAME")
     ] = None,
-    id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = "",
+    id_prefix: Annotated[
+        str, typer.Option(help="Prefix of each image_id.")
+    ] = "",
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace records of one id.")
     ] = False,
@@ -59,10 +72,11 @@ def perturb(
         ),
     ] = None,
 ) -> None:
-    """Add one type of error at a time to ground truth, at increasing severity, and score each
-    result.
+    """Add one type of error at a time to ground truth, at increasing severity, and
+    score each result.
 
-    Example: visualjudge perturb --task keypoint --gt gt.json --images val2017 --out data
+    Example: visualjudge perturb --task keypoint --gt gt.json --images val2017 --out
+    data
     """
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
@@ -73,7 +87,9 @@ def perturb(
     def read() -> Samples:
         for item in from_files():
             if isinstance(item, Sample):
-                item = dataclasses.replace(item, image_id=named(item, id_prefix))
+                item = dataclasses.replace(
+                    item, image_id=named(item, id_prefix)
+                )
             yield item
 
     with FolderWriter(out, task, replace=replace) as writer:
@@ -101,7 +117,7 @@ def perturb(
 
 
 def truth_reader(
-    task: str, gt: str, images: str, given: Mapping[str, Any]
+    task: str, gt: str, images: str, data: Mapping[str, Any]
 ) -> Callable[[], Samples]:
     """Return a function that reads ground truth alone, from the start at every call.
 
@@ -113,7 +129,8 @@ def truth_reader(
     Raises
     ------
     UsageError
-        If the task has no ground truth, or its importer has no such option or needs another.
+        If the task has no ground truth, or its importer has no such option or needs
+        another.
     """
     from visualjudge.vision.predictions import TYPES
     from visualjudge.vision.tasks import task_named
@@ -124,19 +141,25 @@ def truth_reader(
             f"{task} has no controlled errors: its scores are given, not computed"
         )
     first = (
-        added("importer") if "gt_pngs" in given else (*added("importer"), "label-map")
+        added("importer")
+        if "gt_pngs" in data
+        else (*added("importer"), "label-map")
     )
-    name = next(one for one in (*first, *IMPORTERS) if kind in IMPORTERS[one].types)
+    name = next(
+        item for item in (*first, *IMPORTERS) if kind in IMPORTERS[item].types
+    )
     reader = IMPORTERS[name].reader
     known = inspect.signature(reader).parameters
-    values = {"gt": gt, "images": images, **given}
-    for word in sorted(given.keys() - known):
+    values = {"gt": gt, "images": images, **data}
+    for word in sorted(data.keys() - known):
         raise UsageError(
             f"--set: must be {one_of(word, known)}, got {word!r} (importer {name})"
         )
-    for word, one in known.items():
-        if one.default is one.empty and word not in {*values, "task", "pred"}:
-            raise UsageError(f"--set {word} is missing; the importer {name} needs it")
+    for word, item in known.items():
+        if item.default is item.empty and word not in {*values, "task", "pred"}:
+            raise UsageError(
+                f"--set {word} is missing; the importer {name} needs it"
+            )
     paths = {
         word: Path(value)
         for word, value in values.items()

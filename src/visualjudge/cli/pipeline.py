@@ -37,9 +37,12 @@ def pipeline(
         Path, typer.Argument(help="YAML with metric_configs.", metavar="CONFIG")
     ],
     rows: Annotated[
-        Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")
+        Path,
+        typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE"),
     ],
-    out: Annotated[OutputFile, output("Results, a line per row.", journal=True)],
+    out: Annotated[
+        OutputFile, output("Results, a line per row.", journal=True)
+    ],
     run: CallOptions,
     budget: BudgetOptions,
     rules: Annotated[
@@ -55,12 +58,14 @@ def pipeline(
     ] = False,
     allow_private_urls: Annotated[
         bool,
-        typer.Option("--allow-private-urls", help="Also fetch from private addresses."),
+        typer.Option(
+            "--allow-private-urls", help="Also fetch from private addresses."
+        ),
     ] = False,
 ) -> None:
     """Judge edited images row by row. A row: {"key": "1", "instruction": "blue cup",
-    "input_image": "in.png", "edited_images": ["a.png"]}. --resume also repeats rows with an
-    error.
+    "input_image": "in.png", "edited_images": ["a.png"]}. --resume also repeats rows
+    with an error.
 
     Example: visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
     """
@@ -90,10 +95,16 @@ def pipeline(
     )
     for name, pipe in pipes.items():
         template = pipe.prompt_template
-        ours = "visualjudge's, not GEditBench's of that name (--prompts CLONE/src/prompts/assets)"
-        theirs = f"the text of {store.path(template.prompt_id, template.version)}"
+        ours = (
+            "visualjudge's, not GEditBench's of that name (--prompts "
+            "CLONE/src/prompts/assets)"
+        )
+        theirs = (
+            f"the text of {store.path(template.prompt_id, template.version)}"
+        )
         say(
-            f"{name}: prompt {template.name} is {ours if is_ours(template) else theirs}; replies "
+            f"{name}: prompt {template.name} is "
+            f"{ours if is_ours(template) else theirs}; replies "
             f"are read by the rules of {pipe.rules}"
         )
     good, problems = read_rows(rows)
@@ -106,32 +117,37 @@ def pipeline(
         concurrency=run.concurrency,
         budget=budget.budget(),
         private_urls=allow_private_urls,
-        given=rows,
+        stated=rows,
     )
     _finish(interruptible("judging", judging), problems, out.path)
 
 
 def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
-    """Report how it ended; exit with status 1 if a row has no result or no reply gave a value."""
+    """Report how it ended; exit with status 1 if a row has no result or no reply gave a
+    value."""
     from visualjudge.runs.progress_display import counted, spent
 
     cached = f"{pluralize(report.cached, 'reply', 'replies')} from the cache"
     paid = ", ".join(
         filter(None, (spent(report.progress), cached if report.cached else ""))
     )
-    judged = f"{pluralize(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}"
+    judged = (
+        f"{pluralize(report.statuses.total(), 'row')}: "
+        f"{counted(report.statuses) or 'none'}"
+    )
     print(f"{out}: {judged} ({paid})" if paid else f"{out}: {judged}")
     every = report.metrics.values()
     if every:
         print(_by_metric(report.metrics))
     rows = (
-        (f"row {key}", *said.partition(": ")[::2])
-        for key, said in report.errors.items()
+        (f"row {key}", *error.partition(": ")[::2])
+        for key, error in report.errors.items()
     )
     tell([*problems, *(Problem(str(out), *row) for row in rows)])
     causes = sum((counts.causes for counts in every), Counter[str]())
     reply = (
-        next((counts.first_failed for counts in every if counts.causes), None) or "none"
+        next((counts.first_failed for counts in every if counts.causes), None)
+        or "none"
     )
     missing = pluralize(report.missing, "row is", "rows are")
     remark(
@@ -153,7 +169,10 @@ def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
     lines = {
         name: {
             "Answered": counts.answered,
-            **{title: counts.values[winner] for winner, title in WINNERS.items()},
+            **{
+                title: counts.values[winner]
+                for winner, title in WINNERS.items()
+            },
             "Scores": counts.scores,
             "Other values": counts.others,
             "Mean score": round(counts.mean_score or 0, 2),
@@ -168,6 +187,7 @@ def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
         if title == "Answered" or any(line[title] for line in lines.values())
     ]
     rows = [
-        (name, *(str(line[title]) for title in titles)) for name, line in lines.items()
+        (name, *(str(line[title]) for title in titles))
+        for name, line in lines.items()
     ]
     return Table(("Metric", *titles), tuple(rows)).text()

@@ -1,5 +1,5 @@
-"""``visualjudge plan``: find the fewest images, pairs and repeats, and the least money, that answer
-a question.
+"""``visualjudge plan``: find the fewest images, pairs and repeats, and the least money,
+that answer a question.
 """
 
 from __future__ import annotations
@@ -9,7 +9,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import MovedDataset, PriceOptions, SeedOption, output
+from visualjudge.cli.options import (
+    MovedDataset,
+    PriceOptions,
+    SeedOption,
+    output,
+)
 from visualjudge.cli.output import following, words_of
 from visualjudge.core.outputs import OutputFile
 from visualjudge.options import Selection
@@ -33,7 +38,8 @@ def plan(
         typer.Option(help="rank: points of score; right: 0 to 1.", metavar="X"),
     ] = None,
     power: Annotated[
-        float, typer.Option(help="Probability of reaching the goal.", metavar="P")
+        float,
+        typer.Option(help="Probability of reaching the goal.", metavar="P"),
     ] = 0.8,
     json: Annotated[
         OutputFile | None,
@@ -70,9 +76,17 @@ def plan(
         return
     if json is None:
         following(
-            "plan", target, "--goal", goal, *words_of(part), "--json", "plan.json"
+            "plan",
+            target,
+            "--goal",
+            goal,
+            *words_of(part),
+            "--json",
+            "plan.json",
         )
         return
     json.write(as_json(result))
-    for line, title in zip(commands(result, str(json)), ("next", "then"), strict=True):
+    for line, title in zip(
+        commands(result, str(json)), ("next", "then"), strict=True
+    ):
         print(f"{title}: {line}")

@@ -25,11 +25,13 @@ def probe(
     ] = None,
     n: Annotated[
         int,
-        typer.Option("--n", help="Maximum number of questions per probe.", metavar="N"),
+        typer.Option(
+            "--n", help="Maximum number of questions per probe.", metavar="N"
+        ),
     ] = 200,
 ) -> None:
-    """Build a dataset that tests whether irrelevant changes influence a judge. Judge it and report
-    on it like any dataset: the report then has a section on probes.
+    """Build a dataset that tests whether irrelevant changes influence a judge. Judge it
+    and report on it like any dataset: the report then has a section on probes.
 
     Example: visualjudge probe data --out probes --only tool --only mirrored --n 100
     """
@@ -37,7 +39,9 @@ def probe(
 
     made = build_probes(data, out, options, only=only, number=n)
     tell(made.problems)
-    rows = tuple((name, str(count)) for name, count in made.asked.items() if count)
+    rows = tuple(
+        (name, str(count)) for name, count in made.asked.items() if count
+    )
     print(Table(("Probe", "Questions"), rows).text())
     missing = [name for name in made.empty if name != "control"]
     say(

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from visualjudge.cli.options import JsonFile, output
-from visualjudge.cli.output import end_with, following, say, stages, words_of, write
+from visualjudge.cli.output import (
+    end_with,
+    following,
+    say,
+    stages,
+    words_of,
+    write,
+)
 from visualjudge.core.errors import must_end_in
 from visualjudge.core.escaping import for_csv
 from visualjudge.core.outputs import OutputFile
@@ -21,7 +28,9 @@ PAGES = (".html", ".htm", ".pdf")
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders.", metavar="RUN...")
+    ],
     options: AnswerOptions,
     out: Annotated[
         OutputFile | None,
@@ -45,14 +54,17 @@ def report(
     ] = None,
     table: Annotated[
         Literal["paper"] | None,
-        typer.Option(help="Print judges by tasks, by subset and question type."),
+        typer.Option(
+            help="Print judges by tasks, by subset and question type."
+        ),
     ] = None,
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(help="Begin with A against B.", metavar="A B"),
     ] = None,
 ) -> None:
-    """Measure how far a judge can be trusted: print a table, write metrics.json and a page.
+    """Measure how far a judge can be trusted: print a table, write metrics.json and a
+    page.
 
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json
     """
@@ -62,7 +74,11 @@ def report(
     from visualjudge.analysis.report.card import card_of
     from visualjudge.analysis.report.exports import WRITERS
     from visualjudge.analysis.report.page import html
-    from visualjudge.analysis.report.paired import differences, named_run, opening_notes
+    from visualjudge.analysis.report.paired import (
+        differences,
+        named_run,
+        opening_notes,
+    )
     from visualjudge.analysis.report.paper import paper_tables
     from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.publishing import save_all
@@ -104,16 +120,20 @@ def report(
         for figure in analysis.of_study
         for line in figure.sentences(analysis[figure])
     )
-    parts = (answers, *map(folded, notes), by_task.text() if by_task.rows else "")
+    parts = (
+        answers,
+        *map(folded, notes),
+        by_task.text() if by_task.rows else "",
+    )
     asked = (f"{own.text()}\n" for own in tables)
     print("\n".join(asked if table else filter(None, parts)))
     following("card", *runs, *words_of(options))
-    found = analysis.metrics["judges"]
+    result = analysis.metrics["judges"]
     say(
         *analysis.metrics["warnings"],
-        *(line for judge in found for line in judge["warnings"]),
+        *(line for judge in result for line in judge["warnings"]),
     )
-    end_with(line for judge in found for line in judge["problems"])
+    end_with(line for judge in result for line in judge["problems"])
 
 
 def _write_tables(analysis: Analysis, folder: Path) -> None:

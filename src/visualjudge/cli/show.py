@@ -36,17 +36,25 @@ def encodings(
         )
         return
     styles = [
-        ", ".join(f"{k}={v}" for k, v in asdict(row.style).items()) for row in listed
+        ", ".join(f"{k}={v}" for k, v in asdict(row.style).items())
+        for row in listed
     ]
     cells = [
-        (row.task, row.stem, row.kind, "" if row.is_final else "extended", style)
+        (
+            row.task,
+            row.stem,
+            row.kind,
+            "" if row.is_final else "extended",
+            style,
+        )
         for row, style in zip(listed, styles, strict=True)
     ]
     print(Table(("Task", "Encoding", "Kind", "", "Style"), tuple(cells)).text())
 
 
 def plugins(as_json: AsJson = False) -> None:
-    """List the installed plug-ins with what each registered, or why it was skipped (status 1).
+    """List the installed plug-ins with what each registered, or why it was skipped
+    (status 1).
 
     Example: visualjudge show plugins --json
     """

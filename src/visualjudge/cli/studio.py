@@ -30,24 +30,36 @@ _HERE = "127.0.0.1"
 
 Folders = Annotated[
     list[Path] | None,
-    typer.Argument(help="Datasets, runs, or folders with them.", metavar="FOLDER..."),
+    typer.Argument(
+        help="Datasets, runs, or folders with them.", metavar="FOLDER..."
+    ),
 ]
-Port = Annotated[int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")]
+Port = Annotated[
+    int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Options):
     """What people are asked, and how often."""
 
-    overlap: float = option(1.0, "Share that several get.", "N", least=0, quiet=True)
+    overlap: float = option(
+        1.0, "Share that several get.", "N", least=0, quiet=True
+    )
     per_item: int = option(2, "Raters of those [2].", "N", least=1, quiet=True)
-    repeats: int = option(0, "Asked twice, each rater.", "N", least=0, quiet=True)
+    repeats: int = option(
+        0, "Asked twice, each rater.", "N", least=0, quiet=True
+    )
     known: int = option(0, "Easy ones, as a check.", "N", least=0, quiet=True)
     sample: int | None = option(None, "Questions to draw.", "N", least=1)
     items: Path | None = option(None, "Ask those that `label` drew.", "FILE")
     questions: Path | None = option(None, "Ask those with these ids.", "FILE")
-    instructions: Path | None = option(None, "Markdown that raters read first.", "FILE")
-    practice: int = option(0, "Easy ones, not counted.", "N", least=0, quiet=True)
+    instructions: Path | None = option(
+        None, "Markdown that raters read first.", "FILE"
+    )
+    practice: int = option(
+        0, "Easy ones, not counted.", "N", least=0, quiet=True
+    )
     least_seconds: float = option(
         0.5, "To look, at least [0.5].", "N", least=0, quiet=True
     )
@@ -61,7 +73,8 @@ class Asked(Options):
         Raises
         ------
         UsageError
-            If the overlap is more than 1, or raters would wait for more than ten minutes.
+            If the overlap is more than 1, or raters would wait for more than ten
+            minutes.
         """
         from visualjudge.studio.people.plan import Settings
 
@@ -70,7 +83,9 @@ class Asked(Options):
             ("--least-seconds", self.least_seconds, 600),
         ):
             if not value <= most:
-                raise UsageError(f"{name} must be at most {most}, got {value:g}")
+                raise UsageError(
+                    f"{name} must be at most {most}, got {value:g}"
+                )
         return Settings(
             seed=seed,
             overlap=self.overlap,
@@ -99,7 +114,9 @@ def browse(
     ] = None,
     filters: Annotated[
         list[str] | None,
-        typer.Option("--filter", help="Print the link to these.", metavar="NAME=VALUE"),
+        typer.Option(
+            "--filter", help="Print the link to these.", metavar="NAME=VALUE"
+        ),
     ] = None,
 ) -> None:
     """Browse datasets and runs on this machine; `studio FOLDER` is short for this.
@@ -123,7 +140,9 @@ def browse(
             )
         elif pairs and place.checksum:
             chosen = [(name, value) for name, _, value in pairs]
-            print(f"{place.name}: {grid_address(place.checksum, chosen, address)}")
+            print(
+                f"{place.name}: {grid_address(place.checksum, chosen, address)}"
+            )
     print(f"{address}  (Ctrl-C stops it)", flush=True)
     _serve(app, port, site.stop)
 
@@ -136,23 +155,31 @@ def people(
     ],
     folders: Folders = None,
     rater: Annotated[
-        list[str] | None, typer.Option(help="A rater; repeatable.", metavar="NAME")
+        list[str] | None,
+        typer.Option(help="A rater; repeatable.", metavar="NAME"),
     ] = None,
     port: Port = PORT,
     url: Annotated[
         str | None,
-        typer.Option(help="Of a reverse proxy, for raters.", metavar="https://…"),
+        typer.Option(
+            help="Of a reverse proxy, for raters.", metavar="https://…"
+        ),
     ] = None,
     seed: SeedOption = 42,
 ) -> None:
     """Collect people's answers to the questions of a dataset.
 
-    Example: visualjudge studio people dataset --out runs/people --rater anna --rater ben
+    Example: visualjudge studio people dataset --out runs/people --rater anna --rater
+    ben
     """
     address, name = _public(url) if url else (f"http://{_HERE}:{port}", None)
     site = _site(folders, port)
     from visualjudge.studio.guard import LOOPBACK
-    from visualjudge.studio.people.pages import going_on, people_app, people_pages
+    from visualjudge.studio.people.pages import (
+        going_on,
+        people_app,
+        people_pages,
+    )
 
     named = asked.items is not None or asked.questions is not None
     settings = going_on(out, asked.settings(part, seed), named=named)
@@ -199,7 +226,9 @@ def _public(url: str) -> tuple[str, str]:
     """Return the address of a proxy without its last slash, and its host name."""
     proxy = re.fullmatch(r"https://([\w.-]+)(:\d+)?/?", url)
     if proxy is None:
-        raise UsageError(f"--url must be https://NAME or https://NAME:PORT, got {url}")
+        raise UsageError(
+            f"--url must be https://NAME or https://NAME:PORT, got {url}"
+        )
     return url.rstrip("/"), proxy[1].lower()
 
 
@@ -212,22 +241,28 @@ def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
     remark(
         {
             plan.text: True,
-            f"{plan.left_out} questions show predictions as text and are left out; --show all asks "
+            f"{plan.left_out} questions show predictions as text and are left out; "
+            "--show all asks "
             "them too": plan.left_out,
-            f"{plan.textual} of these questions show predictions as text, such as coordinates, "
+            f"{plan.textual} of these questions show predictions as text, such as "
+            "coordinates, "
             "which people can hardly judge": plan.textual,
-            f"each question is for {several} raters (--per-item), named so far: {len(raters)}; add "
+            f"each question is for {several} raters (--per-item), named so far: "
+            f"{len(raters)}; add "
             "others with --rater, also later": len(raters) < several
             and settings.overlap > 0,
         }
     )
     for name in (ADMIN, *raters):
-        print(f"{'progress' if name == ADMIN else name}: {address}{pages.link(name)}")
+        print(
+            f"{'progress' if name == ADMIN else name}: {address}{pages.link(name)}"
+        )
     print("(Ctrl-C stops it)", flush=True)
 
 
 class _Studio(Group):
-    """The commands; a folder alone means ``browse``, and ``--people RUN`` of 1.1 ``people``."""
+    """The commands; a folder alone means ``browse``, and ``--people RUN`` of 1.1
+    ``people``."""
 
     usual = "browse"
 
@@ -236,9 +271,12 @@ class _Studio(Group):
         if args[:1] not in (["--help"], ["browse"], ["people"]):
             if "--people" in flags:
                 say(
-                    "studio FOLDER --people RUN is deprecated; use: studio people FOLDER --out RUN"
+                    "studio FOLDER --people RUN is deprecated; use: studio people "
+                    "FOLDER --out RUN"
                 )
-                args = [re.sub("^--people(?==|$)", "--out", word) for word in args]
+                args = [
+                    re.sub("^--people(?==|$)", "--out", word) for word in args
+                ]
             args = ["people" if "--people" in flags else self.usual, *args]
         return super().parse_args(ctx, args)
 

@@ -1,8 +1,9 @@
-"""Clients: one protocol (:class:`~visualjudge.clients.base.Client`), several backends, and clients
-that wrap other clients.
+"""Clients: one protocol (:class:`~visualjudge.clients.base.Client`), several backends,
+and clients that wrap other clients.
 
-``open_client`` gives ``Cached(Retrying(Limited(backend)))``; ``build_client`` the bare backend. The
-names below are imported when first used, because a report does not need the networking modules.
+``open_client`` gives ``Cached(Retrying(Limited(backend)))``; ``build_client`` the bare
+backend. The names below are imported when first used, because a report does not need
+the networking modules.
 """
 
 from __future__ import annotations

@@ -10,21 +10,33 @@ import orjson
 from visualjudge.clients.base import Reply, Request, Turn
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import Counts, counts_of, text_of
-from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
+from visualjudge.clients.request_body import (
+    conversation_body,
+    stated,
+    thinking_budget,
+)
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, anthropic_style
+from visualjudge.prompts.provider_payloads import (
+    PROMPT_ADAPTERS,
+    Text,
+    anthropic_style,
+)
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 16_384  # the API requires a value; thinking comes on top
 # Thinking tokens of an effort.
 _BUDGETS = {"none": 0, "low": 2048, "medium": 8192, "high": 16_384}
-_PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_PROMPT = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+)
 
 
 class AnthropicClient(RemoteClient):
-    """One Claude model. ``base_url`` excludes the version (``https://host``). ``seed`` is not
-    supported.
+    """One Claude model. ``base_url`` excludes the version (``https://host``). ``seed``
+    is not supported.
     """
 
     backend = "anthropic"
@@ -75,7 +87,9 @@ class AnthropicClient(RemoteClient):
         if not isinstance(content, list):
             raise TypeError("content must be a list of blocks")
         text = "".join(
-            text_of(block["text"]) for block in content if block["type"] == "text"
+            text_of(block["text"])
+            for block in content
+            if block["type"] == "text"
         )
         calls = tuple(
             call_of(block.get("id"), k, block, "input")
@@ -87,11 +101,14 @@ class AnthropicClient(RemoteClient):
         return Reply(text, finish, calls=calls, echo=echo_of(content, calls))
 
     def _usage(self, body: Mapping[str, Any]) -> Counts:
-        # ``input_tokens`` excludes tokens written to or read from a prompt cache; they are added
-        # here. ``output_tokens`` includes thinking. Source:
+        # ``input_tokens`` excludes tokens written to or read from a prompt cache; they
+        # are added here. ``output_tokens`` includes thinking. Source:
         # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-
-        # performance, https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
-        counts, notes = counts_of(body.get("usage"), (*_PROMPT, "output_tokens"))
+        # performance,
+        # https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
+        counts, notes = counts_of(
+            body.get("usage"), (*_PROMPT, "output_tokens")
+        )
         prompt = (
             sum(counts.get(name, 0) for name in _PROMPT)
             if "input_tokens" in counts
@@ -108,8 +125,9 @@ class AnthropicClient(RemoteClient):
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    # Return the messages for one turn: the model's reply, then the tool results with their images.
-    # Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
+    # Return the messages for one turn: the model's reply, then the tool results with
+    # their images. Source:
+    # https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
     made = [
         {
             "type": "tool_use",

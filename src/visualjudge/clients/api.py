@@ -1,8 +1,8 @@
-"""Backends ``api`` and ``vllm``: any server with OpenAI's chat completions API, over aiohttp,
-without the SDK.
+"""Backends ``api`` and ``vllm``: any server with OpenAI's chat completions API, over
+aiohttp, without the SDK.
 
-The SDK serialises every image again for every request, which cuts throughput to a quarter. Here
-each body is assembled from the base64 cached with each image.
+The SDK serialises every image again for every request, which cuts throughput to a
+quarter. Here each body is assembled from the base64 cached with each image.
 """
 
 from __future__ import annotations
@@ -26,19 +26,29 @@ from visualjudge.clients.reply_fields import (
     whole_output,
 )
 from visualjudge.clients.request_body import conversation_body, stated
-from visualjudge.clients.tool_calls import call_of, echo_of, result_images, result_text
+from visualjudge.clients.tool_calls import (
+    call_of,
+    echo_of,
+    result_images,
+    result_text,
+)
 from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, openai_style
+from visualjudge.prompts.provider_payloads import (
+    PROMPT_ADAPTERS,
+    Text,
+    openai_style,
+)
 
-# Fields of a message with calls that are sent back unchanged: some servers reject calls without
-# their reasoning.
+# Fields of a message with calls that are sent back unchanged: some servers reject calls
+# without their reasoning.
 _ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _TOKEN = {"token": None, "logprob": None}
 _ANSWER_LINE = re.compile(
-    r"\W*(?i:(?:(?:the|my|final) ){0,2}(?:answer|ranking|score|verdict))\W{1,6}\S.{0,40}"
+    r"\W*(?i:(?:(?:the|my|final) "
+    r"){0,2}(?:answer|ranking|score|verdict))\W{1,6}\S.{0,40}"
     r"|\W*[A-E]{1,5}\W*|\{.{1,200}\}"
 )
 
@@ -87,13 +97,13 @@ class ApiClient(RemoteClient):
     Parameters
     ----------
     base_url
-        URL including the version (``http://host/v1``). Defaults to ``OPENAI_BASE_URL``, then to
-        OpenAI's server.
+        URL including the version (``http://host/v1``). Defaults to ``OPENAI_BASE_URL``,
+        then to OpenAI's server.
     api_key
         Defaults to ``OPENAI_API_KEY``. Self-hosted servers usually need no key.
     effort
-        Sent as ``reasoning_effort``; a number of tokens as ``reasoning.max_tokens``, as OpenRouter
-        names it.
+        Sent as ``reasoning_effort``; a number of tokens as ``reasoning.max_tokens``, as
+        OpenRouter names it.
     """
 
     backend = "api"
@@ -119,7 +129,11 @@ class ApiClient(RemoteClient):
         return "/chat/completions"
 
     def _pieces(self, full: Request) -> list[bytes]:
-        tokens = RENAMED if RENAMED in self.refused_parameters.learned else "max_tokens"
+        tokens = (
+            RENAMED
+            if RENAMED in self.refused_parameters.learned
+            else "max_tokens"
+        )
         fixed: Json = {"model": self.model, tokens: full.max_tokens}
         fixed |= {
             "temperature": full.temperature,
@@ -131,7 +145,10 @@ class ApiClient(RemoteClient):
         if full.schema is not None:
             name = str(full.schema.get("title") or "reply")
             form = {"name": name, "schema": dict(full.schema), "strict": True}
-            fixed["response_format"] = {"type": "json_schema", "json_schema": form}
+            fixed["response_format"] = {
+                "type": "json_schema",
+                "json_schema": form,
+            }
         if full.tools:
             fixed["tools"] = [
                 {
@@ -155,7 +172,8 @@ class ApiClient(RemoteClient):
             return {} if effort is None else {"reasoning_effort": effort}
         if self.base_url == self.default_url:
             raise UsageError(
-                f"--effort (effort): OpenAI takes none, low, medium or high, got {effort}"
+                "--effort (effort): OpenAI takes none, low, medium or high, got "
+                f"{effort}"
             )
         return {"reasoning": {"max_tokens": effort}}
 
@@ -183,8 +201,8 @@ class VllmClient(ApiClient):
     ip_address, port
         Address of the server; ``base_url`` takes precedence if given.
     api_key
-        Needed only if the server was started with ``--api-key``. OpenAI's environment variables are
-        ignored.
+        Needed only if the server was started with ``--api-key``. OpenAI's environment
+        variables are ignored.
     options
         Options of :class:`ApiClient`.
     """
@@ -209,21 +227,24 @@ class VllmClient(ApiClient):
         )
 
     def _effort(self) -> Json:
-        # Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort`` (gpt-oss).
+        # Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort``
+        # (gpt-oss).
         effort = self.effort
         if effort is None:
             return {}
         form: Json = {"enable_thinking": effort != "none"}
         if effort != "none":
             form[
-                "thinking_budget" if isinstance(effort, int) else "reasoning_effort"
+                "thinking_budget"
+                if isinstance(effort, int)
+                else "reasoning_effort"
             ] = effort
         return {"chat_template_kwargs": form}
 
 
 def _turn(turn: Turn, mark: Text) -> list[Json]:
-    # Return the messages for one turn: the model's reply and the tool results. Images follow in a
-    # user message, because tool messages cannot contain any. Source:
+    # Return the messages for one turn: the model's reply and the tool results. Images
+    # follow in a user message, because tool messages cannot contain any. Source:
     # https://platform.openai.com/docs/api-reference/chat/create (messages).
     made = [
         {
@@ -233,16 +254,24 @@ def _turn(turn: Turn, mark: Text) -> list[Json]:
         }
         for call in (result.call for result in turn.results)
     ]
-    called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
+    called = (
+        {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
+    )
     messages: list[Json] = [
         {"role": "assistant", "content": turn.text or None, **called}
     ]
     messages += [
-        {"role": "tool", "tool_call_id": result.call.id, "content": result_text(result)}
+        {
+            "role": "tool",
+            "tool_call_id": result.call.id,
+            "content": result_text(result),
+        }
         for result in turn.results
     ]
     images = [part for result in turn.results for part in result_images(result)]
-    return messages + (openai_style(None, images, mark)["messages"] if images else [])
+    return messages + (
+        openai_style(None, images, mark)["messages"] if images else []
+    )
 
 
 def _text(content: Any) -> str:
@@ -257,11 +286,14 @@ def _text(content: Any) -> str:
 
 
 def _reasoned(message: Fields) -> tuple[str, tuple[str, ...]]:
-    # Return the last line of a reply that is in the reasoning only, if it states an answer.
+    # Return the last line of a reply that is in the reasoning only, if it states an
+    # answer.
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if not isinstance(reasoning, str) or not reasoning.strip():
         return "", ()
     last = reasoning.strip().splitlines()[-1].strip()
     if _ANSWER_LINE.fullmatch(last):
-        return last, ("no content; read from the last line of reasoning_content",)
+        return last, (
+            "no content; read from the last line of reasoning_content",
+        )
     return "", ("no content; the answer may be in reasoning_content",)

@@ -1,5 +1,5 @@
-"""The interface of every backend: it takes a frozen request and returns a frozen reply. Clients
-that wrap another client derive from :class:`Wrapping`.
+"""The interface of every backend: it takes a frozen request and returns a frozen reply.
+Clients that wrap another client derive from :class:`Wrapping`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class TextPart:
 class ImagePart:
     """An image file as bytes, with its MIME type in ``mime``, such as ``image/png``.
 
-    A part may be used in many requests, so its base64 form and digest are computed once and cached.
+    A part may be used in many requests, so its base64 form and digest are computed once
+    and cached.
     """
 
     data: bytes = field(repr=False)
@@ -49,8 +50,8 @@ Part = TextPart | ImagePart
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as described to a model. ``parameters`` is the JSON schema of its arguments, an
-    object.
+    """A tool as described to a model. ``parameters`` is the JSON schema of its
+    arguments, an object.
     """
 
     name: str
@@ -60,8 +61,8 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's tool call. ``arguments`` is JSON text, as written by the model if it is an object;
-    ``problem`` says what was malformed.
+    """A model's tool call. ``arguments`` is JSON text, as written by the model if it is
+    an object; ``problem`` says what was malformed.
     """
 
     id: str
@@ -72,7 +73,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call: texts and images. ``failed`` is True if the tool could not be run."""
+    """The result of a call: texts and images. ``failed`` is True if the tool could not
+    be run."""
 
     call: ToolCall
     parts: tuple[Part, ...]
@@ -93,8 +95,8 @@ class Turn:
 class Request:
     """One call: an optional system text, followed by the user's parts in order.
 
-    The server chooses parameters that are None. ``schema`` is a JSON schema that the reply should
-    follow.
+    The server chooses parameters that are None. ``schema`` is a JSON schema that the
+    reply should follow.
     """
 
     parts: tuple[Part, ...]
@@ -149,8 +151,8 @@ class Reply:
     served: Served | None = None
     # The tools that the model calls.
     calls: tuple[ToolCall, ...] = ()
-    # The server's own JSON form of a reply with calls. It must be sent back unchanged if the
-    # protocol signs it (thoughts of Gemini and Claude).
+    # The server's own JSON form of a reply with calls. It must be sent back unchanged
+    # if the protocol signs it (thoughts of Gemini and Claude).
     echo: str | None = None
 
 
@@ -165,8 +167,8 @@ def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The model that is asked, and where and how. Together with the payload it forms the cache key.
-    Contains no secrets.
+    """The model that is asked, and where and how. Together with the payload it forms
+    the cache key. Contains no secrets.
     """
 
     backend: str
@@ -183,8 +185,8 @@ class Diagnostics:
     failures: Counter[str] = field(default_factory=Counter)
     # Parameters that the server refused and that later requests omit or rename.
     adjustments: tuple[str, ...] = ()
-    # How the server treated a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None if
-    # none was sent.
+    # How the server treated a JSON schema: ``"followed"``, ``"refused"``,
+    # ``"ignored"``; None if none was sent.
     schema: str | None = None
 
 
@@ -206,14 +208,14 @@ class Client(Protocol):
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """Return one reply.
 
-        ``attempt`` numbers a judge's repeats of the same request, so that a cache stores each one
-        separately.
+        ``attempt`` numbers a judge's repeats of the same request, so that a cache
+        stores each one separately.
 
         Raises
         ------
         visualjudge.core.errors.ClientError
-            If no reply could be obtained or the reply is malformed. Clients must not raise other
-            exceptions.
+            If no reply could be obtained or the reply is malformed. Clients must not
+            raise other exceptions.
         """
 
     async def aclose(self) -> None:

@@ -1,9 +1,11 @@
-"""A cache of replies in one SQLite file of the user, so that a repeated run makes no calls.
+"""A cache of replies in one SQLite file of the user, so that a repeated run makes no
+calls.
 
-The key covers everything that determines a reply: backend, base URL, model, parameters, exact
-payload and sample number. When a judge repeats a request after a bad reply, attempt *n* reads entry
-*n*; with a single entry it would get the same bad reply forever. Failures are never cached. The
-file may be copied to another machine, and several processes may share it.
+The key covers everything that determines a reply: backend, base URL, model, parameters,
+exact payload and sample number. When a judge repeats a request after a bad reply,
+attempt *n* reads entry *n*; with a single entry it would get the same bad reply
+forever. Failures are never cached. The file may be copied to another machine, and
+several processes may share it.
 """
 
 from __future__ import annotations
@@ -74,7 +76,11 @@ def _part(part: Part) -> list[str]:
 
 def _turn(turn: Turn) -> list[Any]:
     results = [
-        [asdict(result.call), [_part(part) for part in result.parts], result.failed]
+        [
+            asdict(result.call),
+            [_part(part) for part in result.parts],
+            result.failed,
+        ]
         for result in turn.results
     ]
     return [turn.text, turn.echo, results]
@@ -92,27 +98,36 @@ class Cached(Wrapping):
     def _replies(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = sqlite3.connect(
-            self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False
+            self.path,
+            timeout=_WAIT_S,
+            isolation_level=None,
+            check_same_thread=False,
         )
         file.execute("PRAGMA journal_mode=WAL")
         file.execute("PRAGMA synchronous=NORMAL")
         file.execute(
             "CREATE TABLE IF NOT EXISTS replies "
-            "(key TEXT, attempt INTEGER, reply BLOB, PRIMARY KEY (key, attempt)) WITHOUT ROWID"
+            "(key TEXT, attempt INTEGER, reply BLOB, PRIMARY KEY (key, attempt)) "
+            "WITHOUT ROWID"
         )
         return file
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         key = cache_key(self.identity, request)
         rows = self._execute(
-            "SELECT reply FROM replies WHERE key = ? AND attempt = ?", key, attempt
+            "SELECT reply FROM replies WHERE key = ? AND attempt = ?",
+            key,
+            attempt,
         )
         with suppress(ValidationError, IndexError):
             return replace(_REPLY.validate_json(rows[0][0]), cached=True)
         reply = await self.inner.ask(request, attempt=attempt)
         entry = _REPLY.dump_json(reply)
         self._execute(
-            "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, attempt, entry
+            "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)",
+            key,
+            attempt,
+            entry,
         )
         return reply
 

@@ -10,21 +10,22 @@ from visualjudge.clients.base import Client, Reply, Request, Wrapping
 from visualjudge.core.errors import ApiError, ClientError
 
 _BUSY = frozenset({408, 429, 503, 529})
-# Windows, and at least calls, that must be answered before a place is added at the level that was
-# refused last: one of them may be refused again.
+# Windows, and at least calls, that must be answered before a place is added at the
+# level that was refused last: one of them may be refused again.
 _WINDOWS = 4
 _CALLS = 40
 _NEAR = 1.5
 
 
 class Limited(Wrapping):
-    """A client with at most ``ceiling`` concurrent calls. Belongs inside ``Retrying``, so that no
-    place is held while waiting.
+    """A client with at most ``ceiling`` concurrent calls. Belongs inside ``Retrying``,
+    so that no place is held while waiting.
 
-    The limit rises by one a window, which is as many answered calls as there are places, and halves
-    when the server refuses a call (HTTP 429) or shows overload. Where it was refused before, it
-    rises slowly and steps back by one, so that it stays near the server's own limit. No call begins
-    before a Retry-After has passed, unless that is longer than ``longest_wait_s``.
+    The limit rises by one a window, which is as many answered calls as there are
+    places, and halves when the server refuses a call (HTTP 429) or shows overload.
+    Where it was refused before, it rises slowly and steps back by one, so that it stays
+    near the server's own limit. No call begins before a Retry-After has passed, unless
+    that is longer than ``longest_wait_s``.
     """
 
     def __init__(
@@ -78,7 +79,9 @@ class Limited(Wrapping):
         self.in_flight -= 1
         if error is None:
             calls = (
-                max(_CALLS, _WINDOWS * self.allowed) if self._is_near else self.allowed
+                max(_CALLS, _WINDOWS * self.allowed)
+                if self._is_near
+                else self.allowed
             )
             self.allowed = min(float(self.ceiling), self.allowed + 1 / calls)
             self._stepped_back &= self.allowed < self._refused_at - 0.5
@@ -92,7 +95,9 @@ class Limited(Wrapping):
                 self._lower()
             wait_s = error.retry_after if isinstance(error, ApiError) else None
             if wait_s is not None and wait_s <= self.longest_wait_s:
-                self._resume_at = max(self._resume_at, time.monotonic() + wait_s)
+                self._resume_at = max(
+                    self._resume_at, time.monotonic() + wait_s
+                )
         self._wake()
 
     def _wake(self) -> None:

@@ -19,7 +19,11 @@ from visualjudge.clients.reply_fields import (
     text_of,
     tokens_of,
 )
-from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
+from visualjudge.clients.request_body import (
+    conversation_body,
+    stated,
+    thinking_budget,
+)
 from visualjudge.clients.tool_calls import (
     MADE,
     call_of,
@@ -29,11 +33,22 @@ from visualjudge.clients.tool_calls import (
 )
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, google_style
+from visualjudge.prompts.provider_payloads import (
+    PROMPT_ADAPTERS,
+    Text,
+    google_style,
+)
 
 # Request fields outside the generation configuration.
 _OF_THE_BODY = frozenset(
-    {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
+    {
+        "safetySettings",
+        "tools",
+        "toolConfig",
+        "cachedContent",
+        "serviceTier",
+        "store",
+    }
 )
 # Thinking tokens of an effort, as Google's own OpenAI protocol maps them.
 _BUDGETS = {"none": 0, "low": 1024, "medium": 8192, "high": 24_576}
@@ -52,8 +67,8 @@ class GoogleClient(RemoteClient):
     base_url
         URL without a version (``http://host``); defaults to Google's server.
     extra_body
-        Additional fields of the generation configuration, or of the request (``safetySettings``,
-        ``tools``).
+        Additional fields of the generation configuration, or of the request
+        (``safetySettings``, ``tools``).
     api_version
         API version in the path.
     """
@@ -75,9 +90,12 @@ class GoogleClient(RemoteClient):
         return {"x-goog-api-key": key}
 
     def _path(self) -> str:
-        # Return the model's path, keeping a collection that is given (``tunedModels/…``).
+        # Return the model's path, keeping a collection that is given
+        # (``tunedModels/…``).
         named = self.model.startswith(("models/", "tunedModels/"))
-        model = quote(self.model if named else f"models/{self.model}", safe="/:")
+        model = quote(
+            self.model if named else f"models/{self.model}", safe="/:"
+        )
         return f"/{self.api_version}/{model}:generateContent"
 
     def _pieces(self, full: Request) -> list[bytes]:
@@ -89,7 +107,9 @@ class GoogleClient(RemoteClient):
             "topP": full.top_p,
             "responseLogprobs": None if full.top_logprobs is None else True,
             "logprobs": full.top_logprobs,
-            "thinkingConfig": None if budget is None else {"thinkingBudget": budget},
+            "thinkingConfig": None
+            if budget is None
+            else {"thinkingBudget": budget},
         }
         if full.schema is not None:
             how |= {
@@ -114,7 +134,9 @@ class GoogleClient(RemoteClient):
         return conversation_body(full, fixed, style, _turn, "contents")
 
     def _reply(self, body: Fields) -> Reply:
-        if blocked := text_of(member(body.get("promptFeedback"), "blockReason")):
+        if blocked := text_of(
+            member(body.get("promptFeedback"), "blockReason")
+        ):
             return Reply(
                 "",
                 "refusal",
@@ -126,7 +148,9 @@ class GoogleClient(RemoteClient):
         content = candidate.get("content")
         parts = (content.get("parts") if content is not None else None) or []
         text = "".join(
-            text_of(part.get("text")) for part in parts if not part.get("thought")
+            text_of(part.get("text"))
+            for part in parts
+            if not part.get("thought")
         )
         reason = text_of(candidate.get("finishReason"))
         called = [
@@ -156,11 +180,13 @@ class GoogleClient(RemoteClient):
         )
 
     def _usage(self, body: Fields) -> Counts:
-        # Thoughts are billed as output, but not included in the candidates' tokens. Source:
-        # https://ai.google.dev/gemini-api/docs/thinking#pricing,
+        # Thoughts are billed as output, but not included in the candidates' tokens.
+        # Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
         # https://ai.google.dev/api/generate-content (UsageMetadata).
         usage = body.get("usageMetadata")
-        counts, notes = counts_of(usage, (*_PROMPT, *_OUTPUT, "totalTokenCount"))
+        counts, notes = counts_of(
+            usage, (*_PROMPT, *_OUTPUT, "totalTokenCount")
+        )
         prompt, output = (
             [counts[name] for name in names if name in counts]
             for names in (_PROMPT, _OUTPUT)
@@ -175,23 +201,34 @@ class GoogleClient(RemoteClient):
 
 
 def _turn(turn: Turn, mark: Text) -> list[Json]:
-    # Return the contents for one turn: the model's reply and the tool results. Images follow the
-    # responses of all functions. Source: https://ai.google.dev/api/caching#FunctionCall,
+    # Return the contents for one turn: the model's reply and the tool results. Images
+    # follow the responses of all functions. Source:
+    # https://ai.google.dev/api/caching#FunctionCall,
     # https://ai.google.dev/gemini-api/docs/thought-signatures.
 
     made = [
-        {"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})}
+        {
+            "functionCall": _function(
+                r.call, {"args": orjson.loads(r.call.arguments)}
+            )
+        }
         for r in turn.results
     ]
     text = [{"text": turn.text}] if turn.text.strip() else []
-    reply = {"parts": [*text, *made]} if turn.echo is None else orjson.loads(turn.echo)
+    reply = (
+        {"parts": [*text, *made]}
+        if turn.echo is None
+        else orjson.loads(turn.echo)
+    )
     responses = [
         {
             "functionResponse": _function(
                 result.call,
                 {
                     "response": {
-                        "error" if result.failed else "output": result_text(result)
+                        "error" if result.failed else "output": result_text(
+                            result
+                        )
                     }
                 },
             )
@@ -200,7 +237,10 @@ def _turn(turn: Turn, mark: Text) -> list[Json]:
     ]
     images = [part for result in turn.results for part in result_images(result)]
     parts = google_style(None, images, mark)["contents"][0]["parts"]
-    return [{"role": "model", **reply}, {"role": "user", "parts": [*responses, *parts]}]
+    return [
+        {"role": "model", **reply},
+        {"role": "user", "parts": [*responses, *parts]},
+    ]
 
 
 def _function(call: ToolCall, more: Json) -> Json:

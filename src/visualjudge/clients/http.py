@@ -1,9 +1,9 @@
-"""Send HTTP requests and return size-limited bodies or typed failures. All remote backends use this
-module, with one session per event loop.
+"""Send HTTP requests and return size-limited bodies or typed failures. All remote
+backends use this module, with one session per event loop.
 
-Errors of sockets, servers and the HTTP library become a :class:`TransportError`. Secrets are masked
-in bodies before anything reads them. Redirects are not followed, because the headers contain the
-key.
+Errors of sockets, servers and the HTTP library become a :class:`TransportError`.
+Secrets are masked in bodies before anything reads them. Redirects are not followed,
+because the headers contain the key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from visualjudge.core.untrusted import BOUNDS
 # Maximum size in bytes of a decompressed reply body, and of a file of batch replies.
 LARGEST_BODY = BOUNDS["body"].size
 LARGEST_DOWNLOAD = 2**30
-# Maximum number of objects and arrays in it, each of which takes far more memory than its bytes.
+# Maximum number of objects and arrays in it, each of which takes far more memory than
+# its bytes.
 MOST_VALUES = BOUNDS["body"].items
 
 _KEPT_ALIVE_S = 30.0
@@ -102,14 +103,20 @@ class Wire:
                 body = await content_within(
                     LARGEST_DOWNLOAD if bulk else LARGEST_BODY, response
                 )
-                if not bulk and body.count(b"{") + body.count(b"[") > MOST_VALUES:
-                    raise DataError(f"larger than {MOST_VALUES:,} objects and arrays")
+                if (
+                    not bulk
+                    and body.count(b"{") + body.count(b"[") > MOST_VALUES
+                ):
+                    raise DataError(
+                        f"larger than {MOST_VALUES:,} objects and arrays"
+                    )
                 return Answer(
                     response.status, response.headers, self._redact.body(body)
                 )
         except TimeoutError:
             failure = TransportError(
-                f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
+                f"{self._name}: no reply within {self._timeout_s:g} s",
+                cause="timeout",
             )
         except DataError as error:
             failure = TransportError(
@@ -117,19 +124,24 @@ class Wire:
                 cause="too large",
                 retryable=False,
             )
-        except (
-            Exception
-        ) as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
-            message = one_line(self._redact(_reason(error))) or type(error).__name__
+        # aiohttp passes on errors of sockets, TLS, parsers and yarl
+        except Exception as error:
+            message = (
+                one_line(self._redact(_reason(error))) or type(error).__name__
+            )
             reached = not isinstance(error, aiohttp.ClientConnectorError)
-            failure = TransportError(f"{self._name}: {message}", reached=reached)
-        raise failure  # outside the handler: the original exception may contain the headers sent
+            failure = TransportError(
+                f"{self._name}: {message}", reached=reached
+            )
+        # outside the handler: the original exception may contain the headers sent
+        raise failure
 
     def _session(self) -> aiohttp.ClientSession:
-        # Return the running loop's session. Proxies come from the environment; the caller limits
-        # the number of connections. If the environment names no proxy, ``trust_env`` is off:
-        # aiohttp would otherwise look up proxies and .netrc in two threads per request (a third of
-        # its cost), and refuse to send an API key together with a .netrc login.
+        # Return the running loop's session. Proxies come from the environment; the
+        # caller limits the number of connections. If the environment names no proxy,
+        # ``trust_env`` is off: aiohttp would otherwise look up proxies and .netrc in
+        # two threads per request (a third of its cost), and refuse to send an API key
+        # together with a .netrc login.
         loop = asyncio.get_running_loop()
         session = self._open.get(loop)
         if session is None or session.closed:
@@ -167,21 +179,23 @@ async def content_within(limit: int, response: aiohttp.ClientResponse) -> bytes:
 
 
 def _reason(error: Exception) -> str:
-    # Return the reason for a failed connection as stated by the operating system, or else by the
-    # error.
+    # Return the reason for a failed connection as stated by the operating system, or
+    # else by the error.
     if (
         isinstance(error, aiohttp.ClientConnectorError)
         and (error.os_error.errno or 0) > 0
     ):
         return os.strerror(error.os_error.errno or 0).lower()
-    if isinstance(error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError):
+    if isinstance(
+        error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError
+    ):
         return "the reply was cut off"
     return str(error)
 
 
 async def in_pieces(body: Sequence[bytes]) -> AsyncIterator[bytes]:
-    """Yield a request's body piece by piece, so that an image's base64 form goes to the socket
-    without a copy. The request states its length, or it would be sent in chunks.
+    """Yield a request's body piece by piece, so that an image's base64 form goes to the
+    socket without a copy. The request states its length, or it would be sent in chunks.
     """
     for piece in body:
         yield piece

@@ -1,11 +1,11 @@
 """Images for servers: from paths, URLs, bytes, PIL images and arrays, without loss.
 
-An 8-bit PNG, JPEG, WebP or GIF file, which servers can read, is sent unchanged. Anything else is
-converted to PNG. Images are never resized here.
+An 8-bit PNG, JPEG, WebP or GIF file, which servers can read, is sent unchanged.
+Anything else is converted to PNG. Images are never resized here.
 
-URLs in an untrusted list may point to services that only this machine can reach, such as the local
-network or a cloud's metadata server. So the address of each connection is checked, redirects
-included, when its socket is made.
+URLs in an untrusted list may point to services that only this machine can reach, such
+as the local network or a cloud's metadata server. So the address of each connection is
+checked, redirects included, when its socket is made.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ from visualjudge.clients.server_errors import one_line
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import bytes_of, image_at
-from visualjudge.vision.raster.images import opened, pixels_of, png_bytes, rgb_of
+from visualjudge.vision.raster.images import (
+    opened,
+    pixels_of,
+    png_bytes,
+    rgb_of,
+)
 
 # Maximum size in bytes of an image file that is sent or downloaded.
 LARGEST_IMAGE_FILE = 64 * 2**20
@@ -56,14 +61,16 @@ def image_part(source: Any) -> ImagePart:
     Parameters
     ----------
     source
-        Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of an image file,
-        PIL image, or array (H×W, H×W×3 or H×W×4; uint8, uint16, bool, or float in 0..1). A URL is
-        downloaded here, so that a reply's cache key depends on the image itself.
+        Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of an
+        image file, PIL image, or array (H×W, H×W×3 or H×W×4; uint8, uint16, bool, or
+        float in 0..1). A URL is downloaded here, so that a reply's cache key depends on
+        the image itself.
 
     Raises
     ------
     DataError
-        If it is not one of these, cannot be read, or is not an image; the message names it.
+        If it is not one of these, cannot be read, or is not an image; the message names
+        it.
     """
     if isinstance(source, ImagePart):
         return source
@@ -106,8 +113,8 @@ def _data_url(url: str) -> bytes:
 
 
 def image_of_bytes(data: bytes, name: str) -> ImagePart:
-    """Return the bytes of an image file, converted to PNG unless servers read them correctly as
-    they are.
+    """Return the bytes of an image file, converted to PNG unless servers read them
+    correctly as they are.
     """
     if _plain_png(data):
         return ImagePart(data)
@@ -119,8 +126,8 @@ def image_of_bytes(data: bytes, name: str) -> ImagePart:
 
 
 def _plain_png(data: bytes) -> bool:
-    # Return whether the bytes are a complete PNG file with at most 8 bits and no orientation,
-    # without decoding it.
+    # Return whether the bytes are a complete PNG file with at most 8 bits and no
+    # orientation, without decoding it.
     whole = data.startswith(_PNG_HEAD) and data.endswith(_PNG_END)
     return whole and data[24] <= 8 and b"eXIf" not in data
 
@@ -143,7 +150,8 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
 
 
 class ImageStore:
-    """A least-recently-used cache of read and encoded image files, for folders that do not change.
+    """A least-recently-used cache of read and encoded image files, for folders that do
+    not change.
 
     Parameters
     ----------
@@ -154,7 +162,9 @@ class ImageStore:
     def __init__(self, capacity_bytes: int = 256 * 2**20) -> None:
         self._capacity = capacity_bytes
         self._held = 0
-        self._parts: OrderedDict[tuple[Path | None, str], ImagePart] = OrderedDict()
+        self._parts: OrderedDict[tuple[Path | None, str], ImagePart] = (
+            OrderedDict()
+        )
 
     def get(self, path: str | Path, *, root: Path | None = None) -> ImagePart:
         """Return the image at ``path``.
@@ -162,7 +172,8 @@ class ImageStore:
         Parameters
         ----------
         root
-            Folder that ``path`` is relative to and must stay within, such as a dataset's.
+            Folder that ``path`` is relative to and must stay within, such as a
+            dataset's.
 
         Raises
         ------
@@ -171,7 +182,9 @@ class ImageStore:
         """
         key = root, os.fspath(path)
         if key not in self._parts:
-            place = Path(path) if root is None else image_at(root, os.fspath(path))
+            place = (
+                Path(path) if root is None else image_at(root, os.fspath(path))
+            )
             self._parts[key] = image_of_bytes(bytes_of(place), str(place))
             self._held += _weight(self._parts[key])
         self._parts.move_to_end(key)
@@ -204,10 +217,11 @@ async def fetch_image(
     url
         At most five redirects are followed; each is checked like the first URL.
     allow_private
-        Whether the host may be loopback, link-local, private or otherwise not on the public
-        internet.
+        Whether the host may be loopback, link-local, private or otherwise not on the
+        public internet.
     timeout_s
-        Seconds for the whole download; a share of it while the host is late, at least a second.
+        Seconds for the whole download; a share of it while the host is late, at least a
+        second.
 
     Raises
     ------
@@ -223,7 +237,9 @@ async def fetch_image(
     except TimeoutError:
         _LATE[host] += 1
         reason = f"no answer within {within:.3g} s"
-    except Exception as error:  # failures of sockets, TLS, IDNA, parsers and servers
+    except (
+        Exception
+    ) as error:  # failures of sockets, TLS, IDNA, parsers and servers
         reason = one_line(str(error)) or type(error).__name__
     # Redirects have addresses with signatures too.
     reason = re.sub(r"\w+://\S+", lambda match: public_url(match[0]), reason)
@@ -242,9 +258,13 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
     async with (
         asyncio.timeout(timeout_s),
         aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=True
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=True,
         ) as session,
-        session.get(url, headers=_HEADERS, max_redirects=_MOST_HOPS) as response,
+        session.get(
+            url, headers=_HEADERS, max_redirects=_MOST_HOPS
+        ) as response,
     ):
         if response.status != 200:
             raise DataError(f"the server answered HTTP {response.status}")
@@ -262,11 +282,13 @@ def _public_socket(address: tuple[Any, ...]) -> socket.socket:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address, or one embedded in an IPv6 address, is on the public
-    internet.
+    """Return whether an IP address, or one embedded in an IPv6 address, is on the
+    public internet.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
-    ip = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None) or ip
+    ip = (
+        getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None) or ip
+    )
     return ip.is_global and not (
         ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False)
     )

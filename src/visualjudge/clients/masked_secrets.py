@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from visualjudge.core.errors import UsageError
 
 MASK = "***"
-# shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble texts
+# shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble
+# texts
 SHORTEST_KEY = 6
 # Keys from this length on are masked also where their end is cut off.
 _LONG = 24
@@ -39,24 +40,35 @@ def key_from_environment(
     Raises
     ------
     UsageError
-        If the variable is not set. Its name is shown only if it looks like a name, because users
-        may pass the key itself.
+        If the variable is not set. Its name is shown only if it looks like a name,
+        because users may pass the key itself.
     """
     key = environment.get(variable)
     if key:
         return key
     named = f" {variable}" if _VARIABLE.fullmatch(variable) else ""
-    hint = "" if named else " (not shown: give the name of a variable, not the key)"
-    raise UsageError(f"{option}: the environment variable{named} is not set{hint}")
+    hint = (
+        ""
+        if named
+        else " (not shown: give the name of a variable, not the key)"
+    )
+    raise UsageError(
+        f"{option}: the environment variable{named} is not set{hint}"
+    )
 
 
 class Redactor:
-    """Masks secrets in texts: as they are or without their end, with characters that are escaped as
-    in JSON strings or URLs, and in base64 (standard and URL-safe, at any offset).
+    """Masks secrets in texts: as they are or without their end, with characters that
+    are escaped as in JSON strings or URLs, and in base64 (standard and URL-safe, at any
+    offset).
     """
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        known = {secret for secret in secrets if secret and len(secret) >= SHORTEST_KEY}
+        known = {
+            secret
+            for secret in secrets
+            if secret and len(secret) >= SHORTEST_KEY
+        }
         self._forms = sorted(
             {
                 form
@@ -67,7 +79,8 @@ class Redactor:
             key=len,
             reverse=True,
         )
-        # One by one: a pattern that begins with one of few characters is searched for quickly.
+        # One by one: a pattern that begins with one of few characters is searched for
+        # quickly.
         self._escaped = [
             "".join(map(_ways, secret))
             for secret in sorted(known, key=len, reverse=True)
@@ -89,11 +102,14 @@ class Redactor:
         return raw
 
     def setting(self, name: str, value: Any) -> Any:
-        """Return the value of a setting, masked at every depth, by field name (``api_key``) and by
-        content.
+        """Return the value of a setting, masked at every depth, by field name
+        (``api_key``) and by content.
         """
         if isinstance(value, Mapping):
-            return {inner: self.setting(inner, item) for inner, item in value.items()}
+            return {
+                inner: self.setting(inner, item)
+                for inner, item in value.items()
+            }
         if isinstance(value, list | tuple):
             return [self.setting(name, item) for item in value]
         if not isinstance(value, str):
@@ -109,13 +125,15 @@ def environment_secrets() -> Redactor:
     """Return what masks the keys and passwords of the environment."""
     values = os.environ.items()
     return Redactor(
-        value for name, value in values if is_secret_name(name) or looks_secret(value)
+        value
+        for name, value in values
+        if is_secret_name(name) or looks_secret(value)
     )
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a header or field of this name usually contains a secret (``X-Api-Key``, but
-    not ``max_tokens``).
+    """Return whether a header or field of this name usually contains a secret
+    (``X-Api-Key``, but not ``max_tokens``).
     """
     return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace(
         "tokens", ""
@@ -132,7 +150,9 @@ def _ways(letter: str) -> str:
     or as in URLs. Each way begins with a character that has one case, and digits have
     both."""
     plain = re.escape(letter)
-    code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(letter):04x}")
+    code = "".join(
+        f"[{digit}{digit.upper()}]" for digit in f"{ord(letter):04x}"
+    )
     low = code[-len("[00][00]") :]
     return rf"(?:{plain}|%(?:25)?{low}|\\\\{{0,2}}(?:{plain}|u{code}))"
 
@@ -145,28 +165,33 @@ def _forms(secret: str) -> Iterable[str]:
     for offset in range(3):
         coded = base64.b64encode(b"\0" * offset + raw)
         core = coded[
-            -(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)
+            -(-8 * offset // 6) : len(coded)
+            - (4 if (offset + len(raw)) % 3 else 0)
         ]
         yield core.decode()
         yield core.decode().replace("+", "-").replace("/", "_")
 
 
 def check_url(url: str, where: str) -> None:
-    """Check that a server's address is a URL. Messages name ``where``, not ``url``, which may
-    contain a password.
+    """Check that a server's address is a URL. Messages name ``where``, not ``url``,
+    which may contain a password.
 
     Raises
     ------
     UsageError
-        If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password holds an
-        unescaped ``/``.
+        If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password
+        holds an unescaped ``/``.
     """
-    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
+    if not isinstance(url, str) or not url.lower().startswith(
+        ("http://", "https://")
+    ):
         raise UsageError(f"{where}: must begin with http:// or https://")
     try:
         parts = urlsplit(url)
         usable = (
-            bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\0]", url)
+            bool(parts.hostname)
+            and parts.port != 0
+            and not re.search(r"[\s\0]", url)
         )
         # An "@" after the host is the end of a password that urlsplit took for a path.
         usable &= "@" not in url.partition("://")[2].removeprefix(parts.netloc)
@@ -174,14 +199,15 @@ def check_url(url: str, where: str) -> None:
         usable = False
     if not usable:
         raise UsageError(
-            f"{where}: must be a URL such as http://host:8000/v1, with / ? # @ in a password "
+            f"{where}: must be a URL such as http://host:8000/v1, with / ? # @ in a "
+            "password "
             "written as %XX"
         )
 
 
 def public_url(url: str) -> str:
-    """Return ``url`` without user, password, query, fragment and what looks like a key in its path,
-    for use in files and messages.
+    """Return ``url`` without user, password, query, fragment and what looks like a key
+    in its path, for use in files and messages.
     """
     bare = re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0]
     parts = bare.rstrip("/").split("/")
@@ -189,12 +215,14 @@ def public_url(url: str) -> str:
 
 
 def url_secrets(url: str) -> list[str]:
-    """Return the password in a URL, what looks like a key in its path, and the values of query
-    parameters with secret names.
+    """Return the password in a URL, what looks like a key in its path, and the values
+    of query parameters with secret names.
     """
     parts = urlsplit(url)
     keys = filter(looks_secret, parts.path.split("/"))
     pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
     named = (pair.partition("=") for pair in pairs)
-    values = [value for name, _, value in named if value and is_secret_name(name)]
+    values = [
+        value for name, _, value in named if value and is_secret_name(name)
+    ]
     return [*values, *keys]

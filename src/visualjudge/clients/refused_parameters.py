@@ -1,5 +1,5 @@
-"""Learn from a server's errors which parameters it refuses, and adapt later requests. Every change
-is noted.
+"""Learn from a server's errors which parameters it refuses, and adapt later requests.
+Every change is noted.
 
 A refusal is an HTTP 400 or 422 whose message names the parameter, or a 403 that denies
 log-probabilities. Any other 4xx is final.
@@ -23,7 +23,8 @@ RENAMED = "max_completion_tokens"
 
 
 class _Refusal(NamedTuple):
-    """How an error message names the parameter of a request, and the note on leaving it out."""
+    """How an error message names the parameter of a request, and the note on leaving it
+    out."""
 
     parameter: str
     words: str
@@ -83,14 +84,14 @@ class RefusedParameters:
     def learn(
         self, error: ApiError, request: Request, known: Set[str], model: str
     ) -> bool:
-        """Return whether to ask again: True if the error names a parameter that was sent and can be
-        omitted.
+        """Return whether to ask again: True if the error names a parameter that was
+        sent and can be omitted.
 
         Parameters
         ----------
         known
-            Value of ``learned`` when the request was sent; other requests may have added to it
-            since.
+            Value of ``learned`` when the request was sent; other requests may have
+            added to it since.
         model
             Model named in the warning about the change, which is issued once.
         """
@@ -108,8 +109,8 @@ class RefusedParameters:
         return False
 
     def fitted(self, request: Request) -> tuple[Request, tuple[str, ...]]:
-        """Return the request without the parameters that the server refuses, and the notes on
-        them.
+        """Return the request without the parameters that the server refuses, and the
+        notes on them.
         """
         refused = {
             known.parameter: known.note
@@ -122,7 +123,9 @@ class RefusedParameters:
             if getattr(request, name) is not None
         }
         self._left_out.update(dict.fromkeys(notes.values()))
-        changes = {name: None for name in notes if name != _KNOWN[RENAMED].parameter}
+        changes = {
+            name: None for name in notes if name != _KNOWN[RENAMED].parameter
+        }
         if changes:
             request = replace(request, **changes)  # type: ignore[arg-type]
         return request, tuple(notes.values())

@@ -72,7 +72,13 @@ _OTHER_NAMES = {
 # Fields of judges, of clients that wrap another, and of other backends.
 _ELSEWHERE = frozenset(
     {
-        *("retries", "prompt_info", "structured_output", "top_logprobs", "rubric"),
+        *(
+            "retries",
+            "prompt_info",
+            "structured_output",
+            "top_logprobs",
+            "rubric",
+        ),
         *("backend", "cache_dir", "concurrency", "attempts", "longest_wait"),
         *("ip_address", "port", "base_url", "api_key", "timeout"),
     }
@@ -82,8 +88,8 @@ _ELSEWHERE = frozenset(
 class ClientConfig(
     BaseModel, extra="allow", protected_namespaces=(), hide_input_in_errors=True
 ):
-    """Fields shared by the configurations of all backends. Values may be text, as in environment
-    variables. Extra keys are kept.
+    """Fields shared by the configurations of all backends. Values may be text, as in
+    environment variables. Extra keys are kept.
     """
 
     backend: str = "api"
@@ -106,7 +112,8 @@ class ClientConfig(
 def unknown_backend(
     name: object, known: Collection[str], lacking: str = ""
 ) -> UnknownName:
-    """Return the error for a backend that is not ``known``, with the one that is probably meant."""
+    """Return the error for a backend that is not ``known``, with the one that is
+    probably meant."""
     plain = "".join(filter(str.isalnum, str(name).lower()))
     close = get_close_matches(plain, known, 1, 0.7)
     meant = [
@@ -130,11 +137,15 @@ def _checked(config: Fields) -> Json:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
         place, reason = first_problem(error)
-        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}") from None
+        raise UsageError(
+            f"client configuration: {'.'.join(place)}: {reason}"
+        ) from None
     if checked.base_url:
         check_url(checked.base_url, "base_url, --base-url")
     return {
-        name: value for name, value in checked.model_dump().items() if value is not None
+        name: value
+        for name, value in checked.model_dump().items()
+        if value is not None
     }
 
 
@@ -146,9 +157,10 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     backend
         A name in ``CLIENT_REGISTRY``.
     fields
-        ``model_name``, ``base_url``, ``api_key``, ``ip_address``, ``port``, ``timeout``,
-        ``temperature``, ``max_tokens``, ``seed``, and other fields of the backend. Fields that only
-        other backends use (``port``, ``retries``, ``prompt_info`` …) are allowed.
+        ``model_name``, ``base_url``, ``api_key``, ``ip_address``, ``port``,
+        ``timeout``, ``temperature``, ``max_tokens``, ``seed``, and other fields of the
+        backend. Fields that only other backends use (``port``, ``retries``,
+        ``prompt_info`` …) are allowed.
 
     Raises
     ------
@@ -163,14 +175,17 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     if unknown := sorted(checked.keys() - accepted - _ELSEWHERE):
         known = ", ".join(sorted(accepted))
         raise UsageError(
-            f"backend {backend!r} has no field {', '.join(unknown)}; known fields: {known}"
+            f"backend {backend!r} has no field {', '.join(unknown)}; known fields: "
+            f"{known}"
         )
-    return make(**{name: value for name, value in checked.items() if name in accepted})
+    return make(
+        **{name: value for name, value in checked.items() if name in accepted}
+    )
 
 
 def _accepted(make: Callable[..., Any]) -> set[str]:
-    # Return the parameter names of a constructor, including those of base classes if it passes them
-    # on.
+    # Return the parameter names of a constructor, including those of base classes if it
+    # passes them on.
     names: set[str] = set()
     for owner in make.__mro__[:-1] if isinstance(make, type) else (make,):
         parameters = inspect.signature(owner).parameters.values()
@@ -197,15 +212,16 @@ def open_client(
     Parameters
     ----------
     config
-        Fields of :func:`build_client` and ``backend``; also ``concurrency``, ``attempts`` (maximum
-        number of calls if the server fails), ``longest_wait`` (seconds that a server may ask to
-        wait, 300 by default) and ``cache_dir``.
+        Fields of :func:`build_client` and ``backend``; also ``concurrency``,
+        ``attempts`` (maximum number of calls if the server fails), ``longest_wait``
+        (seconds that a server may ask to wait, 300 by default) and ``cache_dir``.
     cache_dir
         Folder of the reply cache; None = no cache.
     retry
         Retry policy; defaults to :class:`~visualjudge.clients.retry.RetryPolicy`.
     concurrency
-        Maximum number of concurrent calls, 32 by default; lowered while the server refuses calls.
+        Maximum number of concurrent calls, 32 by default; lowered while the server
+        refuses calls.
     batch
         Batch settings; None = live calls.
 
@@ -220,7 +236,9 @@ def open_client(
         policy = replace(
             policy, attempts=checked["attempts"], absent=checked["attempts"]
         )
-    policy = replace(policy, patience_s=checked.get("longest_wait", policy.patience_s))
+    policy = replace(
+        policy, patience_s=checked.get("longest_wait", policy.patience_s)
+    )
     ceiling = concurrency or checked.get("concurrency", 32)
     backend: Client = build_client(**checked)
     client: Client = (

@@ -1,8 +1,9 @@
-"""The common part of backends with a server: parameters, identity, and retrying a request without
-the parameters that the server refuses.
+"""The common part of backends with a server: parameters, identity, and retrying a
+request without the parameters that the server refuses.
 
-A backend converts requests to bodies and JSON objects to replies. All server access goes through
-:class:`RemoteClient`, whose calls return a :class:`Reply` or raise a ``ClientError``.
+A backend converts requests to bodies and JSON objects to replies. All server access
+goes through :class:`RemoteClient`, whose calls return a :class:`Reply` or raise a
+``ClientError``.
 """
 
 from __future__ import annotations
@@ -40,13 +41,24 @@ from visualjudge.clients.server_errors import (
     one_line,
 )
 from visualjudge.clients.tool_calls import LONGEST_REPLY
-from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
+from visualjudge.core.errors import (
+    ApiError,
+    ClientError,
+    TransportError,
+    UsageError,
+)
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Served
 
 CONTENT_FILTER = "content filter"
 _RESERVED_HEADERS = frozenset(
-    {"authorization", "content-type", "content-length", "host", "transfer-encoding"}
+    {
+        "authorization",
+        "content-type",
+        "content-length",
+        "host",
+        "transfer-encoding",
+    }
 )
 _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
 # Headers in which routers name the provider that answered.
@@ -58,13 +70,15 @@ Post = Callable[[Sequence[bytes]], Awaitable[Answer]]
 
 
 def version_problem(base_url: str, versioned: bool) -> str | None:
-    """Return why a server may report that ``base_url`` does not exist, or None if the URL's version
-    is as the backend expects.
+    """Return why a server may report that ``base_url`` does not exist, or None if the
+    URL's version is as the backend expects.
     """
     if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
         return None
     return "base_url (--base-url) " + (
-        "may lack /v1" if versioned else "must not end in a version, such as /v1"
+        "may lack /v1"
+        if versioned
+        else "must not end in a version, such as /v1"
     )
 
 
@@ -84,8 +98,8 @@ class RemoteClient(ABC):
     temperature, max_tokens, seed, top_p
         Defaults for requests that do not set them; None = the server's defaults.
     effort
-        How hard a model thinks: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or a number of
-        tokens; None = the model's default.
+        How hard a model thinks: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or a
+        number of tokens; None = the model's default.
     extra_body
         Additional fields of the body.
     headers
@@ -148,7 +162,11 @@ class RemoteClient(ABC):
             for name, value in (headers or {}).items()
             if name.lower() not in _RESERVED_HEADERS
         }
-        named = [value for name, value in self._headers.items() if is_secret_name(name)]
+        named = [
+            value
+            for name, value in self._headers.items()
+            if is_secret_name(name)
+        ]
         key = self._key.get_secret_value() if self._key else None
         named += [model_name] if looks_secret(model_name) else []
         self.masked = Redactor([key, *named, *url_secrets(url)])
@@ -166,7 +184,8 @@ class RemoteClient(ABC):
             return SecretStr(key.strip())
         if self.base_url == self.default_url:
             raise UsageError(
-                f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}; "
+                f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, "
+                f"{NAME_KEY}; "
                 "--base-url (base_url) names another server"
             )
         return None
@@ -190,9 +209,15 @@ class RemoteClient(ABC):
 
     @property
     def identity(self) -> Identity:
-        parameters = {**self.defaults, **stated({"effort": self.effort}), **self.extra}
+        parameters = {
+            **self.defaults,
+            **stated({"effort": self.effort}),
+            **self.extra,
+        }
         masked = self.masked.setting("", parameters)
-        return Identity(self.backend, self.base_url, self.masked(self.model), masked)
+        return Identity(
+            self.backend, self.base_url, self.masked(self.model), masked
+        )
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -201,16 +226,18 @@ class RemoteClient(ABC):
     async def ask(
         self, request: Request, *, attempt: int = 0, post: Post | None = None
     ) -> Reply:
-        """Return one reply. If the server refuses a parameter by name, the request is changed and
-        sent again, with a note. ``post`` sends a body by another way than HTTP.
+        """Return one reply. If the server refuses a parameter by name, the request is
+        changed and sent again, with a note. ``post`` sends a body by another way than
+        HTTP.
 
         Raises
         ------
         ApiError
             If the server answered with an error status.
         TransportError
-            If there is no usable reply: connection refused or reset, time-out, a body that is too
-            large or not valid in the protocol, or a reply that the server broke off.
+            If there is no usable reply: connection refused or reset, time-out, a body
+            that is too large or not valid in the protocol, or a reply that the server
+            broke off.
         """
         full = completed(request, self.defaults)
         while True:
@@ -218,9 +245,13 @@ class RemoteClient(ABC):
             try:
                 reply = await self._call(full, post or self._post)
             except ContentFiltered as error:
-                return Reply("", "refusal", notes=(str(error),), cause=CONTENT_FILTER)
+                return Reply(
+                    "", "refusal", notes=(str(error),), cause=CONTENT_FILTER
+                )
             except ApiError as error:
-                if not self.refused_parameters.learn(error, full, known, self.model):
+                if not self.refused_parameters.learn(
+                    error, full, known, self.model
+                ):
                     raise
             else:
                 if reply.finish_reason != "error":
@@ -251,9 +282,15 @@ class RemoteClient(ABC):
                 usage=usage,
             ) from None
         text = reply.text[: LONGEST_REPLY + 1]
-        notes += (*reply.notes, *schema_notes(text, fitted.schema), *about_usage)
+        notes += (
+            *reply.notes,
+            *schema_notes(text, fitted.schema),
+            *about_usage,
+        )
         served = self._served(body, answer.headers)
-        return replace(reply, text=text, usage=usage, notes=notes, served=served)
+        return replace(
+            reply, text=text, usage=usage, notes=notes, served=served
+        )
 
     @abstractmethod
     def _path(self) -> str:
@@ -275,7 +312,8 @@ class RemoteClient(ABC):
 
     @abstractmethod
     def _usage(self, body: Fields) -> Counts:
-        """Return the token counts under OpenAI's names, and a note if some cannot be used."""
+        """Return the token counts under OpenAI's names, and a note if some cannot be
+        used."""
 
     def _answered(self, answer: Answer) -> Json:
         try:
@@ -284,7 +322,9 @@ class RemoteClient(ABC):
                 raise error
         except ApiError as refusal:
             if refusal.status == 401 and self._key is None:
-                refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
+                refusal.args = (
+                    f"{refusal}; no API key was sent: set it, {NAME_KEY}",
+                )
             if refusal.status == 404 and (
                 wrong := version_problem(self.base_url, self.versioned)
             ):
@@ -308,7 +348,9 @@ class RemoteClient(ABC):
             parsed = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             parsed = None
-        if isinstance(parsed, list) and len(parsed) == 1:  # Google lists its errors
+        if (
+            isinstance(parsed, list) and len(parsed) == 1
+        ):  # Google lists its errors
             parsed = parsed[0]
         if not isinstance(parsed, dict):
             kind = one_line(answer.headers.get("Content-Type", "")) or "bytes"
@@ -322,7 +364,12 @@ class RemoteClient(ABC):
     def _served(self, body: Fields, headers: Mapping[str, str]) -> Served:
         # Headers of HTTP are found in any case.
         router = next(
-            (self.masked(headers[name]) for name in _PROVIDERS if name in headers), None
+            (
+                self.masked(headers[name])
+                for name in _PROVIDERS
+                if name in headers
+            ),
+            None,
         )
         names = (
             body.get("model") or body.get("modelVersion"),
@@ -336,7 +383,8 @@ class RemoteClient(ABC):
         return Served(*(line or None for line in lines))
 
     async def near_names(self) -> str:
-        """Return ``; did you mean NAME?``, or the names that the server lists, or an empty text."""
+        """Return ``; did you mean NAME?``, or the names that the server lists, or an
+        empty text."""
         try:
             body = self.object_of(
                 await self.wire.send(
@@ -347,7 +395,9 @@ class RemoteClient(ABC):
             return ""
         rows = body.get("data") or body.get("models")
         stated = [
-            str(member(row, "id") or member(row, "name")).removeprefix("models/")
+            str(member(row, "id") or member(row, "name")).removeprefix(
+                "models/"
+            )
             for row in (rows if isinstance(rows, list) else ())
         ]
         if close := get_close_matches(self.model, stated, _MOST_NAMES, 0.6):

@@ -1,6 +1,6 @@
-"""Read fields of a server's reply. Each is valid, missing, or raises ``ValueError``: a server's
-JSON may contain anything, such as 30-digit numbers, and lists instead of strings. Also, whether a
-reply follows its JSON schema.
+"""Read fields of a server's reply. Each is valid, missing, or raises ``ValueError``: a
+server's JSON may contain anything, such as 30-digit numbers, and lists instead of
+strings. Also, whether a reply follows its JSON schema.
 """
 
 from __future__ import annotations
@@ -41,13 +41,15 @@ def text_of(value: Any) -> str:
 
 
 def counts_of(usage: Any, names: Sequence[str]) -> Counts:
-    """Return the valid token counts of these names, and a note if ``usage`` or one of the counts is
-    invalid.
+    """Return the valid token counts of these names, and a note if ``usage`` or one of
+    the counts is invalid.
     """
     if not isinstance(usage, Mapping):
         return {}, () if usage is None else (USAGE_UNUSABLE,)
     sent = {name: usage[name] for name in names if usage.get(name) is not None}
-    usable = {name: int(value) for name, value in sent.items() if _is_count(value)}
+    usable = {
+        name: int(value) for name, value in sent.items() if _is_count(value)
+    }
     return usable, () if len(usable) == len(sent) else (USAGE_UNUSABLE,)
 
 
@@ -56,8 +58,9 @@ def whole_output(
 ) -> int | None:
     """Return the tokens billed as output.
 
-    OpenAI includes reasoning in ``completion_tokens``. xAI's servers, and Gemini with OpenAI's
-    protocol, include it only in ``total_tokens``, so the output is the total minus the prompt.
+    OpenAI includes reasoning in ``completion_tokens``. xAI's servers, and Gemini with
+    OpenAI's protocol, include it only in ``total_tokens``, so the output is the total
+    minus the prompt.
     """
     beside = -1 if prompt is None or total is None else total - prompt
     return beside if beside > (reply or -1) else reply
@@ -76,7 +79,8 @@ def _is_count(value: Any) -> bool:
 def tokens_of(
     chosen: Any, tops: Sequence[Any], fields: Fields
 ) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
-    """Return the tokens with log-probabilities, or no tokens and a note if one is malformed.
+    """Return the tokens with log-probabilities, or no tokens and a note if one is
+    malformed.
 
     Parameters
     ----------
@@ -98,7 +102,9 @@ def tokens_of(
                 tuple(_alternative(other, fields) for other in top or ()),
             )
             for token, top in zip(
-                (_alternative(token, fields) for token in chosen), padded, strict=True
+                (_alternative(token, fields) for token in chosen),
+                padded,
+                strict=True,
             )
         ), ()
     except (AttributeError, TypeError, ValueError, OverflowError):
@@ -106,7 +112,9 @@ def tokens_of(
 
 
 def _alternative(stated: Any, fields: Fields) -> Alternative:
-    token, logprob = (stated.get(name, missing) for name, missing in fields.items())
+    token, logprob = (
+        stated.get(name, missing) for name, missing in fields.items()
+    )
     value = float(logprob)
     number = isinstance(logprob, int | float) and not isinstance(logprob, bool)
     if not (
@@ -120,8 +128,8 @@ def _alternative(stated: Any, fields: Fields) -> Alternative:
 
 
 def follows(text: str, schema: Fields) -> bool:
-    """Return whether ``text`` is a JSON object with the required fields of a schema, and with
-    values of its enums (one level deep).
+    """Return whether ``text`` is a JSON object with the required fields of a schema,
+    and with values of its enums (one level deep).
     """
     try:
         value = orjson.loads(text)
@@ -129,7 +137,8 @@ def follows(text: str, schema: Fields) -> bool:
         return False
     rules = schema.get("properties", {})
     return isinstance(value, dict) and all(
-        name in value and value[name] in rules.get(name, {}).get("enum", [value[name]])
+        name in value
+        and value[name] in rules.get(name, {}).get("enum", [value[name]])
         for name in schema.get("required", ())
     )
 
@@ -137,5 +146,7 @@ def follows(text: str, schema: Fields) -> bool:
 def schema_notes(text: str, schema: Fields | None) -> tuple[str, ...]:
     """Return a note if a schema was sent and the reply does not follow it."""
     return (
-        (IGNORED,) if schema is not None and text and not follows(text, schema) else ()
+        (IGNORED,)
+        if schema is not None and text and not follows(text, schema)
+        else ()
     )

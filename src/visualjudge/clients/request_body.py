@@ -1,5 +1,5 @@
-"""Request bodies, as shared by all protocols: default parameters, and JSON in pieces that share the
-images' base64 forms without copying them.
+"""Request bodies, as shared by all protocols: default parameters, and JSON in pieces
+that share the images' base64 forms without copying them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def completed(request: Request, defaults: Fields) -> Request:
     return replace(request, **open_) if open_ else request
 
 
-def thinking_budget(effort: Effort | None, budgets: Mapping[str, int]) -> int | None:
+def thinking_budget(
+    effort: Effort | None, budgets: Mapping[str, int]
+) -> int | None:
     """Return an effort as a number of thinking tokens, by a table of its names."""
     return budgets[effort] if isinstance(effort, str) else effort
 
@@ -41,8 +43,8 @@ def stated(fields: Fields) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-# Stands for an image while the body is assembled. Each process generates its own, so that no prompt
-# can contain it.
+# Stands for an image while the body is assembled. Each process generates its own, so
+# that no prompt can contain it.
 _MARK = f"image-{os.urandom(12).hex()}"
 
 
@@ -53,7 +55,8 @@ def conversation_body(
     turn: Callable[[Turn, Text], list[Json]],
     messages: str = "messages",
 ) -> list[bytes]:
-    """Return the JSON text of a complete ``request``, its parts, then its turns, as pieces.
+    """Return the JSON text of a complete ``request``, its parts, then its turns, as
+    pieces.
 
     Parameters
     ----------
@@ -74,7 +77,11 @@ def conversation_body(
         return _MARK
 
     shaped = style(request.system, as_content(request.parts), mark)
-    turns = [message for exchange in request.turns for message in turn(exchange, mark)]
+    turns = [
+        message
+        for exchange in request.turns
+        for message in turn(exchange, mark)
+    ]
     body = {**fixed, **shaped, messages: shaped[messages] + turns}
     around = orjson.dumps(body).split(_MARK.encode())
     pairs = itertools.zip_longest(around, images)

@@ -1,5 +1,5 @@
-"""Retry after 408, 409, 429, 5xx, time-outs and lost connections, with exponential back-off, jitter
-and Retry-After.
+"""Retry after 408, 409, 429, 5xx, time-outs and lost connections, with exponential
+back-off, jitter and Retry-After.
 
 Other 4xx errors are the caller's and are never retried.
 """
@@ -41,14 +41,15 @@ class RetryPolicy:
     attempts
         Total number of calls, including the first.
     first_wait_s, longest_wait_s
-        Seconds before the second call, doubled each time up to the longest. Half of the wait is
-        jitter (AWS's "equal jitter"), so that clients refused together do not retry together.
+        Seconds before the second call, doubled each time up to the longest. Half of the
+        wait is jitter (AWS's "equal jitter"), so that clients refused together do not
+        retry together.
     patience_s
-        If Retry-After is longer than this many seconds, the failure is reported at once, as
-        :data:`LONG_WAIT`.
+        If Retry-After is longer than this many seconds, the failure is reported at
+        once, as :data:`LONG_WAIT`.
     absent
-        Total number of calls to a server that was never reached: a wrong port is told at once,
-        unless the user waits for a server that starts.
+        Total number of calls to a server that was never reached: a wrong port is told
+        at once, unless the user waits for a server that starts.
     """
 
     attempts: int = 6
@@ -60,15 +61,25 @@ class RetryPolicy:
     def is_long(self, error: ClientError) -> bool:
         """Return whether the server asks for a wait that is too long."""
         wish = error.retry_after if isinstance(error, ApiError) else None
-        return error.retryable and wish is not None and not wish <= self.patience_s
+        return (
+            error.retryable and wish is not None and not wish <= self.patience_s
+        )
 
-    def wait_s(self, failures: int, error: ClientError, draw: float) -> float | None:
-        """Return the seconds to wait after the given number of failures; None = give up. ``draw``
-        is uniform in [0, 1).
+    def wait_s(
+        self, failures: int, error: ClientError, draw: float
+    ) -> float | None:
+        """Return the seconds to wait after the given number of failures; None = give
+        up. ``draw`` is uniform in [0, 1).
         """
-        if not error.retryable or failures >= self.attempts or self.is_long(error):
+        if (
+            not error.retryable
+            or failures >= self.attempts
+            or self.is_long(error)
+        ):
             return None
-        backoff = min(self.longest_wait_s, self.first_wait_s * 2.0 ** (failures - 1))
+        backoff = min(
+            self.longest_wait_s, self.first_wait_s * 2.0 ** (failures - 1)
+        )
         wish = error.retry_after if isinstance(error, ApiError) else None
         if wish is None:
             return backoff * (0.5 + draw / 2)
@@ -82,7 +93,11 @@ def cause_of(error: ClientError) -> str:
     """
     if isinstance(error, ApiError):
         return f"HTTP {error.status}"
-    return error.cause if isinstance(error, TransportError) else type(error).__name__
+    return (
+        error.cause
+        if isinstance(error, TransportError)
+        else type(error).__name__
+    )
 
 
 async def retried(
@@ -108,7 +123,9 @@ async def retried(
         try:
             return await call()
         except ClientError as error:
-            error.args = (environment_secrets()(str(error)),)  # of a plug-in's client
+            error.args = (
+                environment_secrets()(str(error)),
+            )  # of a plug-in's client
             wait_s = policy.wait_s(failures, error, float(_jitter.random()))
             goes_on = failed(failures, error)
             if policy.is_long(error):
@@ -128,7 +145,8 @@ async def retried(
 class Retrying(Wrapping):
     """A client that retries failed calls.
 
-    ``failures`` counts all failed calls by cause, including those that a retry recovered.
+    ``failures`` counts all failed calls by cause, including those that a retry
+    recovered.
     """
 
     def __init__(
@@ -150,7 +168,8 @@ class Retrying(Wrapping):
         return replace(self.inner.diagnostics, failures=self.failures)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the first reply. Its token counts include all calls that the server counted.
+        """Return the first reply. Its token counts include all calls that the server
+        counted.
 
         Raises
         ------
@@ -165,7 +184,9 @@ class Retrying(Wrapping):
             billed.update(error.usage)
             error.usage = dict(billed)
             gone = not self._reached and failures >= self._absent
-            self._absent = 1 if gone else self._absent  # one call has waited for all
+            self._absent = (
+                1 if gone else self._absent
+            )  # one call has waited for all
             return not gone
 
         reply = await retried(

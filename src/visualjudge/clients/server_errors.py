@@ -1,6 +1,7 @@
 """Errors reported by a server: status, message, and requested waiting time.
 
-Gateways also send errors with status 200, in the body or in a choice; these count by their code.
+Gateways also send errors with status 200, in the body or in a choice; these count by
+their code.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ DEEPEST_ERROR = 8
 _CONTENT_FILTER = re.compile(
     r"content[_ ]?filter|content[_ ]policy|content management "
     r"policy|ResponsibleAIPolicyViolation|moderation[_ ]blocked"
-    r"|flagged by (?:the )?moderation|input was flagged|data_?inspection_?failed|safety "
+    r"|flagged by (?:the )?moderation|input was "
+    r"flagged|data_?inspection_?failed|safety "
     r"system|safety settings"
     r"|PROHIBITED_CONTENT",
     re.IGNORECASE,
@@ -71,11 +73,13 @@ _WAITS = {
 
 
 class ContentFiltered(ApiError):
-    """The server's content filter rejected the request: a refusal, not a failed call."""
+    """The server's content filter rejected the request: a refusal, not a failed
+    call."""
 
 
 def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
-    """Return the error for an HTTP status, with the server's shortened message and waiting time."""
+    """Return the error for an HTTP status, with the server's shortened message and
+    waiting time."""
     text = raw[:LONGEST_SEARCHED].decode("utf-8", "replace")
     try:
         errors = list(_objects(orjson.loads(raw), DEEPEST_ERROR))
@@ -83,18 +87,23 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
         errors = []
     message = one_line(_message(errors) or text or "(empty body)")
     if 300 <= status < 400:
-        message = f"redirects are not followed, base_url must name the server itself ({message})"
+        message = (
+            "redirects are not followed, base_url must name the server itself "
+            f"({message})"
+        )
     kind = (
         ContentFiltered
         if status in _FILTERING and _CONTENT_FILTER.search(text)
         else ApiError
     )
-    return kind(status, message, retry_after=_wait_s([headers, *errors], message))
+    return kind(
+        status, message, retry_after=_wait_s([headers, *errors], message)
+    )
 
 
 def embedded_error(body: Fields) -> ClientError | None:
-    """Return the error in a body that was sent with status 200, or in its first choice; None if
-    there is none.
+    """Return the error in a body that was sent with status 200, or in its first choice;
+    None if there is none.
     """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -103,8 +112,14 @@ def embedded_error(body: Fields) -> ClientError | None:
         return None
     for name in ("code", "status", "type"):
         stated = member(error, name)
-        code = int(stated) if isinstance(stated, str) and stated.isdecimal() else stated
-        code = STATUS_OF_TYPE.get(code.lower()) if isinstance(code, str) else code
+        code = (
+            int(stated)
+            if isinstance(stated, str) and stated.isdecimal()
+            else stated
+        )
+        code = (
+            STATUS_OF_TYPE.get(code.lower()) if isinstance(code, str) else code
+        )
         if isinstance(code, int) and 400 <= code < 600:
             return api_error(code, orjson.dumps({"error": error}), {})
     message = one_line(_message([{"error": error}, error]) or str(error))
@@ -118,12 +133,17 @@ def one_line(text: str) -> str:
     """Return a text on one line without control characters, shortened to a few hundred
     characters.
     """
-    line = "".join(filter(str.isprintable, " ".join(text[:LONGEST_SEARCHED].split())))
-    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
+    line = "".join(
+        filter(str.isprintable, " ".join(text[:LONGEST_SEARCHED].split()))
+    )
+    return (
+        line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
+    )
 
 
 def _message(errors: list[Fields]) -> str:
-    # Return the message of an error body, as OpenAI, Google, Anthropic and FastAPI write it.
+    # Return the message of an error body, as OpenAI, Google, Anthropic and FastAPI
+    # write it.
     for error in errors:
         for name in ("message", "msg", "detail", "error"):
             if (
@@ -136,8 +156,8 @@ def _message(errors: list[Fields]) -> str:
 
 
 def _wait_s(stated: list[Fields], message: str) -> float | None:
-    # Return the seconds to wait that headers (RFC 9110 §10.2.3), fields of the body, or its
-    # message ask for; None if none does.
+    # Return the seconds to wait that headers (RFC 9110 §10.2.3), fields of the body, or
+    # its message ask for; None if none does.
     for fields in stated:
         lower = {str(name).lower(): value for name, value in fields.items()}
         for name, unit in _WAITS.items():
@@ -145,13 +165,15 @@ def _wait_s(stated: list[Fields], message: str) -> float | None:
                 return seconds * unit
     words = _IN_WORDS.search(message)
     return (
-        float(words[1]) / (1000 if words[2].lower() == "ms" else 1) if words else None
+        float(words[1]) / (1000 if words[2].lower() == "ms" else 1)
+        if words
+        else None
     )
 
 
 def _seconds(stated: Any) -> float | None:
-    # Return a number of at least 0, also from a text such as ``34s`` or a date; None for anything
-    # else.
+    # Return a number of at least 0, also from a text such as ``34s`` or a date; None
+    # for anything else.
     text = str(stated)[:100].strip()
     with suppress(ValueError):
         seconds = float(text.removesuffix("s"))

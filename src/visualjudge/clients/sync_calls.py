@@ -1,7 +1,8 @@
-"""Synchronous calls on top of the asynchronous core. An event loop in a separate thread is started
-on first use.
+"""Synchronous calls on top of the asynchronous core. An event loop in a separate thread
+is started on first use.
 
-The separate loop makes synchronous calls work in notebooks too, where a loop is already running.
+The separate loop makes synchronous calls work in notebooks too, where a loop is already
+running.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ Result = TypeVar("Result")
 @cache
 def _background() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="visualjudge", daemon=True)
+    thread = threading.Thread(
+        target=loop.run_forever, name="visualjudge", daemon=True
+    )
     thread.start()
     return loop, thread
 

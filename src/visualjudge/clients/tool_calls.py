@@ -1,9 +1,9 @@
-"""Tool calls in every protocol: reading them, writing their results, and the loop: ask the model,
-run its calls, and ask again until it answers.
+"""Tool calls in every protocol: reading them, writing their results, and the loop: ask
+the model, run its calls, and ask again until it answers.
 
-A malformed call becomes a valid one with a ``problem``, which is its result: servers reject a
-conversation that repeats a call as a model miswrote it. If a model calls too often or with invalid
-arguments, the tool result says so. The loop never raises.
+A malformed call becomes a valid one with a ``problem``, which is its result: servers
+reject a conversation that repeats a call as a model miswrote it. If a model calls too
+often or with invalid arguments, the tool result says so. The loop never raises.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import ClientError, Pending
 from visualjudge.core.untrusted import BOUNDS
 
-# Maximum length of a reply's text in characters. One more shows that it was cut: it is not read.
+# Maximum length of a reply's text in characters. One more shows that it was cut: it is
+# not read.
 LONGEST_REPLY = BOUNDS["reply"].size
 # Prefix of generated call ids, used if the server sent none.
 MADE = "visualjudge_call_"
@@ -42,7 +43,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[\x21-\x7e]{1,256}")
 # Maximum number of calls answered per reply; the others are dropped.
 MOST_AT_ONCE = 16
-# Maximum length of a reply with calls, and of a result, in characters; the rest is dropped.
+# Maximum length of a reply with calls, and of a result, in characters; the rest is
+# dropped.
 LONGEST_TEXT = 20_000
 NONE_LEFT = "No tool calls are left. Give your final answer now."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -57,8 +59,8 @@ def call_of(given_id: Any, place: int, function: Any, field: str) -> ToolCall:
     place
         Number of the call in its reply, used to create an id if the server sent none.
     function
-        Object with the tool's ``name`` and, in ``field``, its arguments as an object or as JSON
-        text.
+        Object with the tool's ``name`` and, in ``field``, its arguments as an object or
+        as JSON text.
     """
     name = member(function, "name")
     arguments = member(function, field)
@@ -75,7 +77,10 @@ def call_of(given_id: Any, place: int, function: Any, field: str) -> ToolCall:
             id_, UNNAMED, "{}", "the name of a tool is missing or malformed"
         )
     if len(text) > LONGEST_ARGUMENTS or object_of(text) is None:
-        problem = f"arguments: must be a JSON object of at most {LONGEST_ARGUMENTS} characters"
+        problem = (
+            f"arguments: must be a JSON object of at most {LONGEST_ARGUMENTS} "
+            "characters"
+        )
         return ToolCall(id_, name, "{}", problem)
     return ToolCall(id_, name, text)
 
@@ -89,9 +94,12 @@ def object_of(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def echo_of(content: Any, calls: Sequence[ToolCall], *, ids: bool = True) -> str | None:
-    """Return a reply in the server's own JSON form, to be sent back unchanged; None if it is too
-    long, or one of its calls is malformed or, with ``ids``, came without an id.
+def echo_of(
+    content: Any, calls: Sequence[ToolCall], *, ids: bool = True
+) -> str | None:
+    """Return a reply in the server's own JSON form, to be sent back unchanged; None if
+    it is too long, or one of its calls is malformed or, with ``ids``, came without an
+    id.
     """
     if not calls or any(
         call.problem or (ids and call.id.startswith(MADE)) for call in calls
@@ -103,11 +111,14 @@ def echo_of(content: Any, calls: Sequence[ToolCall], *, ids: bool = True) -> str
 
 def result_text(result: ToolResult) -> str:
     """Return the text of a result."""
-    return "\n".join(part.text for part in result.parts if isinstance(part, TextPart))
+    return "\n".join(
+        part.text for part in result.parts if isinstance(part, TextPart)
+    )
 
 
 def result_images(result: ToolResult) -> list[str | ImagePart]:
-    """Return a result's images after a line that names the call; empty without images."""
+    """Return a result's images after a line that names the call; empty without
+    images."""
     images = [part for part in result.parts if isinstance(part, ImagePart)]
     return (
         [f"Image of {result.call.name}: {result_text(result)}", *images]
@@ -118,7 +129,9 @@ def result_images(result: ToolResult) -> list[str | ImagePart]:
 
 def as_content(parts: Sequence[Part]) -> list[str | ImagePart]:
     """Return the parts in the form that prompt adapters accept."""
-    return [part if isinstance(part, ImagePart) else part.text for part in parts]
+    return [
+        part if isinstance(part, ImagePart) else part.text for part in parts
+    ]
 
 
 # ---------------------------------------------------------------- the loop
@@ -126,7 +139,8 @@ def as_content(parts: Sequence[Part]) -> list[str | ImagePart]:
 
 @dataclass(slots=True)
 class Conversation:
-    """The course of one question: the last reply, the turns before it, and their total cost."""
+    """The course of one question: the last reply, the turns before it, and their total
+    cost."""
 
     ending: Ending = "answered"
     # The last reply; empty if there was none.
@@ -145,7 +159,10 @@ class Conversation:
 
 
 async def converse(
-    ask: Callable[[Request], Awaitable[Reply]], request: Request, run: Run, most: int
+    ask: Callable[[Request], Awaitable[Reply]],
+    request: Request,
+    run: Run,
+    most: int,
 ) -> Conversation:
     """Ask, and run the requested tools, until a reply requests none.
 
@@ -158,8 +175,8 @@ async def converse(
     run
         Function that runs one call and never raises.
     most
-        Maximum number of calls. Further calls are answered once with a text; after that the
-        conversation ends with "tool_limit". It takes at most ``most`` + 2 requests.
+        Maximum number of calls. Further calls are answered once with a text; after that
+        the conversation ends with "tool_limit". It takes at most ``most`` + 2 requests.
     """
     done = Conversation()
     used = 0
@@ -192,7 +209,9 @@ async def converse(
         for call in calls[:MOST_AT_ONCE]:
             warned = used >= most
             used += 1
-            results.append(in_words(call, NONE_LEFT) if warned else await run(call))
+            results.append(
+                in_words(call, NONE_LEFT) if warned else await run(call)
+            )
         echo = reply.echo if len(results) == len(reply.calls) else None
         done.turns = (
             *done.turns,

@@ -1,8 +1,8 @@
-"""Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported on
-first use.
+"""Backend ``transformers``: local weights (``pip install visualjudge[transformers]``),
+imported on first use.
 
-AutoProcessor handles images and the chat template. Requests are generated one after another; for
-many questions, serve the weights with vLLM.
+AutoProcessor handles images and the chat template. Requests are generated one after
+another; for many questions, serve the weights with vLLM.
 """
 
 from __future__ import annotations
@@ -108,12 +108,13 @@ class TransformersClient:
         full = completed(request, self.defaults)
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._worker, self._generate, full)
+            return await loop.run_in_executor(
+                self._worker, self._generate, full
+            )
         except UsageError:
             raise
-        except (
-            Exception
-        ) as error:  # any exception of the libraries fails this request, not the run
+        # any exception of the libraries fails this request, not the run
+        except Exception as error:
             message = f"generation failed: {type(error).__name__}: {error}"
             raise TransportError(message, cause="generation") from None
 
@@ -130,7 +131,9 @@ class TransformersClient:
                 "backend 'transformers' needs: pip install 'visualjudge[transformers]'"
             ) from None
         try:
-            processor = AutoProcessor.from_pretrained(self.model, **self._load_options)
+            processor = AutoProcessor.from_pretrained(
+                self.model, **self._load_options
+            )
             model = AutoModelForImageTextToText.from_pretrained(
                 self.model, **self._load_options, **self._model_options
             ).eval()
@@ -151,7 +154,9 @@ class TransformersClient:
             **self._template_options(),
         ).to(model.device)
         with torch.inference_mode():
-            torch.manual_seed(request.repeat if request.seed is None else request.seed)
+            torch.manual_seed(
+                request.repeat if request.seed is None else request.seed
+            )
             output = model.generate(**inputs, **self._how(request, processor))
         prompt = inputs["input_ids"].shape[1]
         return self._reply(
@@ -159,12 +164,19 @@ class TransformersClient:
         )
 
     def _template_options(self) -> Json:
-        # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
+        # Chat templates of models that think read ``enable_thinking`` or
+        # ``reasoning_effort``.
         effort = self.effort
         named = (
-            {"reasoning_effort": effort} if effort in ("low", "medium", "high") else {}
+            {"reasoning_effort": effort}
+            if effort in ("low", "medium", "high")
+            else {}
         )
-        return {} if effort is None else {"enable_thinking": effort != "none", **named}
+        return (
+            {}
+            if effort is None
+            else {"enable_thinking": effort != "none", **named}
+        )
 
     def _how(self, request: Request, processor: Any) -> Json:
         how = {
@@ -176,7 +188,10 @@ class TransformersClient:
             "output_logits": request.top_logprobs is not None,
         }
         if request.temperature:
-            how |= {"temperature": request.temperature, "top_p": request.top_p or 1.0}
+            how |= {
+                "temperature": request.temperature,
+                "top_p": request.top_p or 1.0,
+            }
         return how
 
     def _reply(
@@ -185,7 +200,8 @@ class TransformersClient:
         # Return the reply, cut at the end token; "length" if there is none.
         _, processor, model = self._loaded
         ends = np.atleast_1d(
-            model.generation_config.eos_token_id or processor.tokenizer.eos_token_id
+            model.generation_config.eos_token_id
+            or processor.tokenizer.eos_token_id
         )
         stop = next((i for i, token in enumerate(ids) if token in ends), None)
         text = processor.tokenizer.decode(ids[:stop], skip_special_tokens=True)
@@ -202,8 +218,12 @@ class TransformersClient:
             "total_tokens": prompt + length,
         }
         schema = request.schema
-        notes = () if schema is None else (NO_SCHEMA, *schema_notes(text, schema))
-        return Reply(text, "length" if stop is None else "stop", usage, tokens, notes)
+        notes = (
+            () if schema is None else (NO_SCHEMA, *schema_notes(text, schema))
+        )
+        return Reply(
+            text, "length" if stop is None else "stop", usage, tokens, notes
+        )
 
     def _token(self, logits: Any, token: int, top: int) -> Token:
         torch, processor, _ = self._loaded
@@ -221,7 +241,9 @@ class TransformersClient:
 
 
 def _messages(request: Request) -> list[Fields]:
-    system = [{"type": "text", "text": request.system}] if request.system else []
+    system = (
+        [{"type": "text", "text": request.system}] if request.system else []
+    )
     content = [
         {"type": "image", "image": _image(part)}
         if isinstance(part, ImagePart)

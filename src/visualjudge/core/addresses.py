@@ -1,7 +1,8 @@
-"""Addresses of the studio's questions and grids, which reports write and the studio opens.
+"""Addresses of the studio's questions and grids, which reports write and the studio
+opens.
 
-They name a dataset by its questions and a run by its folder's name, so that they hold wherever
-``visualjudge studio DATASET RUN`` runs.
+They name a dataset by its questions and a run by its folder's name, so that they hold
+wherever ``visualjudge studio DATASET RUN`` runs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def dataset_name(digest: str) -> str:
 
 
 def question_address(digest: str, question: str, studio: str = STUDIO) -> str:
-    """Return the address of a question of the dataset whose questions have this SHA-256."""
+    """Return the address of a question of the dataset whose questions have this
+    SHA-256."""
     return f"{grid_address(digest, (), studio)}/{quote(question, safe='')}"
 
 
@@ -39,16 +41,16 @@ def grid_address(
 ) -> str:
     """Return the address of the questions of a dataset that pass all filters.
 
-    Filters are pairs of a name and a value: ``task``, ``encoding`` (``task/encoding``), ``type``,
-    ``class``, ``image``, ``source``, ``error_type``, ``probe``, and the results of a run
-    (:func:`result_filter`). Values of one name are alternatives.
+    Filters are pairs of a name and a value: ``task``, ``encoding`` (``task/encoding``),
+    ``type``, ``class``, ``image``, ``source``, ``error_type``, ``probe``, and the
+    results of a run (:func:`result_filter`). Values of one name are alternatives.
     """
     query = urlencode(list(filters))
     return f"{studio}/open/{dataset_name(digest)}{'?' if query else ''}{query}"
 
 
 def result_filter(run: Path, result: str = "outcome") -> str:
-    """Return the name of a filter by the results of the run in a folder; of ``outcome`` the values
-    are ``right`` and those of NOT_RIGHT.
+    """Return the name of a filter by the results of the run in a folder; of ``outcome``
+    the values are ``right`` and those of NOT_RIGHT.
     """
     return f"{result}.{address_name(run)}"

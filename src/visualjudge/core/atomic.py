@@ -1,4 +1,5 @@
-"""Write files atomically: to a temporary file in the same folder, which is then renamed."""
+"""Write files atomically: to a temporary file in the same folder, which is then
+renamed."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder. On success it replaces ``path``; otherwise it is
-    removed.
+    """Yield a temporary path in the same folder. On success it replaces ``path``;
+    otherwise it is removed.
 
     Raises
     ------
@@ -43,13 +44,16 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     except OSError as error:
         if error.errno not in _NO_ROOM or error.filename is not None:
             raise
-        raise RunError(f"{target}: cannot be written: {error.strerror}") from None
+        raise RunError(
+            f"{target}: cannot be written: {error.strerror}"
+        ) from None
     finally:
         scratch.unlink(missing_ok=True)
 
 
 def new_scratch(target: Path) -> Path:
-    """Return a new, empty file in the folder of ``target``, which is made if it is missing.
+    """Return a new, empty file in the folder of ``target``, which is made if it is
+    missing.
 
     Raises
     ------
@@ -62,7 +66,9 @@ def new_scratch(target: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         # Only its owner can read it while it is written.
         handle, name = tempfile.mkstemp(
-            target.suffix, f".{target.name}.{_HOST}{os.getpid()}.", target.parent
+            target.suffix,
+            f".{target.name}.{_HOST}{os.getpid()}.",
+            target.parent,
         )
     try:
         os.close(handle)
@@ -73,7 +79,8 @@ def new_scratch(target: Path) -> Path:
 
 
 def remove_left(target: Path) -> None:
-    """Remove what killed processes of this machine left of their writes to ``target``."""
+    """Remove what killed processes of this machine left of their writes to
+    ``target``."""
     if os.name != "posix":  # elsewhere a process cannot be looked for
         return
     for left in target.parent.glob(f".{glob.escape(target.name)}.{_HOST}*"):
@@ -107,11 +114,14 @@ def write_text(path: str | Path, content: str) -> None:
 
 
 def write_json(path: str | Path, value: Any, *, indent: bool = True) -> None:
-    """Write ``value`` as JSON, atomically. NaN and infinity, which JSON lacks, become null."""
+    """Write ``value`` as JSON, atomically. NaN and infinity, which JSON lacks, become
+    null."""
     write_bytes(path, json_bytes(value, indent=indent))
 
 
 def json_bytes(value: Any, *, indent: bool = True) -> bytes:
     """Return ``value`` as a JSON text with a line end."""
     options = orjson.OPT_INDENT_2 if indent else 0
-    return orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n"
+    return (
+        orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n"
+    )

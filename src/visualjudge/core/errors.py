@@ -46,7 +46,8 @@ class UsageError(VisualJudgeError):
 
 
 class UnknownName(UsageError, ValueError):
-    """A backend, judge module or model is in no registry; the message lists the known names."""
+    """A backend, judge module or model is in no registry; the message lists the known
+    names."""
 
 
 class RunError(VisualJudgeError):
@@ -87,8 +88,8 @@ class Problem:
     def of(
         cls, error: DataError, file: str, record: str, field: str = "record"
     ) -> Problem:
-        """Create a problem from an error whose message begins with its field, or else with
-        ``field``.
+        """Create a problem from an error whose message begins with its field, or else
+        with ``field``.
         """
         stated, colon, reason = str(error).partition(": ")
         return (
@@ -98,27 +99,33 @@ class Problem:
         )
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.record[:LONGEST_NAME]}: {self.field[:LONGEST_NAME]}: {self.reason}"
+        return (
+            f"{self.file}: {self.record[:LONGEST_NAME]}: "
+            f"{self.field[:LONGEST_NAME]}: {self.reason}"
+        )
 
 
 def one_of(value: object, known: Collection[object]) -> str:
-    """Return ``one of a, b, c (did you mean b?)``; if there are many names, list those close to
-    ``value`` or the first ones.
+    """Return ``one of a, b, c (did you mean b?)``; if there are many names, list those
+    close to ``value`` or the first ones.
     """
     names = [str(name) for name in known]
     close = get_close_matches(str(value), names, n=5, cutoff=0.5)
     if len(names) <= MOST_NAMES:
-        hint = f" (did you mean {close[0]}?)" if close and len(names) > 1 else ""
+        hint = (
+            f" (did you mean {close[0]}?)" if close and len(names) > 1 else ""
+        )
         return f"one of {', '.join(names)}{hint}"
     return f"one of {len(names)} names, such as {', '.join(close or names[:EXAMPLES])}"
 
 
 def summarized(problems: Iterable[Problem]) -> list[str]:
-    """Return one line per kind of problem. Kinds with up to three problems are listed in full;
-    others as a count with three examples.
+    """Return one line per kind of problem. Kinds with up to three problems are listed
+    in full; others as a count with three examples.
 
-    Problems are of one kind if file and field are equal and the reasons differ only in numbers,
-    quoted values and paths. A line number after a file's name (``data.tsv:7``) is ignored.
+    Problems are of one kind if file and field are equal and the reasons differ only in
+    numbers, quoted values and paths. A line number after a file's name (``data.tsv:7``)
+    is ignored.
     """
     kinds: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
@@ -152,7 +159,8 @@ class InvalidRecord(DataError):
 
 
 class PluginError(DataError):
-    """A function registered by a plug-in raised an exception that is not visualjudge's."""
+    """A function registered by a plug-in raised an exception that is not
+    visualjudge's."""
 
 
 class PromptError(RunError):
@@ -160,12 +168,13 @@ class PromptError(RunError):
 
 
 class UnknownPrompt(PromptError, LookupError):
-    """There is no asset with that id and version; the message lists the existing ones."""
+    """There is no asset with that id and version; the message lists the existing
+    ones."""
 
 
 class ClientError(RunError):
-    """A model could not be asked. ``usage`` holds the tokens that the server counted and bills
-    anyway.
+    """A model could not be asked. ``usage`` holds the tokens that the server counted
+    and bills anyway.
     """
 
     retryable = False
@@ -173,8 +182,8 @@ class ClientError(RunError):
 
 
 class Pending(ClientError):
-    """There is no reply yet because the request went into a batch. Not a failure: the question is
-    asked again later.
+    """There is no reply yet because the request went into a batch. Not a failure: the
+    question is asked again later.
     """
 
 
@@ -233,4 +242,6 @@ def must_end_in(
         and path.suffix.lower() not in suffixes
         and not (bare and not path.suffix)
     ):
-        raise UsageError(f"{name} must end in {' or '.join(suffixes)}, got {path}")
+        raise UsageError(
+            f"{name} must end in {' or '.join(suffixes)}, got {path}"
+        )

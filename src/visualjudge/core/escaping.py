@@ -1,5 +1,5 @@
-"""What makes a text of others harmless where it is shown: one function for each place. Names of
-models and tasks, answers, replies and what servers say may hold anything.
+"""What makes a text of others harmless where it is shown: one function for each place.
+Names of models and tasks, answers, replies and what servers say may hold anything.
 """
 
 from __future__ import annotations
@@ -48,49 +48,60 @@ PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def visible(value: Any) -> Any:
-    r"""Return ``value``. In a text, each control character and change of direction is written as
-    ``\u001b``, as in JSON, but for tab and line feed. Templates apply it to all that they show.
+    r"""Return ``value``. In a text, each control character and change of direction is
+    written as ``\u001b``, as in JSON, but for tab and line feed. Templates apply it to
+    all that they show.
     """
     if not isinstance(value, str) or not _HIDDEN.search(value):
         return value
-    return type(value)(_HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", value))
+    return type(value)(
+        _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", value)
+    )
 
 
 def for_html(text: str) -> str:
-    """Return ``text`` for an element or an attribute in quotes, also of XML and SVG. Templates
-    escape by themselves.
+    """Return ``text`` for an element or an attribute in quotes, also of XML and SVG.
+    Templates escape by themselves.
     """
     return html.escape(visible(text))
 
 
 def for_markdown(text: str) -> str:
-    """Return ``text`` as one line without any markup, for a paragraph, an item or a cell."""
+    """Return ``text`` as one line without any markup, for a paragraph, an item or a
+    cell."""
     line = visible(" ".join(text.split()))
     escaped = _MARKDOWN.sub(lambda match: f"\\{match[1] or ''}", line)
     return _NUMBERED.sub(r"\1\\", escaped)
 
 
 def for_latex(text: str) -> str:
-    """Return ``text`` as one line without any command, with the signs of our tables in math mode.
-    Other letters beyond ASCII are left as they are: they need an input encoding of UTF-8.
+    """Return ``text`` as one line without any command, with the signs of our tables in
+    math mode. Other letters beyond ASCII are left as they are: they need an input
+    encoding of UTF-8.
     """
     return str(visible(" ".join(text.split()))).translate(_LATEX)
 
 
 def for_terminal(text: str) -> str:
-    """Return ``text`` for a terminal. Where GitHub reads the output, none of it is a command."""
-    shown: str = visible(text)
-    return for_workflow(shown) if os.environ.get("GITHUB_ACTIONS") else shown
+    """Return ``text`` for a terminal. Where GitHub reads the output, none of it is a
+    command."""
+    displayed: str = visible(text)
+    return (
+        for_workflow(displayed)
+        if os.environ.get("GITHUB_ACTIONS")
+        else displayed
+    )
 
 
 def for_workflow(text: str) -> str:
-    """Return ``text`` with a space in what GitHub's runner would take for a command in a log."""
+    """Return ``text`` with a space in what GitHub's runner would take for a command in
+    a log."""
     return _COMMAND.sub(lambda match: f"{match[0]} ", text)
 
 
 def for_csv(table: pl.DataFrame) -> pl.DataFrame:
-    """Return ``table`` with an apostrophe before each text that a spreadsheet would evaluate; plain
-    numbers are unchanged.
+    """Return ``table`` with an apostrophe before each text that a spreadsheet would
+    evaluate; plain numbers are unchanged.
     """
     import polars as pl
     import polars.selectors as select
@@ -98,5 +109,5 @@ def for_csv(table: pl.DataFrame) -> pl.DataFrame:
     text = select.string()
     acts = text.str.contains(FORMULA) & ~text.str.contains(PLAIN_NUMBER)
     marked = pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep()
-    shown = table.with_columns(text.map_elements(visible, pl.String))
-    return shown.with_columns(marked).rename(visible)
+    displayed = table.with_columns(text.map_elements(visible, pl.String))
+    return displayed.with_columns(marked).rename(visible)

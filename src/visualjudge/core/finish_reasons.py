@@ -1,5 +1,5 @@
-"""Why a reply ended: the names of all providers in one vocabulary, for clients, connectors and
-logs.
+"""Why a reply ended: the names of all providers in one vocabulary, for clients,
+connectors and logs.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "language": "refusal",
     "finish_reason_unspecified": "other",
 }
-# Parts of a name, because providers invent names (``model_length``, ``MAX_TOKENS``) faster than a
-# list could follow; a call that failed is looked for first.
+# Parts of a name, because providers invent names (``model_length``, ``MAX_TOKENS``)
+# faster than a list could follow; a call that failed is looked for first.
 _FRAGMENTS: tuple[tuple[FinishReason, tuple[str, ...]], ...] = (
     (
         "error",
@@ -41,7 +41,10 @@ _FRAGMENTS: tuple[tuple[FinishReason, tuple[str, ...]], ...] = (
             "resource",
         ),
     ),
-    ("refusal", ("filter", "safety", "refus", "sensitive", "prohibited", "block")),
+    (
+        "refusal",
+        ("filter", "safety", "refus", "sensitive", "prohibited", "block"),
+    ),
     ("refusal", ("recitation", "spii", "moderat", "guardrail", "policy")),
     (
         "length",
@@ -66,10 +69,10 @@ def finish_of(name: object) -> FinishReason:
     >>> [finish_of(name) for name in ("end_turn", "MAX_TOKENS", "SAFETY", "network_error")]
     ['stop', 'length', 'refusal', 'error']
     """
-    said = str(name or "").strip().lower().replace("-", "_").replace(" ", "_")
-    if said in FINISH_REASONS:
-        return FINISH_REASONS[said]
+    text = str(name or "").strip().lower().replace("-", "_").replace(" ", "_")
+    if text in FINISH_REASONS:
+        return FINISH_REASONS[text]
     for reason, parts in _FRAGMENTS:
-        if any(part in said for part in parts):
+        if any(part in text for part in parts):
             return reason
     return "other"

@@ -1,10 +1,10 @@
-"""Locate the bytes of a dataset's images: files in ``media/``, or rows of ``dataset.parquet``. All
-readers use this module.
+"""Locate the bytes of a dataset's images: files in ``media/``, or rows of
+``dataset.parquet``. All readers use this module.
 
 ``dataset.parquet`` holds the whole dataset: a row for each question (``id``, ``task``,
-``encoding``, ``question_type`` and the question as JSON), then a row for each file (``file``,
-``size``, ``bytes``): ``dataset.json`` and the images. Version 1.0 could also store images in tar
-files, ``media/shard-*.tar``, which are still read.
+``encoding``, ``question_type`` and the question as JSON), then a row for each file
+(``file``, ``size``, ``bytes``): ``dataset.json`` and the images. Version 1.0 could also
+store images in tar files, ``media/shard-*.tar``, which are still read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from typing import BinaryIO, Literal, NamedTuple
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.tables import is_remote, readable, scan
-from visualjudge.core.untrusted import confined_path, open_file, read_file, stated_path
+from visualjudge.core.untrusted import (
+    confined_path,
+    open_file,
+    read_file,
+    stated_path,
+)
 
 FOLDER = "media"
 PACKED = "dataset.parquet"
@@ -73,7 +78,9 @@ class Part:
                 file.seek(self.place)
                 return file.read(self.size)
         with readable(self.home):
-            rows = scan(self.home).select("bytes").slice(self.place, 1).collect()
+            rows = (
+                scan(self.home).select("bytes").slice(self.place, 1).collect()
+            )
             content = rows.item()
             if not isinstance(content, bytes):
                 raise ValueError(f"{self.relative}: bytes must be binary")
@@ -95,7 +102,11 @@ def bytes_of(place: Place) -> bytes:
     DataError
         If they cannot be read, or are more than an image may have.
     """
-    return place.read_bytes() if isinstance(place, Part) else read_file(place, "image")
+    return (
+        place.read_bytes()
+        if isinstance(place, Part)
+        else read_file(place, "image")
+    )
 
 
 def image_at(root: Path, name: object) -> Place:
@@ -104,15 +115,15 @@ def image_at(root: Path, name: object) -> Place:
     Raises
     ------
     DataError
-        If the name leads outside the dataset, directly or through a link, or there is no such
-        image.
+        If the name leads outside the dataset, directly or through a link, or there is
+        no such image.
     """
     return image_finder(root)(name)
 
 
 def image_finder(root: Path) -> Callable[[object], Place]:
-    """Return a function like :func:`image_at` that checks only once whether the dataset changed,
-    for many images of the dataset at ``root``.
+    """Return a function like :func:`image_at` that checks only once whether the dataset
+    changed, for many images of the dataset at ``root``.
     """
     parts = stored_files(root)
 
@@ -128,7 +139,8 @@ def image_finder(root: Path) -> Callable[[object], Place]:
 
 
 def stored_files(root: Path) -> dict[str, Part]:
-    """Return the files inside ``dataset.parquet`` or tar files, by name; empty if there are none.
+    """Return the files inside ``dataset.parquet`` or tar files, by name; empty if there
+    are none.
 
     Raises
     ------
@@ -141,7 +153,8 @@ def stored_files(root: Path) -> dict[str, Part]:
         if (root / _FIRST_SHARD).is_file():  # a glob would list every image
             homes = homes or tuple(sorted(root.glob(_SHARDS)))
     return _parts(
-        homes, *(0 if is_remote(path) else path.stat().st_mtime_ns for path in homes)
+        homes,
+        *(0 if is_remote(path) else path.stat().st_mtime_ns for path in homes),
     )
 
 
@@ -150,14 +163,24 @@ def _parts(homes: tuple[Path, ...], *_changed: int) -> dict[str, Part]:
     return {
         part.relative: part
         for home in homes
-        for part in (_in_tar(home) if home.suffix == ".tar" else _in_parquet(home))
+        for part in (
+            _in_tar(home) if home.suffix == ".tar" else _in_parquet(home)
+        )
     }
 
 
 def _in_parquet(home: Path) -> list[Part]:
     with readable(home):
-        rows = scan(home).select("file", "size").with_row_index().drop_nulls().collect()
-        return [Part(home, name, row, size) for row, name, size in rows.iter_rows()]
+        rows = (
+            scan(home)
+            .select("file", "size")
+            .with_row_index()
+            .drop_nulls()
+            .collect()
+        )
+        return [
+            Part(home, name, row, size) for row, name, size in rows.iter_rows()
+        ]
 
 
 def _in_tar(home: Path) -> list[Part]:
@@ -166,6 +189,10 @@ def _in_tar(home: Path) -> list[Part]:
             open_file(home, "zip") as file,
             tarfile.open(fileobj=file, mode="r:") as tar,
         ):
-            return [Part(home, m.name, m.offset_data, m.size) for m in tar if m.isreg()]
+            return [
+                Part(home, m.name, m.offset_data, m.size)
+                for m in tar
+                if m.isreg()
+            ]
     except (tarfile.TarError, OSError, ValueError) as error:
         raise DataError(f"{home}: must be a tar file: {error}") from None

@@ -1,7 +1,8 @@
 """Read JSON from untrusted files, with limits on size and depth.
 
-orjson reads 1,024 levels but writes 254, and Python's ``repr`` and ``str``, which messages use,
-fail near 1,000. The limit ensures that every value read can be shown and written again.
+orjson reads 1,024 levels but writes 254, and Python's ``repr`` and ``str``, which
+messages use, fail near 1,000. The limit ensures that every value read can be shown and
+written again.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _CONTAINERS = frozenset({list, dict, tuple})
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, without line ends and byte order mark. The length of a record
-    limits each line.
+    """Yield the lines of a file, without line ends and byte order mark. The length of a
+    record limits each line.
 
     Raises
     ------
@@ -41,11 +42,14 @@ def lines(path: Path) -> Iterator[bytes]:
     """
     with open_file(path, "record") as file:
         for number, line in enumerate(file):
-            yield (line if number else line.removeprefix(BOM_UTF8)).rstrip(b"\r\n")
+            yield (line if number else line.removeprefix(BOM_UTF8)).rstrip(
+                b"\r\n"
+            )
 
 
 def read(path: Path, kind: Kind, hint: str = "") -> Any:
-    """Return the value of a JSON file; ``hint`` follows the message that it is not JSON.
+    """Return the value of a JSON file; ``hint`` follows the message that it is not
+    JSON.
 
     Raises
     ------
@@ -80,8 +84,8 @@ def loads(text: bytes | str) -> Any:
 
 
 def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
-    """Return the value of a JSON text in which NaN and infinity may stand, so that a later check
-    can name their field.
+    """Return the value of a JSON text in which NaN and infinity may stand, so that a
+    later check can name their field.
 
     Parameters
     ----------
@@ -91,15 +95,18 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
     Raises
     ------
     DataError
-        If it is not JSON, is nested too deeply, or contains a value that cannot be written as JSON
-        again: an integer of more than 64 bits, or half of a surrogate pair.
+        If it is not JSON, is nested too deeply, or contains a value that cannot be
+        written as JSON again: an integer of more than 64 bits, or half of a surrogate
+        pair.
     """
     with suppress(orjson.JSONDecodeError):
         return loads(text)
     try:
         value = json.loads(text)
         if is_deep(value):
-            raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
+            raise ValueError(
+                f"must be nested at most {DEEPEST_JSON} levels deep"
+            )
         orjson.dumps(value)
     except json.JSONDecodeError as error:
         several = error.msg == "Extra data" and line is None
@@ -114,8 +121,8 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
 
 
 def is_deep(value: Any) -> bool:
-    """Return whether a value of lists and objects has more than 100 levels. Each object is visited
-    once.
+    """Return whether a value of lists and objects has more than 100 levels. Each object
+    is visited once.
     """
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(DEEPEST_JSON):

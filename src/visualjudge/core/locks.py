@@ -1,4 +1,5 @@
-"""Locks between processes, on POSIX and Windows. They are released whenever the process ends."""
+"""Locks between processes, on POSIX and Windows. They are released whenever the process
+ends."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from visualjudge.core.errors import RunError
 
 
 def locked(path: str | Path) -> Any:
-    """Return the acquired lock of ``path``, which need not exist: a file ``.<name>.lock`` beside
-    it, of the library filelock.
+    """Return the acquired lock of ``path``, which need not exist: a file
+    ``.<name>.lock`` beside it, of the library filelock.
 
     Raises
     ------
     RunError
-        If another process, or another lock of this one, holds it, or the lock file cannot be
-        created, or is a link.
+        If another process, or another lock of this one, holds it, or the lock file
+        cannot be created, or is a link.
     """
     import filelock  # takes long, as it imports asyncio
 
@@ -24,14 +25,17 @@ def locked(path: str | Path) -> Any:
     beside = place.with_name(f".{place.name}.lock")
     # Opening it would empty its target.
     if beside.is_symlink() or (beside.exists() and not beside.is_file()):
-        raise RunError(f"{beside}: must be a regular file, not a link; remove it")
+        raise RunError(
+            f"{beside}: must be a regular file, not a link; remove it"
+        )
     lock = filelock.FileLock(beside, thread_local=False)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except filelock.Timeout:
         raise RunError(
-            f"{place} is being written by another process; wait for it or choose another --out"
+            f"{place} is being written by another process; wait for it or choose "
+            "another --out"
         ) from None
     except OSError as error:
         raise RunError(

@@ -1,5 +1,6 @@
-"""Files that a command writes for its user. Nothing that it reads is overwritten, nor, unless the
-user forces it, what visualjudge did not write; and the files of a command come together.
+"""Files that a command writes for its user. Nothing that it reads is overwritten, nor,
+unless the user forces it, what visualjudge did not write; and the files of a command
+come together.
 """
 
 from __future__ import annotations
@@ -25,8 +26,15 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.untrusted import READ
 
-# A folder with one of these is a dataset, a run or a data folder: no file in it is overwritten.
-PARTS = ("dataset.json", "questions.json", "run.json", "verdicts.jsonl", "annotations")
+# A folder with one of these is a dataset, a run or a data folder: no file in it is
+# overwritten.
+PARTS = (
+    "dataset.json",
+    "questions.json",
+    "run.json",
+    "verdicts.jsonl",
+    "annotations",
+)
 # Levels of folders in which the parts of such a folder lie.
 LEVELS = 4
 
@@ -39,7 +47,8 @@ def default_cache_dir() -> Path:
 
 @dataclass
 class _Command:
-    """What a command was told, and the outputs that it has written to a scratch file each."""
+    """What a command was told, and the outputs that it has written to a scratch file
+    each."""
 
     inputs: Collection[Path]
     force: bool
@@ -57,8 +66,8 @@ _COMMAND: ContextVar[_Command | None] = ContextVar("command", default=None)
 
 @dataclass(frozen=True)
 class OutputFile:
-    """A file to write, which comes whole or not at all: within :func:`together` when the command
-    ends, else at once.
+    """A file to write, which comes whole or not at all: within :func:`together` when
+    the command ends, else at once.
 
     Parameters
     ----------
@@ -79,7 +88,9 @@ class OutputFile:
 
     def beside(self, suffix: str) -> OutputFile:
         """Return the output with another suffix, such as ``.coco.json``."""
-        return OutputFile(self.path.with_suffix(suffix), f"{self.option} ({suffix})")
+        return OutputFile(
+            self.path.with_suffix(suffix), f"{self.option} ({suffix})"
+        )
 
     def check(self) -> None:
         """Check that the file may be written.
@@ -87,8 +98,9 @@ class OutputFile:
         Raises
         ------
         UsageError
-            If it is an input of the command or part of a dataset, run or data folder, or no regular
-            file; or if a command would replace what visualjudge did not write, without ``--force``.
+            If it is an input of the command or part of a dataset, run or data folder,
+            or no regular file; or if a command would replace what visualjudge did not
+            write, without ``--force``.
         """
         command = _COMMAND.get()
         try:
@@ -109,17 +121,26 @@ class OutputFile:
             for folder in self.path.resolve().parents[:LEVELS]
             for part in PARTS
         ):
-            raise UsageError(f"{where} is part of a dataset, run or data folder")
-        is_free = self.journal or command is None or command.force or not status.st_size
+            raise UsageError(
+                f"{where} is part of a dataset, run or data folder"
+            )
+        is_free = (
+            self.journal
+            or command is None
+            or command.force
+            or not status.st_size
+        )
         if not is_free:
             raise UsageError(
-                f"{where} was not written by visualjudge, or was changed since; name another "
+                f"{where} was not written by visualjudge, or was changed since; name "
+                "another "
                 "file, or add --force to replace it"
             )
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Yield the path to write to. The file takes its place if the block succeeds."""
+        """Yield the path to write to. The file takes its place if the block
+        succeeds."""
         self.check()
         remove_left(self.path)
         if (command := _COMMAND.get()) is None:
@@ -144,15 +165,18 @@ class OutputFile:
         """Write a text, bytes, or a value as JSON."""
         raw = content.encode() if isinstance(content, str) else content
         with self.scratch() as scratch, writing(self.path):
-            scratch.write_bytes(raw if isinstance(raw, bytes) else json_bytes(raw))
+            scratch.write_bytes(
+                raw if isinstance(raw, bytes) else json_bytes(raw)
+            )
 
 
 @contextmanager
 def together(
     inputs: Collection[Path] = (), *, force: bool = False
 ) -> Iterator[list[str]]:
-    """Put the outputs that are written within the block in their places when it ends: all of them,
-    or none if it raises. Yield a list that then says which files were replaced.
+    """Put the outputs that are written within the block in their places when it ends:
+    all of them, or none if it raises. Yield a list that then says which files were
+    replaced.
 
     Parameters
     ----------
@@ -172,7 +196,9 @@ def together(
         for output in command.scratches:
             if output.path.exists():
                 which = (
-                    "an earlier output" if is_ours(output.path) else "another's file"
+                    "an earlier output"
+                    if is_ours(output.path)
+                    else "another's file"
                 )
                 replaced.append(f"{output.path}: replaced {which}")
         _put(command.scratches)
@@ -211,8 +237,8 @@ def _put(scratches: dict[OutputFile, Path]) -> None:
 
 
 def is_ours(path: Path) -> bool:
-    """Return whether a file is as visualjudge wrote it, here or elsewhere: its SHA-256 is noted in
-    the cache folder.
+    """Return whether a file is as visualjudge wrote it, here or elsewhere: its SHA-256
+    is noted in the cache folder.
     """
     with suppress(OSError, RuntimeError):
         noted = (default_cache_dir() / "outputs").read_bytes()
@@ -221,7 +247,9 @@ def is_ours(path: Path) -> bool:
 
 
 def _remember(path: Path) -> None:
-    with suppress(OSError, RuntimeError):  # then --force is needed to replace it
+    with suppress(
+        OSError, RuntimeError
+    ):  # then --force is needed to replace it
         folder = default_cache_dir()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (folder / "outputs").open("ab") as file:

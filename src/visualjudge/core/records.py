@@ -1,7 +1,8 @@
 """Frozen records that modules exchange, in the order of the data flow.
 
-Conventions: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height, width)``, boxes
-``xyxy`` in pixels with the origin at the top-left corner of the top-left pixel.
+Conventions: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height,
+width)``, boxes ``xyxy`` in pixels with the origin at the top-left corner of the
+top-left pixel.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One prediction for one image, with its score (0 to 10). ``prediction`` is the payload as
-    stored in the file.
+    """One prediction for one image, with its score (0 to 10). ``prediction`` is the
+    payload as stored in the file.
     """
 
     annotation_id: str
@@ -57,8 +58,8 @@ class ImageRecord:
 class Mask:
     """A binary mask, stored as the crop to its bounding box.
 
-    ``size`` is the whole image's (height, width); ``crop`` is bool, C-contiguous, with its top-left
-    pixel at (``top``, ``left``); an empty mask has a 0×0 crop.
+    ``size`` is the whole image's (height, width); ``crop`` is bool, C-contiguous, with
+    its top-left pixel at (``top``, ``left``); an empty mask has a 0×0 crop.
     """
 
     size: Size
@@ -74,7 +75,9 @@ class Mask:
     def window(self) -> tuple[slice, slice]:
         """Rows and columns of the bounding box, to index an image with."""
         height, width = self.crop.shape
-        return slice(self.top, self.top + height), slice(self.left, self.left + width)
+        return slice(self.top, self.top + height), slice(
+            self.left, self.left + width
+        )
 
     @property
     def xyxy(self) -> tuple[int, int, int, int]:
@@ -94,7 +97,8 @@ class Mask:
         return full
 
 
-# ---------------------------------------------------------------- questions and verdicts
+# ---------------------------------------------------------------- questions and
+# verdicts
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
@@ -123,8 +127,9 @@ IMAGE_MARK = "<image>"
 
 @dataclass(frozen=True, slots=True)
 class OptionFeatures:
-    """Features of one option that a superficial judge could use: lengths and counts, but never the
-    score. ``area`` is the share of the image that boxes or masks cover (0..1).
+    """Features of one option that a superficial judge could use: lengths and counts,
+    but never the score. ``area`` is the share of the image that boxes or masks cover
+    (0..1).
     """
 
     severity: float | None = None
@@ -138,8 +143,8 @@ class OptionFeatures:
 class Fault:
     """A place where a prediction differs from the ground truth, measured.
 
-    ``kind`` is a word of the prediction type, ``box`` the place in pixels of the image, ``weight``
-    (0..1) how much is wrong there.
+    ``kind`` is a word of the prediction type, ``box`` the place in pixels of the image,
+    ``weight`` (0..1) how much is wrong there.
     """
 
     kind: str
@@ -155,9 +160,9 @@ Span = tuple[int, int]
 class Spans:
     """Positions of the parts of a question in its prompt.
 
-    ``original`` covers the marks of the original image and its control image, ``options`` the
-    content of each option in order (without its letter; the prediction of a scoring question),
-    ``final`` the closing question.
+    ``original`` covers the marks of the original image and its control image,
+    ``options`` the content of each option in order (without its letter; the prediction
+    of a scoring question), ``final`` the closing question.
     """
 
     options: tuple[Span, ...]
@@ -172,15 +177,17 @@ ProbeDesign = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Describes a probe's question: what was changed, what the answer must be, and which questions
-    belong together.
+    """Describes a probe's question: what was changed, what the answer must be, and
+    which questions belong together.
 
     ``design`` states how the questions of a ``group`` are compared:
 
-    - ``control``: nothing was changed; the other questions of its group are compared with it.
+    - ``control``: nothing was changed; the other questions of its group are compared
+      with it.
     - ``cue``: a cue is placed with option ``cue``, and in another question of the group
       with the other option.
-    - ``change``: all options were changed in the same way, so the answer must be that of
+    - ``change``: all options were changed in the same way, so the answer must be that
+      of
       the control.
     - ``same``: both options are identical, so neither position may be preferred.
     - ``withheld``: the information needed for the answer is missing.
@@ -188,9 +195,10 @@ class Probe:
     - ``photograph``: something else is shown instead of the photograph; the loss of
       accuracy against the control measures how much the judge needs it.
 
-    ``expected`` is ``answer`` (the question's answer is right), ``any`` (nothing distinguishes the
-    options) or ``order`` (the scores of the group must be in the order of its answers). ``level``
-    is the strength of the cue, such as the confidence that a tool claims (0..1).
+    ``expected`` is ``answer`` (the question's answer is right), ``any`` (nothing
+    distinguishes the options) or ``order`` (the scores of the group must be in the
+    order of its answers). ``level`` is the strength of the cue, such as the confidence
+    that a tool claims (0..1).
     """
 
     name: str
@@ -204,16 +212,17 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The content of one judge call. ``final_scores``, ``sources``, ``features`` and ``faults``
-    are in the order of the options.
+    """The content of one judge call. ``final_scores``, ``sources``, ``features`` and
+    ``faults`` are in the order of the options.
 
     ``spans`` is None in datasets of version 0.1, for which
-    :func:`visualjudge.prompts.spans.spans_of` finds the options. ``ties`` are the answers among
-    "tie" and "both_bad" that a pairwise question allows; None = neither. Only datasets of
-    ``visualjudge probe`` have a ``probe``. ``faults`` are in pixels of the images shown; None if
-    the data folder does not state them for each option. ``criteria`` are the right values of
-    criteria by id, where others state them; ``votes`` are the answers of several people, in the
-    letters of the question or from 0 to 10.
+    :func:`visualjudge.prompts.spans.spans_of` finds the options. ``ties`` are the
+    answers among "tie" and "both_bad" that a pairwise question allows; None = neither.
+    Only datasets of ``visualjudge probe`` have a ``probe``. ``faults`` are in pixels of
+    the images shown; None if the data folder does not state them for each option.
+    ``criteria`` are the right values of criteria by id, where others state them;
+    ``votes`` are the answers of several people, in the letters of the question or from
+    0 to 10.
     """
 
     id: str
@@ -240,8 +249,8 @@ class Question:
 
     @property
     def has_answer(self) -> bool:
-        """Return whether one answer is right and known: not so in some questions of probes, and
-        where nobody stated the truth.
+        """Return whether one answer is right and known: not so in some questions of
+        probes, and where nobody stated the truth.
         """
         expected = "answer" if self.probe is None else self.probe.expected
         return self.answer != UNKNOWN and expected == "answer"
@@ -249,8 +258,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Who answered, as the server states it: the model, its fingerprint or snapshot, and the
-    provider behind a router.
+    """Who answered, as the server states it: the model, its fingerprint or snapshot,
+    and the provider behind a router.
     """
 
     model: str | None = None
@@ -266,15 +275,15 @@ class Served:
 class Verdict:
     """A judge's parsed reply to one question in one order.
 
-    ``value`` is a letter, a string of letters, or a number 0..10, for the question as stored (the
-    letters of a "BA" reply are already swapped back). It is ``"Failed"`` if nothing could be read;
-    ``status`` says why.
+    ``value`` is a letter, a string of letters, or a number 0..10, for the question as
+    stored (the letters of a "BA" reply are already swapped back). It is ``"Failed"`` if
+    nothing could be read; ``status`` says why.
 
-    ``probability_a`` is the probability that the judge gave to option A, if the backend reports it
-    (logprob mode). ``cause`` is, for api_error, "HTTP 500", "timeout", "connection", "not JSON" …;
-    otherwise why no value could be read: "tie", "hedge", … ``served`` says who answered; None if no
-    server did. ``criteria`` are the values of a rubric's criteria by id, or "Failed"; None without
-    a rubric.
+    ``probability_a`` is the probability that the judge gave to option A, if the backend
+    reports it (logprob mode). ``cause`` is, for api_error, "HTTP 500", "timeout",
+    "connection", "not JSON" …; otherwise why no value could be read: "tie", "hedge", …
+    ``served`` says who answered; None if no server did. ``criteria`` are the values of
+    a rubric's criteria by id, or "Failed"; None without a rubric.
     """
 
     id: str

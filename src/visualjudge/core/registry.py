@@ -1,10 +1,11 @@
 """Registries of rows, and plug-ins that add rows to them.
 
-A plug-in is an installed distribution with an entry point in the group ``visualjudge.plugins``: a
-module that registers rows when imported, or a function without arguments that registers rows when
-called. Plug-ins are loaded when a table is first read, so the command line, Python and every worker
-process see the same rows; no table is read while a module of visualjudge is imported. A plug-in
-that fails is reported in one line, and none of its rows are kept; a function of a row that fails
+A plug-in is an installed distribution with an entry point in the group
+``visualjudge.plugins``: a module that registers rows when imported, or a function
+without arguments that registers rows when called. Plug-ins are loaded when a table is
+first read, so the command line, Python and every worker process see the same rows; no
+table is read while a module of visualjudge is imported. A plug-in that fails is
+reported in one line, and none of its rows are kept; a function of a row that fails
 later names the plug-in and the row.
 """
 
@@ -16,7 +17,14 @@ import logging
 import re
 import threading
 import traceback
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -68,8 +76,8 @@ class Plugin:
 
 
 class Registry(Mapping[K, T], Generic[K, T]):
-    """Rows by name: the built-in rows, then the registered ones. Reading a registry loads the
-    plug-ins.
+    """Rows by name: the built-in rows, then the registered ones. Reading a registry
+    loads the plug-ins.
 
     Parameters
     ----------
@@ -114,9 +122,12 @@ class Registry(Mapping[K, T], Generic[K, T]):
             If there is no such row; the message lists the known names.
         """
         if name not in self:
-            known = one_of(name, list(map(_shown, self))).removeprefix("one of ")
+            known = one_of(name, list(map(_displayed, self))).removeprefix(
+                "one of "
+            )
             raise UnknownName(
-                f"unknown {self.what} {name!r}{lacking(self.what, name)}; known: {known}"
+                f"unknown {self.what} {name!r}{lacking(self.what, name)}; known: "
+                f"{known}"
             )
         return self._resolved(name)  # type: ignore[arg-type]
 
@@ -126,25 +137,31 @@ class Registry(Mapping[K, T], Generic[K, T]):
         Raises
         ------
         UsageError
-            If the name is taken, or name or row are of another kind than the built-in ones.
+            If the name is taken, or name or row are of another kind than the built-in
+            ones.
         """
         name, row = map(type, self._like)
         if not isinstance(key, name) or not (
             isinstance(entry, row) or (row is str and callable(entry))
         ):
             raise UsageError(
-                f"{self.what} {_shown(key)}: must be a {row.__name__} named by a {name.__name__}, "
+                f"{self.what} {_displayed(key)}: must be a {row.__name__} named by a "
+                f"{name.__name__}, "
                 f"got a {type(entry).__name__} named by a {type(key).__name__}"
             )
         if key in self._rows:
-            raise UsageError(f"{self.what} {_shown(key)} is already registered")
+            raise UsageError(
+                f"{self.what} {_displayed(key)} is already registered"
+            )
         self._rows[key] = entry
         _STATE.added.append((self, key, _STATE.loading))
 
     def remove(self, key: K) -> None:
         del self._rows[key]
         _STATE.added = [
-            row for row in _STATE.added if not (row[0] is self and row[1] == key)
+            row
+            for row in _STATE.added
+            if not (row[0] is self and row[1] == key)
         ]
 
     def _resolved(self, key: K) -> T:
@@ -163,9 +180,11 @@ class _State:
         self.begun = self.done = False
         self.loading: str | None = None
         self.plugins: list[Plugin] = []
-        # The table and the name of each row, and its plug-in; None if a script added it.
+        # The table and the name of each row, and its plug-in; None if a script added
+        # it.
         self.added: list[tuple[Registry[Any, Any], Any, str | None]] = []
-        # Name, distribution and version of the plug-in of each row, as the files read state.
+        # Name, distribution and version of the plug-in of each row, as the files read
+        # state.
         self.stated: dict[str, list[str]] = {}
 
 
@@ -175,13 +194,13 @@ _STATE = _State()
 def table(what: str) -> Registry[Any, Any]:
     """Return the table for a kind of row, a key of :data:`HOMES`."""
     module, _, name = HOMES[what].partition(":")
-    found: Registry[Any, Any] = getattr(importlib.import_module(module), name)
-    return found
+    result: Registry[Any, Any] = getattr(importlib.import_module(module), name)
+    return result
 
 
 def load_plugins() -> None:
-    """Load every plug-in, once per process. A plug-in that reads a registry while loading sees the
-    rows registered so far.
+    """Load every plug-in, once per process. A plug-in that reads a registry while
+    loading sees the rows registered so far.
     """
     if _STATE.done:
         return
@@ -191,7 +210,9 @@ def load_plugins() -> None:
         _STATE.begun = True
         from importlib.metadata import entry_points
 
-        for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        for point in sorted(
+            entry_points(group=GROUP), key=lambda point: point.name
+        ):
             _STATE.plugins.append(_loaded(point))
         _STATE.done = True
 
@@ -202,7 +223,9 @@ def plugins() -> tuple[Plugin, ...]:
 
 
 def plugins_with_rows() -> list[str]:
-    return sorted({plugin for _, _, plugin in _STATE.added if plugin is not None})
+    return sorted(
+        {plugin for _, _, plugin in _STATE.added if plugin is not None}
+    )
 
 
 def added(what: str) -> tuple[Any, ...]:
@@ -212,24 +235,26 @@ def added(what: str) -> tuple[Any, ...]:
 
 
 def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Return the plug-ins that added any of these (table, key), with their versions; "script" for
-    rows that a script added.
+    """Return the plug-ins that added any of these (table, key), with their versions;
+    "script" for rows that a script added.
 
     ``rows`` of each plug-in lists those in use, such as "task optical_flow".
     """
     used: dict[str | None, list[str]] = {}
     for table, key, plugin in _STATE.added:
         if (table.what, key) in rows:
-            used.setdefault(plugin, []).append(f"{table.what} {_shown(key)}")
+            used.setdefault(plugin, []).append(
+                f"{table.what} {_displayed(key)}"
+            )
     stated: list[dict[str, Any]] = [
         {
-            "name": one.name,
-            "distribution": one.distribution,
-            "version": one.version,
-            "rows": sorted(used[one.name]),
+            "name": item.name,
+            "distribution": item.distribution,
+            "version": item.version,
+            "rows": sorted(used[item.name]),
         }
-        for one in plugins()
-        if one.name in used
+        for item in plugins()
+        if item.name in used
     ]
     return stated + (
         [{"name": "script", "rows": sorted(used[None])}] if None in used else []
@@ -249,36 +274,39 @@ class MadeWith(TypedDict, total=False):
 
 
 def note_made_with(stated: Iterable[MadeWith]) -> None:
-    """Remember which plug-ins a file was made with (:func:`in_use`), for the message if a row is
-    missing.
+    """Remember which plug-ins a file was made with (:func:`in_use`), for the message if
+    a row is missing.
 
-    The file may be untrusted, so only plain names and versions, which are safe in a message, are
-    kept.
+    The file may be untrusted, so only plain names and versions, which are safe in a
+    message, are kept.
     """
-    for one in stated:
+    for item in stated:
         words = [
-            str(one.get(name, "?")) for name in ("name", "distribution", "version")
+            str(item.get(name, "?"))
+            for name in ("name", "distribution", "version")
         ]
         if all(map(_WORD.fullmatch, words)):
-            _STATE.stated.update(dict.fromkeys(one.get("rows", ()), words))
+            _STATE.stated.update(dict.fromkeys(item.get("rows", ()), words))
 
 
 def lacking(what: str, key: object) -> str:
-    """Return which plug-in provides a missing row, according to the files read, and how to install
-    it; empty if unknown.
+    """Return which plug-in provides a missing row, according to the files read, and how
+    to install it; empty if unknown.
     """
-    if (words := _STATE.stated.get(f"{what} {_shown(key)}")) is None:
+    if (words := _STATE.stated.get(f"{what} {_displayed(key)}")) is None:
         return ""
     name, distribution, version = words
     return (
-        f", of the plug-in {name} ({distribution} {version}), which is not installed or was "
-        f"skipped (show plugins); if you trust its makers: pip install {distribution}=={version}"
+        f", of the plug-in {name} ({distribution} {version}), which is not installed "
+        "or was "
+        "skipped (show plugins); if you trust its makers: pip install "
+        f"{distribution}=={version}"
     )
 
 
 def registrations() -> tuple[tuple[str, Any, Any], ...]:
-    """Return (table, name, row) of the rows that a script or notebook registered and worker
-    processes lack.
+    """Return (table, name, row) of the rows that a script or notebook registered and
+    worker processes lack.
     """
     return tuple(
         (table.what, key, table._rows[key])
@@ -288,7 +316,8 @@ def registrations() -> tuple[tuple[str, Any, Any], ...]:
 
 
 def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
-    """Register the result of :func:`registrations` from another process, keeping existing rows."""
+    """Register the result of :func:`registrations` from another process, keeping
+    existing rows."""
     load_plugins()
     for what, key, entry in rows:
         if key not in table(what):
@@ -303,9 +332,9 @@ def _loaded(point: EntryPoint) -> Plugin:
     )
     _STATE.loading = point.name
     try:
-        found = point.load()
-        if callable(found):
-            found()
+        result = point.load()
+        if callable(result):
+            result()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"stopped while the plug-in {point.name} was loaded"
@@ -314,9 +343,13 @@ def _loaded(point: EntryPoint) -> Plugin:
         for table, key, plugin in list(_STATE.added):
             if plugin == point.name:
                 table.remove(key)
-        told = traceback.format_exception_only(error)[-1]  # str(error) may raise
-        told = " ".join(told.removeprefix(f"{type(error).__module__}.").split())
-        problem = "".join(filter(str.isprintable, told))[:LONGEST_PROBLEM]
+        message = traceback.format_exception_only(error)[
+            -1
+        ]  # str(error) may raise
+        message = " ".join(
+            message.removeprefix(f"{type(error).__module__}.").split()
+        )
+        problem = "".join(filter(str.isprintable, message))[:LONGEST_PROBLEM]
         import multiprocessing
 
         if multiprocessing.parent_process() is None:
@@ -327,14 +360,14 @@ def _loaded(point: EntryPoint) -> Plugin:
     finally:
         _STATE.loading = None
     rows = tuple(
-        f"{table.what} {_shown(key)}"
+        f"{table.what} {_displayed(key)}"
         for table, key, plugin in _STATE.added
         if plugin == point.name
     )
     return Plugin(point.name, *source, registered=rows)
 
 
-def _shown(key: object) -> str:
+def _displayed(key: object) -> str:
     return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
@@ -342,11 +375,11 @@ def _shown(key: object) -> str:
 
 
 class Guarded:
-    """Call ``call``, and raise :class:`~visualjudge.core.errors.PluginError` for any exception that
-    is not visualjudge's, also for ``sys.exit``.
+    """Call ``call``, and raise :class:`~visualjudge.core.errors.PluginError` for any
+    exception that is not visualjudge's, also for ``sys.exit``.
 
-    Exceptions of visualjudge, such as ``DataError("field: reason")``, propagate unchanged. An
-    iterator that ``call`` returns is guarded too.
+    Exceptions of visualjudge, such as ``DataError("field: reason")``, propagate
+    unchanged. An iterator that ``call`` returns is guarded too.
     """
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
@@ -378,21 +411,21 @@ def _faults_of(name: str) -> Iterator[None]:
 
 
 def guarded(call: Callable[..., Any], what: str) -> Guarded:
-    """Return ``call``, guarded for the plug-in that is registering; ``what`` names the row, such as
-    "encoding text_quad".
+    """Return ``call``, guarded for the plug-in that is registering; ``what`` names the
+    row, such as "encoding text_quad".
     """
     source = "script" if _STATE.loading is None else f"plug-in {_STATE.loading}"
     return Guarded(call, f"{source}, {what}")
 
 
 def guarded_row(row: Row, what: str) -> Row:
-    """Return a copy of a row, a frozen dataclass, with each function guarded; classes are left
-    unchanged.
+    """Return a copy of a row, a frozen dataclass, with each function guarded; classes
+    are left unchanged.
     """
     calls = {
-        one.name: guarded(value, what)
-        for one in fields(row)  # type: ignore[arg-type]
-        if callable(value := getattr(row, one.name))
+        field.name: guarded(value, what)
+        for field in fields(row)  # type: ignore[arg-type]
+        if callable(value := getattr(row, field.name))
         and not isinstance(value, type | Guarded)
     }
     return replace(row, **calls)  # type: ignore[type-var]

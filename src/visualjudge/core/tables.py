@@ -1,5 +1,5 @@
-"""Read and write Parquet files, and read Arrow files of the ``datasets`` library, in parts with
-polars.
+"""Read and write Parquet files, and read Arrow files of the ``datasets`` library, in
+parts with polars.
 """
 
 from __future__ import annotations
@@ -12,16 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.untrusted import BOUNDS, apart, check_file, open_file, read_file
+from visualjudge.core.untrusted import (
+    BOUNDS,
+    apart,
+    check_file,
+    open_file,
+    read_file,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-# Maximum size of a part in bytes, unless it is a single row. A text stored once in a file's
-# dictionary may occur in every row, but takes memory only when read.
+# Maximum size of a part in bytes, unless it is a single row. A text stored once in a
+# file's dictionary may occur in every row, but takes memory only when read.
 BYTES_A_PART = 32 << 20
 LARGEST_ROW = 256 << 20
-# Most bytes of the texts of a stranger's table: these, or so many times those of its file.
+# Most bytes of the texts of a stranger's table: these, or so many times those of its
+# file.
 MOST_TEXT = 256 << 20
 MOST_RATIO = 64
 BYTES_AN_ITEM = 32  # of a list, as an object of Python
@@ -30,15 +37,15 @@ _REMOTE = re.compile(r"(s3|gs|hf):/{1,2}(?=[^/])")
 
 
 def is_remote(path: str | Path) -> bool:
-    """Return whether ``path`` is the address of an object store or of the Hugging Face Hub, whose
-    slashes ``pathlib`` may have merged. polars reads Parquet there.
+    """Return whether ``path`` is the address of an object store or of the Hugging Face
+    Hub, whose slashes ``pathlib`` may have merged. polars reads Parquet there.
     """
     return _REMOTE.match(os.fspath(path)) is not None
 
 
 def scan(path: Path) -> pl.LazyFrame:
-    """Return the rows of the Parquet file with exactly this name: no glob patterns, no columns from
-    folder names.
+    """Return the rows of the Parquet file with exactly this name: no glob patterns, no
+    columns from folder names.
     """
     import polars as pl
 
@@ -70,8 +77,8 @@ def csv_table(
 
 
 def table_metadata(path: Path) -> dict[str, str]:
-    """Return the metadata of a ``.parquet`` file, such as ``"huggingface"``; of an ``.arrow`` file
-    that ``datasets`` saved, the file ``dataset_info.json`` beside it.
+    """Return the metadata of a ``.parquet`` file, such as ``"huggingface"``; of an
+    ``.arrow`` file that ``datasets`` saved, the file ``dataset_info.json`` beside it.
 
     Raises
     ------
@@ -85,15 +92,17 @@ def table_metadata(path: Path) -> dict[str, str]:
             return pl.read_parquet_metadata(path)
         info = path.with_name("dataset_info.json")
         return (
-            {"huggingface": f'{{"info": {read_file(info, "manifest").decode()}}}'}
+            {
+                "huggingface": f'{{"info": {read_file(info, "manifest").decode()}}}'
+            }
             if info.is_file()
             else {}
         )
 
 
 def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a ``.parquet`` or ``.arrow`` file in order, at most ``rows`` and 32 MiB at
-    a time. Of an Arrow file, all rows are in memory.
+    """Yield the rows of a ``.parquet`` or ``.arrow`` file in order, at most ``rows``
+    and 32 MiB at a time. Of an Arrow file, all rows are in memory.
 
     Raises
     ------
@@ -110,13 +119,15 @@ def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
                 (pl.read_ipc if is_file else pl.read_ipc_stream)(path), rows
             )
             return
-        for part in scan(path).collect_batches(chunk_size=rows, maintain_order=True):
+        for part in scan(path).collect_batches(
+            chunk_size=rows, maintain_order=True
+        ):
             yield from _bounded(part, rows)
 
 
 def check_table(path: Path) -> None:
-    """Refuse a ``.parquet`` or ``.arrow`` file of a stranger whose cells or texts would fill the
-    memory: it is read once, apart, but for its images.
+    """Refuse a ``.parquet`` or ``.arrow`` file of a stranger whose cells or texts would
+    fill the memory: it is read once, apart, but for its images.
 
     Raises
     ------
@@ -130,7 +141,11 @@ def _check_cells(path: Path) -> None:
     import polars as pl
     import polars.selectors as select
 
-    lengths = select.by_dtype(pl.String, pl.Categorical).cast(pl.String).str.len_bytes()
+    lengths = (
+        select.by_dtype(pl.String, pl.Categorical)
+        .cast(pl.String)
+        .str.len_bytes()
+    )
     sums = (
         lengths.cast(pl.Int64).sum(),
         select.list().list.len().cast(pl.Int64).sum() * BYTES_AN_ITEM,
@@ -139,12 +154,19 @@ def _check_cells(path: Path) -> None:
         is_arrow = (
             path.suffix == ".arrow"
         )  # as a whole in memory, which is bounded here
-        table = pl.concat(table_parts(path, 100_000)).lazy() if is_arrow else scan(path)
-        rows, *sizes = table.select(pl.len(), *sums).collect(engine="streaming").row(0)
+        table = (
+            pl.concat(table_parts(path, 100_000)).lazy()
+            if is_arrow
+            else scan(path)
+        )
+        rows, *sizes = (
+            table.select(pl.len(), *sums).collect(engine="streaming").row(0)
+        )
         cells = rows * len(table.collect_schema())
     if cells > BOUNDS["parquet"].items:
         raise DataError(
-            f"{path}: must have at most {BOUNDS['parquet'].items:,} cells, got {cells:,}"
+            f"{path}: must have at most {BOUNDS['parquet'].items:,} cells, got "
+            f"{cells:,}"
         )
     most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
     if sum(sizes) > most:
@@ -160,7 +182,8 @@ def _bounded(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
             yield from _bounded(part, (part.height + 1) // 2)
         elif size > LARGEST_ROW:
             raise DataError(
-                f"a row must take at most {LARGEST_ROW >> 20} MiB, got {int(size) >> 20}"
+                f"a row must take at most {LARGEST_ROW >> 20} MiB, got "
+                f"{int(size) >> 20}"
             )
         else:
             yield part
@@ -174,12 +197,12 @@ def write_parquet(
     rows_a_group: int,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``frames`` to ``path`` one after another, compressed with zstd, with a few row groups
-    in memory.
+    """Write ``frames`` to ``path`` one after another, compressed with zstd, with a few
+    row groups in memory.
 
-    Exceptions raised by ``frames`` propagate. The bytes depend only on the rows, not on how they
-    are split into frames. Other readers see Parquet's own list type instead of polars' list with
-    64-bit offsets, which ``datasets`` treats as a different type.
+    Exceptions raised by ``frames`` propagate. The bytes depend only on the rows, not on
+    how they are split into frames. Other readers see Parquet's own list type instead of
+    polars' list with 64-bit offsets, which ``datasets`` treats as a different type.
 
     Parameters
     ----------
@@ -207,10 +230,14 @@ def write_parquet(
 
     footer = None if metadata is None else dict(metadata)
     try:
-        # Polars may open a path late, after a frame has raised and the path has been removed.
+        # Polars may open a path late, after a frame has raised and the path has been
+        # removed.
         with path.open("wb") as file:
             register_io_source(source, schema=dict(schema)).sink_parquet(
-                file, compression="zstd", row_group_size=rows_a_group, metadata=footer
+                file,
+                compression="zstd",
+                row_group_size=rows_a_group,
+                metadata=footer,
             )
         _hide_arrow_schema(path)
     except (PolarsError, PanicException, OSError) as error:

@@ -1,5 +1,5 @@
-"""Tables for terminals and HTML. All values are escaped, and tables are safe in spreadsheet
-programs.
+"""Tables for terminals and HTML. All values are escaped, and tables are safe in
+spreadsheet programs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ NARROWEST = 60
 # Minimum width of a wrapped name, in columns.
 LEAST_NAME = 12
 
-# Maximum number of characters of a number, which never wraps; longer digit strings are names.
+# Maximum number of characters of a number, which never wraps; longer digit strings are
+# names.
 LONGEST_NUMBER = 16
 
 # A bar of characters, which never wraps.
@@ -37,8 +38,8 @@ NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
 def screen_width() -> int:
-    """Return the width of the terminal, or ``COLUMNS``; without either, a width that fits any
-    table.
+    """Return the width of the terminal, or ``COLUMNS``; without either, a width that
+    fits any table.
     """
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return sys.maxsize
@@ -46,8 +47,8 @@ def screen_width() -> int:
 
 
 def folded(sentence: str, width: int | None = None) -> str:
-    """Return ``sentence`` as lines of at most ``width`` characters (default: the terminal's).
-    Longer words are not split.
+    """Return ``sentence`` as lines of at most ``width`` characters (default: the
+    terminal's). Longer words are not split.
     """
     room = screen_width() if width is None else width
     return "\n".join(
@@ -56,8 +57,8 @@ def folded(sentence: str, width: int | None = None) -> str:
 
 
 class Styled(str):
-    """A cell with extra content in HTML: a state with its icon and colour, a link, and a second line
-    in small letters, which other formats append.
+    """A cell with extra content in HTML: a state with its icon and colour, a link, and
+    a second line in small letters, which other formats append.
 
     Examples
     --------
@@ -80,8 +81,8 @@ class Styled(str):
         icon: str = "",
         link: str = "",
     ) -> Styled:
-        """Create a cell; ``state`` is the CSS class of the first line, ``icon`` the symbol before
-        it, ``link`` the address to which it leads.
+        """Create a cell; ``state`` is the CSS class of the first line, ``icon`` the
+        symbol before it, ``link`` the address to which it leads.
         """
         made = super().__new__(cls, f"{first}; {below}" if below else first)
         made.first = first
@@ -121,11 +122,11 @@ class Table:
         ]
 
     def text(self, width: int | None = None) -> str:
-        """Return aligned columns within ``width`` (default: the terminal's; without a terminal, as
-        wide as the cells).
+        """Return aligned columns within ``width`` (default: the terminal's; without a
+        terminal, as wide as the cells).
 
-        Names wrap onto further lines; numbers never do. Columns that do not fit follow below, with
-        the keys repeated.
+        Names wrap onto further lines; numbers never do. Columns that do not fit follow
+        below, with the keys repeated.
         """
         numeric = self.to_the_right
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
@@ -136,16 +137,23 @@ class Table:
         ]
         title = [self.title] if self.title else []
         return "\n".join(
-            [*title, "\n\n".join(parts), *(folded(note, room) for note in self.notes)]
+            [
+                *title,
+                "\n\n".join(parts),
+                *(folded(note, room) for note in self.notes),
+            ]
         )
 
     def _lines(
         self, part: Sequence[int], floors: Sequence[int], room: int
     ) -> Iterator[str]:
-        """Yield some columns as lines, the widest names wrapped until the columns fit."""
+        """Yield some columns as lines, the widest names wrapped until the columns
+        fit."""
         numeric = self.to_the_right
         rows = [[line[i] for i in part] for line in (self.columns, *self.rows)]
-        widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [
+            max(1, *map(len, column)) for column in zip(*rows, strict=True)
+        ]
         room -= len(GAP) * (len(part) - 1)
         while sum(widths) > room and (
             wide := [k for k, i in enumerate(part) if widths[k] > floors[i]]
@@ -176,16 +184,18 @@ class Table:
         keys = [*range(self.keys)]
         parts = [[*keys]]
         for column in range(self.keys, len(floors)):
-            width = sum(floors[i] + len(GAP) for i in (*parts[-1], column)) - len(GAP)
+            width = sum(
+                floors[i] + len(GAP) for i in (*parts[-1], column)
+            ) - len(GAP)
             if width > room and len(parts[-1]) > len(keys):
                 parts.append([*keys])
             parts[-1].append(column)
         return parts
 
     def html(self) -> str:
-        """Return an HTML table that can be scrolled with the keyboard, and its notes. Pages style
-        ``wide`` (around the table), ``keys`` (two columns identify a row), ``n`` (numbers) and
-        ``hit`` (marked rows).
+        """Return an HTML table that can be scrolled with the keyboard, and its notes.
+        Pages style ``wide`` (around the table), ``keys`` (two columns identify a row),
+        ``n`` (numbers) and ``hit`` (marked rows).
         """
         return _template().render(table=self, right=self.to_the_right)
 
@@ -195,6 +205,6 @@ def _template() -> Template:
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("visualjudge", "core")
-    return Environment(loader=loader, autoescape=True, finalize=visible).get_template(
-        "table.html.j2"
-    )
+    return Environment(
+        loader=loader, autoescape=True, finalize=visible
+    ).get_template("table.html.j2")

@@ -49,12 +49,16 @@ def record_of(
     hashable: Any = kind
     try:
         if isinstance(value, bytes):
-            parsed: Record = _adapter(hashable).validate_json(value, strict=True)
+            parsed: Record = _adapter(hashable).validate_json(
+                value, strict=True
+            )
             return parsed
         _adapter(hashable).validate_python(value, strict=True)
     except ValidationError as error:
-        place, reason = first_problem(error, shown=True)
-        raise DataError(": ".join((str(where), *place, reason)) + hint) from None
+        place, reason = first_problem(error, displayed=True)
+        raise DataError(
+            ": ".join((str(where), *place, reason)) + hint
+        ) from None
     checked: Record = value
     return checked
 
@@ -65,17 +69,21 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def first_problem(
-    error: ValidationError, *, shown: bool = False
+    error: ValidationError, *, displayed: bool = False
 ) -> tuple[tuple[str, ...], str]:
-    """Return the path of the first problem within the record, and its message, with the value if
-    it may be ``shown`` and is short.
+    """Return the path of the first problem within the record, and its message, with the
+    value if it may be ``displayed`` and is short.
     """
     first = error.errors(include_url=False, include_context=False)[0]
     reason = first["msg"].removeprefix("Value error, ")
-    reason = f"{reason[0].lower()}{reason[1:]}".replace("input should be", "must be")
+    reason = f"{reason[0].lower()}{reason[1:]}".replace(
+        "input should be", "must be"
+    )
     reason = _WORDS.get(first["type"], reason)
     reason = reason.replace("less than or equal to", "at most")
     reason = reason.replace("greater than or equal to", "at least")
-    got = repr(first["input"]) if shown and first["type"] != "missing" else ""
+    got = (
+        repr(first["input"]) if displayed and first["type"] != "missing" else ""
+    )
     place = tuple(map(str, first["loc"]))
     return place, reason + (f", got {got}" if 0 < len(got) <= _LONGEST else "")

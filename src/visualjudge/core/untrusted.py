@@ -1,10 +1,11 @@
-"""The door for strangers' bytes: files inside a folder, without links, within the bounds of their
-kind.
+"""The door for strangers' bytes: files inside a folder, without links, within the
+bounds of their kind.
 
-A dataset, a data folder, a table or a log may come from anywhere, and names its files by relative
-paths. This module alone refuses ``../``, absolute paths, drive letters, links that lead outside,
-and anything that is not a regular file (a FIFO, ``/dev/zero``). Two exceptions: blobs that a
-Hugging Face snapshot links to, and imports that explicitly allow outside paths.
+A dataset, a data folder, a table or a log may come from anywhere, and names its files
+by relative paths. This module alone refuses ``../``, absolute paths, drive letters,
+links that lead outside, and anything that is not a regular file (a FIFO,
+``/dev/zero``). Two exceptions: blobs that a Hugging Face snapshot links to, and imports
+that explicitly allow outside paths.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ Result = TypeVar("Result")
 MIB = 1 << 20
 # Maximum length of a stated path in characters.
 LONGEST_PATH = 1024
-# Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
-# for each MiB of the file, 32 MiB (of addresses, not all used) and a second more.
+# Memory, beyond what its libraries take, and CPU time of a process that reads a
+# stranger's file; for each MiB of the file, 32 MiB (of addresses, not all used) and a
+# second more.
 MEMORY_APART = 512 * MIB
 SECONDS_APART = 15
 
@@ -81,8 +83,8 @@ _HINT: ContextVar[str] = ContextVar("how_to_allow_outside", default="")
 
 @contextmanager
 def importing(*, outside: bool) -> Iterator[None]:
-    """Allow paths outside the folder within the block if ``outside`` is True; otherwise messages
-    name the option that allows them.
+    """Allow paths outside the folder within the block if ``outside`` is True; otherwise
+    messages name the option that allows them.
     """
     tokens = _ALLOWED.set(outside), _HINT.set("; --allow-outside permits it")
     try:
@@ -92,7 +94,8 @@ def importing(*, outside: bool) -> Iterator[None]:
         _HINT.reset(tokens[1])
 
 
-# Device and number of each file that was opened here, but for images: no command overwrites these.
+# Device and number of each file that was opened here, but for images: no command
+# overwrites these.
 READ: set[tuple[int, int]] = set()
 # Kinds whose bound holds for each line of a file, which may be of any size.
 ENDLESS: frozenset[Kind] = frozenset({"record", "log"})
@@ -134,7 +137,8 @@ class _Lines(BufferedReader):
         self._number += line.endswith(b"\n")
         if len(line) > most and (size is None or size < 0):
             raise DataError(
-                f"{self._path}: line {self._number + 1}: must have at most {most // MIB} MiB"
+                f"{self._path}: line {self._number + 1}: must have at most "
+                f"{most // MIB} MiB"
             )
         return line
 
@@ -179,7 +183,8 @@ def _check(path: Path, status: os.stat_result, kind: Kind) -> None:
         raise DataError(f"{path}: must be a regular file")
     if status.st_size > most and kind not in ENDLESS:
         raise DataError(
-            f"{path}: must have at most {most // MIB} MiB, got {status.st_size / MIB:.2f} MiB"
+            f"{path}: must have at most {most // MIB} MiB, got "
+            f"{status.st_size / MIB:.2f} MiB"
         )
 
 
@@ -196,8 +201,8 @@ def _readable(path: Path) -> Iterator[None]:
 
 @contextmanager
 def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
-    """Open a zip file whose members hold no more than its kind may. zipfile reads no more of a
-    member than is stated. Zstandard needs Python 3.14 or the extra ``logs``.
+    """Open a zip file whose members hold no more than its kind may. zipfile reads no
+    more of a member than is stated. Zstandard needs Python 3.14 or the extra ``logs``.
 
     Raises
     ------
@@ -214,7 +219,8 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
             most = BOUNDS[kind].unpacked
             if size > most:
                 raise DataError(
-                    f"{path}: must have at most {most // MIB} MiB unpacked, got {size // MIB} MiB"
+                    f"{path}: must have at most {most // MIB} MiB unpacked, got "
+                    f"{size // MIB} MiB"
                 )
             yield zipped  # type: ignore[misc, unused-ignore]
     except (
@@ -232,8 +238,9 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
 
 
 def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
-    """Return ``function(path)``, called in a process with little memory and time: a few kilobytes
-    of a stranger may unpack to gigabytes inside a library. The result is pickled.
+    """Return ``function(path)``, called in a process with little memory and time: a few
+    kilobytes of a stranger may unpack to gigabytes inside a library. The result is
+    pickled.
 
     Raises
     ------
@@ -244,14 +251,20 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     size = path.stat().st_size
     memory = MEMORY_APART + 32 * size
     seconds = SECONDS_APART + size // MIB
-    # No process of multiprocessing, which would run the user's script again. Each thread of glibc's
-    # malloc reserves 64 MiB of addresses, which would count as memory.
+    # No process of multiprocessing, which would run the user's script again. Each
+    # thread of glibc's malloc reserves 64 MiB of addresses, which would count as
+    # memory.
     own = {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "MALLOC_ARENA_MAX": "2",
     }
     done = subprocess.run(
-        [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"],
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            f"from {__name__} import answer; answer()",
+        ],
         input=pickle.dumps((memory, seconds, function, path)),
         env={**os.environ, **own, "POLARS_MAX_THREADS": "2"},
         capture_output=True,
@@ -259,7 +272,8 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     )
     if done.returncode or not done.stdout:
         raise DataError(
-            f"{path}: takes more than {memory // MIB} MiB of memory or {seconds} s to read"
+            f"{path}: takes more than {memory // MIB} MiB of memory or {seconds} s to "
+            "read"
         )
     result: Result | DataError = pickle.loads(done.stdout)
     if isinstance(result, DataError):
@@ -268,7 +282,8 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
 
 
 def answer() -> None:
-    """In the process: call what stdin says within its limits, and write the result to stdout."""
+    """In the process: call what stdin says within its limits, and write the result to
+    stdout."""
     memory, seconds, function, path = pickle.load(
         sys.stdin.buffer
     )  # imports its modules first
@@ -298,7 +313,9 @@ def _limit(memory: int, seconds: int) -> None:
 # ---------------------------------------------------------------- paths
 
 
-def confined_path(root: str | Path, name: object, *, of: str = "the dataset") -> Path:
+def confined_path(
+    root: str | Path, name: object, *, of: str = "the dataset"
+) -> Path:
     """Return ``root / name``, a regular file inside ``root``.
 
     Parameters
@@ -313,28 +330,33 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
     Raises
     ------
     DataError
-        If ``name`` is not a relative path, leads outside ``root``, directly or through a link, or
-        is not a regular file.
+        If ``name`` is not a relative path, leads outside ``root``, directly or through
+        a link, or is not a regular file.
     """
-    path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
+    path = Path(
+        root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of)
+    )
     if not _ALLOWED.get() and not _is_at_home(
         os.path.realpath(path), os.path.realpath(root)
     ):
         raise DataError(
-            f"{_shown(name)} leads out of {of} through a link; files must be inside{_HINT.get()}"
+            f"{_displayed(name)} leads out of {of} through a link; files must be "
+            f"inside{_HINT.get()}"
         )
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
-        raise DataError(f"there is no file {_shown(name)} in {of}") from None
+        raise DataError(
+            f"there is no file {_displayed(name)} in {of}"
+        ) from None
     if not stat.S_ISREG(mode):
-        raise DataError(f"{_shown(name)} in {of} must be a regular file")
+        raise DataError(f"{_displayed(name)} in {of} must be a regular file")
     return path
 
 
 def stated_path(name: object, *, of: str = "the dataset") -> str:
-    """Return ``name`` if it is a relative path that stays in its folder. Only the text is checked,
-    not the disk.
+    """Return ``name`` if it is a relative path that stays in its folder. Only the text
+    is checked, not the disk.
 
     Raises
     ------
@@ -355,7 +377,8 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
     )
     if outside:
         raise DataError(
-            f"{_shown(name)} leads out of {of}; a path must be relative to it, without "
+            f"{_displayed(name)} leads out of {of}; a path must be relative to it, "
+            "without "
             f"'..'{_HINT.get()}"
         )
     return text
@@ -369,19 +392,24 @@ def _printable(name: object) -> str:
         or not name.isprintable()
     ):
         raise DataError(
-            f"{_shown(name)} must be a relative path of at most {LONGEST_PATH} printable characters"
+            f"{_displayed(name)} must be a relative path of at most {LONGEST_PATH} "
+            "printable characters"
         )
     return name
 
 
-def confined_target(root: str | Path, name: str, *, of: str = "the target") -> Path:
-    """Return ``root / name`` for writing, or for reading in a folder that visualjudge made: a
-    regular file, or a missing one. No part of it below ``root`` may be a link; ``root`` itself may.
+def confined_target(
+    root: str | Path, name: str, *, of: str = "the target"
+) -> Path:
+    """Return ``root / name`` for writing, or for reading in a folder that visualjudge
+    made: a regular file, or a missing one. No part of it below ``root`` may be a link;
+    ``root`` itself may.
 
     Raises
     ------
     DataError
-        If a part is a link, ``name`` leads outside of ``root``, or it is not a regular file.
+        If a part is a link, ``name`` leads outside of ``root``, or it is not a regular
+        file.
     """
     path = Path(root)
     mode = None
@@ -390,7 +418,8 @@ def confined_target(root: str | Path, name: str, *, of: str = "the target") -> P
         mode = path.lstat().st_mode if os.path.lexists(path) else None
         if mode is not None and stat.S_ISLNK(mode):
             raise DataError(
-                f"{path}: must not be a link; links are not followed in {of}; put the file itself "
+                f"{path}: must not be a link; links are not followed in {of}; put the "
+                "file itself "
                 "there"
             )
     if mode is not None and not stat.S_ISREG(mode):
@@ -399,11 +428,11 @@ def confined_target(root: str | Path, name: str, *, of: str = "the target") -> P
 
 
 def _is_at_home(path: str, root: str) -> bool:
-    """Return whether a resolved path is inside a resolved folder, or is a blob of the Hugging Face
-    snapshot in that folder.
+    """Return whether a resolved path is inside a resolved folder, or is a blob of the
+    Hugging Face snapshot in that folder.
 
-    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``; both come from
-    the same download.
+    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``;
+    both come from the same download.
     """
     home = Path(root)
     blobs = [
@@ -411,9 +440,11 @@ def _is_at_home(path: str, root: str) -> bool:
         for place in (home, *home.parents)
         if place.parent.name == "snapshots"
     ]
-    return any(Path(path).is_relative_to(folder) for folder in (home, *blobs[:1]))
+    return any(
+        Path(path).is_relative_to(folder) for folder in (home, *blobs[:1])
+    )
 
 
-def _shown(name: object) -> str:
+def _displayed(name: object) -> str:
     text = repr(name)
     return text if len(text) <= 80 else f"{text[:79]}…{text[-1]}"

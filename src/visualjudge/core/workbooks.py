@@ -12,8 +12,11 @@ from visualjudge.core.untrusted import apart, archive
 MOST_COLUMNS = 4096
 
 
-def workbook_rows(path: Path, *, formulas: bool = False) -> list[dict[str, Any]]:
-    """Return the rows below the header of the first sheet, by column; a blank row is empty.
+def workbook_rows(
+    path: Path, *, formulas: bool = False
+) -> list[dict[str, Any]]:
+    """Return the rows below the header of the first sheet, by column; a blank row is
+    empty.
 
     Parameters
     ----------
@@ -37,25 +40,31 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
             ):
                 # a text that begins with "=" was saved as a formula without a value
                 both = zip(_cells(path, typed=False), rows, strict=True)
-                rows = [tuple(map(_value, values, typed)) for values, typed in both]
+                rows = [
+                    tuple(map(_value, values, typed)) for values, typed in both
+                ]
     except MemoryError:
         raise
-    except (
-        Exception
-    ) as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
-        told = str(error).removeprefix(f"{path}: ") or type(error).__name__
-        reason = " ".join(told.split())[:300]
-        raise DataError(f"{path}: must be a workbook (.xlsx): {reason}") from None
+    # whatever an archive, an XML parser and openpyxl say of these bytes
+    except Exception as error:
+        message = str(error).removeprefix(f"{path}: ") or type(error).__name__
+        reason = " ".join(message.split())[:300]
+        raise DataError(
+            f"{path}: must be a workbook (.xlsx): {reason}"
+        ) from None
     header, *below = rows or [()]
     names = [
-        f"column {k}" if name is None else str(name) for k, name in enumerate(header, 1)
+        f"column {k}" if name is None else str(name)
+        for k, name in enumerate(header, 1)
     ]
     if len(set(names)) < len(names):
         raise DataError(
             f"{path}: a header must name a column once, got {', '.join(names)}"
         )
     return [
-        {} if all(cell is None for cell in row) else dict(zip(names, row, strict=False))
+        {}
+        if all(cell is None for cell in row)
+        else dict(zip(names, row, strict=False))
         for row in below
     ]
 
@@ -71,8 +80,12 @@ def _cells(path: Path, *, typed: bool) -> list[tuple[Any, ...]]:
     header = next(
         sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ()
     )
-    width = max((k for k, name in enumerate(header, 1) if name is not None), default=0)
-    return list(sheet.iter_rows(values_only=True, max_col=width)) if width else []
+    width = max(
+        (k for k, name in enumerate(header, 1) if name is not None), default=0
+    )
+    return (
+        list(sheet.iter_rows(values_only=True, max_col=width)) if width else []
+    )
 
 
 def _value(value: object, typed: object) -> object:

@@ -1,8 +1,9 @@
-"""Apply a function to chunks of work: in this process, in processes of this machine, or on Ray.
+"""Apply a function to chunks of work: in this process, in processes of this machine, or
+on Ray.
 
-The function and the chunks are pickled, so the function must be one of a module. A worker has the
-rows that a script registered, ignores Ctrl-C, which the starting process handles, and ends with the
-process that started it.
+The function and the chunks are pickled, so the function must be one of a module. A
+worker has the rows that a script registered, ignores Ctrl-C, which the starting process
+handles, and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ CORES = (
 )
 # Seconds of work from which on further processes are worth their start (1 to 2 s each).
 WORTH_PROCESSES = 20.0
-# Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory.
+# Chunks of a worker that run or wait: enough to keep it busy, few enough to limit
+# memory.
 AHEAD = 3
 
 
 class Workers:
-    """A context manager that keeps its processes for several maps. One local worker is this
-    process.
+    """A context manager that keeps its processes for several maps. One local worker is
+    this process.
 
     Parameters
     ----------
@@ -53,12 +55,16 @@ class Workers:
     Raises
     ------
     UsageError
-        If there is no such engine, Ray is not installed, or a row registered by a script cannot be
-        sent to another process.
+        If there is no such engine, Ray is not installed, or a row registered by a
+        script cannot be sent to another process.
     """
 
     def __init__(
-        self, number: int = 1, engine: EngineName = "local", *, after: float = 0.0
+        self,
+        number: int = 1,
+        engine: EngineName = "local",
+        *,
+        after: float = 0.0,
     ) -> None:
         if number < 1:
             raise UsageError(f"--workers must be at least 1, got {number}")
@@ -97,11 +103,17 @@ class Workers:
             self._start()
         assert self._processes is not None
         yield from _in_processes(
-            self._processes, self._number * AHEAD, self._scratch.name, apply, rest
+            self._processes,
+            self._number * AHEAD,
+            self._scratch.name,
+            apply,
+            rest,
         )
 
     def _start(self) -> None:
-        spawn = multiprocessing.get_context("spawn")  # inherits no locks or threads
+        spawn = multiprocessing.get_context(
+            "spawn"
+        )  # inherits no locks or threads
         self._processes = ProcessPoolExecutor(
             self._number, spawn, _begin, (self._rows,)
         )
@@ -137,8 +149,8 @@ class Workers:
         Raises
         ------
         VisualJudgeError
-            As ``function`` raised it. Any other exception becomes a :class:`RunError` that names
-            the chunk's ``record``, if it has one.
+            As ``function`` raised it. Any other exception becomes a :class:`RunError`
+            that names the chunk's ``record``, if it has one.
         """
         for result, error in self._map(partial(_applied, function), chunks):
             if error is not None:
@@ -197,7 +209,9 @@ def _applied(
     except VisualJudgeError as error:
         return None, error
     except Exception as error:
-        where = f"{record}: " if (record := getattr(chunk, "record", "")) else ""
+        where = (
+            f"{record}: " if (record := getattr(chunk, "record", "")) else ""
+        )
         return None, RunError(
             f"{where}{type(error).__name__}: {' '.join(str(error).split())}"
         )
@@ -210,7 +224,8 @@ def _registered() -> tuple[tuple[str, Any, Any], ...]:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         names = ", ".join(f"{table} {name}" for table, name, _ in rows)
         raise UsageError(
-            f"registered rows cannot be sent to worker processes ({names}: {error}); define them "
+            f"registered rows cannot be sent to worker processes ({names}: {error}); "
+            "define them "
             "in a module, or use --workers 1"
         ) from None
     return rows
@@ -245,7 +260,11 @@ def _ray_pool(number: int) -> Any:
     try:
         if not ray.is_initialized():
             # The path of a socket must be short, whatever TMPDIR is.
-            own = {"num_cpus": number, "address": "local", "_temp_dir": "/tmp/ray"}
+            own = {
+                "num_cpus": number,
+                "address": "local",
+                "_temp_dir": "/tmp/ray",
+            }
             own = {} if os.environ.get("RAY_ADDRESS") else own
             ray.init(
                 log_to_driver=False,

@@ -1,4 +1,5 @@
-"""Read YAML files as plain values, with limits on size and depth. Tags never create objects."""
+"""Read YAML files as plain values, with limits on size and depth. Tags never create
+objects."""
 
 from __future__ import annotations
 
@@ -44,8 +45,8 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def loads(text: str) -> Any:
-    """Return the value of a YAML text, whose scalars are those of JSON: ``yes``, ``1_000`` and
-    ``59:30`` are texts.
+    """Return the value of a YAML text, whose scalars are those of JSON: ``yes``,
+    ``1_000`` and ``59:30`` are texts.
 
     Raises
     ------
@@ -84,10 +85,13 @@ def _check(text: str) -> None:
         elif isinstance(event, yaml.AliasEvent):
             count += sizes.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):
-            count += 1 + event.value.count("${") ** 3  # what interpolations may grow to
+            count += (
+                1 + event.value.count("${") ** 3
+            )  # what interpolations may grow to
         if len(opened) > _BOUND.depth or count > _BOUND.items:
             raise ValueError(
-                f"must be at most {_BOUND.depth} levels deep and hold at most {_BOUND.items} "
+                f"must be at most {_BOUND.depth} levels deep and hold at most "
+                f"{_BOUND.items} "
                 "values, counting what aliases and interpolations refer to"
             )
 
@@ -105,7 +109,9 @@ def _loader() -> Any:
         }
 
     for name, (pattern, first) in _SCALARS.items():
-        Loader.add_implicit_resolver(f"{_TAG}{name}", re.compile(pattern), list(first))
+        Loader.add_implicit_resolver(
+            f"{_TAG}{name}", re.compile(pattern), list(first)
+        )
     for kind in (int, float):  # PyYAML's own read numbers of base 60, too
         Loader.add_constructor(
             f"{_TAG}{kind.__name__}",
@@ -119,12 +125,13 @@ def _unreadable(path: str | Path, error: Exception) -> DataError:
 
 
 def yaml_reason(error: Exception) -> str:
-    """Return the problem and its line number, but not the line itself, which may contain a key."""
+    """Return the problem and its line number, but not the line itself, which may
+    contain a key."""
     mark = getattr(error, "problem_mark", None)
-    said = (
+    text = (
         str(getattr(error, "problem", None) or error)
         if mark is not None
         else str(error)
     )
     where = "" if mark is None else f"line {mark.line + 1}: "
-    return where + " ".join(said.split())[:300]
+    return where + " ".join(text.split())[:300]

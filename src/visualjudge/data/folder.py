@@ -1,11 +1,13 @@
 """Read data folders and check every record:
-``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``; or, as in the
-document of the judge dataset, ``data_json_v2`` and ``images_v2``. A file that is not named after a
-task holds records of several, such as ``lowlevel_annotations.json`` with ``lowlevel.json``, and
-``generation_annotations.json`` with ``generation_images.json``.
+``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``; or, as
+in the document of the judge dataset, ``data_json_v2`` and ``images_v2``. A file that is
+not named after a task holds records of several, such as ``lowlevel_annotations.json``
+with ``lowlevel.json``, and ``generation_annotations.json`` with
+``generation_images.json``.
 
-An invalid record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and
-is skipped. :meth:`DataFolder.entries` reads the records, :func:`check_entry` checks a prediction.
+An invalid record never stops the others: it becomes a
+:class:`~visualjudge.core.errors.Problem` and is skipped. :meth:`DataFolder.entries`
+reads the records, :func:`check_entry` checks a prediction.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_png
 from visualjudge.vision.tasks import TASKS, task_named
 
-NO_ANNOTATIONS = "folder 'annotations' (or 'data_json_v2') not found; `visualjudge import` makes a data folder"
+NO_ANNOTATIONS = (
+    "folder 'annotations' (or 'data_json_v2') not found; `visualjudge "
+    "import` makes a data folder"
+)
 # Folders of annotations and of image indexes: ours, and those of the document.
 LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
 SUFFIX = "_annotations"
@@ -70,8 +75,8 @@ class Checked:
 class DataFolder:
     """An open data folder.
 
-    ``problems`` grows as records are read; an invalid image record is reported with each annotation
-    that needs it. ``name`` is the folder as given, ``root`` its path.
+    ``problems`` grows as records are read; an invalid image record is reported with
+    each annotation that needs it. ``name`` is the folder as given, ``root`` its path.
 
     Parameters
     ----------
@@ -95,7 +100,9 @@ class DataFolder:
         self.problems: list[Problem] = []
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
-        layout = next((one for one in LAYOUTS if (self.root / one[0]).is_dir()), None)
+        layout = next(
+            (item for item in LAYOUTS if (self.root / item[0]).is_dir()), None
+        )
         if layout is None:
             raise UsageError(f"{root} is not a data folder: {NO_ANNOTATIONS}")
         self._notes, self._indexes = (self.root / name for name in layout)
@@ -107,21 +114,25 @@ class DataFolder:
         Raises
         ------
         DataError
-            If a task has two files. A file of an unknown task is a problem, not an error.
+            If a task has two files. A file of an unknown task is a problem, not an
+            error.
         """
-        found: dict[str, Path] = {}
+        collected: dict[str, Path] = {}
         for path in sorted(self._notes.iterdir()):
             if path.suffix not in FORMATS or not path.stem.endswith(SUFFIX):
                 continue
             stem = path.stem.removesuffix(SUFFIX)
             for task in [stem] if stem in TASKS else self._tasks_in(path, stem):
-                if task in found:
+                if task in collected:
                     raise DataError(
-                        f"{self._notes.name}/{path.name} and {found[task].name}: two files contain "
+                        f"{self._notes.name}/{path.name} and {collected[task].name}: "
+                        "two files contain "
                         f"{task}; keep one"
                     )
-                found[task] = inside(self.root, f"{self._notes.name}/{path.name}")
-        return {task: found[task] for task in TASKS if task in found}
+                collected[task] = inside(
+                    self.root, f"{self._notes.name}/{path.name}"
+                )
+        return {task: collected[task] for task in TASKS if task in collected}
 
     def _tasks_in(self, path: Path, stem: str) -> list[str]:
         """Return the tasks of a file of several; none is a problem of its name, and a
@@ -134,7 +145,9 @@ class DataFolder:
         known = [task for task in TASKS if task in stated]
         if not known:
             reason = f"there is no task {stem!r}{lacking('task', stem)}"
-            self.problems.append(Problem(path.name, "file name", "task", reason))
+            self.problems.append(
+                Problem(path.name, "file name", "task", reason)
+            )
             return []
         for position, (task, raw) in enumerate(
             zip(stated, self._records(path), strict=True)
@@ -167,11 +180,12 @@ class DataFolder:
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def entries(self, task: str) -> list[Entry]:
-        """Return all annotations of ``task`` that are consistent in themselves, sorted by
-        ``annotation_id``.
+        """Return all annotations of ``task`` that are consistent in themselves, sorted
+        by ``annotation_id``.
 
-        Problems of the others, or of the whole file, are added to ``problems``. All records with a
-        duplicate ``annotation_id`` are invalid, because it is unclear which one was meant.
+        Problems of the others, or of the whole file, are added to ``problems``. All
+        records with a duplicate ``annotation_id`` are invalid, because it is unclear
+        which one was meant.
 
         Raises
         ------
@@ -181,7 +195,8 @@ class DataFolder:
         task_named(task)
         if task not in self.files:
             raise DataError(
-                f"{self.name}: has no annotations/{task}{SUFFIX}.json (.jsonl, .parquet)"
+                f"{self.name}: has no annotations/{task}{SUFFIX}.json (.jsonl, "
+                ".parquet)"
             )
         try:
             read = list(self._read(task))
@@ -191,29 +206,41 @@ class DataFolder:
         times = Counter(entry.annotation.annotation_id for entry in read)
         for name, count in times.items():
             if count > 1:
-                reason = f"occurs {count} times; an id is unique within its task"
-                self.problems.append(
-                    Problem(self.files[task].name, name, "annotation_id", reason)
+                reason = (
+                    f"occurs {count} times; an id is unique within its task"
                 )
-        unique = [entry for entry in read if times[entry.annotation.annotation_id] == 1]
+                self.problems.append(
+                    Problem(
+                        self.files[task].name, name, "annotation_id", reason
+                    )
+                )
+        unique = [
+            entry
+            for entry in read
+            if times[entry.annotation.annotation_id] == 1
+        ]
         return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
 
     def other_ranges(self, tasks: Iterable[str]) -> list[str]:
-        """Return a line for each task whose scores look like a range of 0 to 1, 1 to 5 or 1 to
-        7.
+        """Return a line for each task whose scores look like a range of 0 to 1, 1 to 5
+        or 1 to 7.
         """
-        found = []
+        collected = []
         for task in tasks if self.score_range is None else ():
-            scores = [one.annotation.final_score for one in self.entries(task)] or [0]
+            scores = [
+                entry.annotation.final_score for entry in self.entries(task)
+            ] or [0]
             ends = min(scores), max(scores)
             low, high = ends if ends in ((1, 5), (1, 7)) else (0, 1)
             if len(scores) > 1 and 0 < ends[1] <= high:
-                found.append(
-                    f"{task}: final_score: all {len(scores)} lie between {low:g} and {high:g}, and "
-                    f"were read as 0 (worst) to 10 (best); if {high:g} is the best, build with "
+                collected.append(
+                    f"{task}: final_score: all {len(scores)} lie between {low:g} and "
+                    f"{high:g}, and "
+                    f"were read as 0 (worst) to 10 (best); if {high:g} is the best, "
+                    "build with "
                     f"--score-range {low:g} {high:g}"
                 )
-        return found
+        return collected
 
     def annotations(self, task: str) -> Iterator[Annotation]:
         """Yield every valid annotation of ``task`` with its prediction, sorted by
@@ -240,7 +267,12 @@ class DataFolder:
                 if isinstance(raw, DataError):
                     reason = str(raw).removeprefix(f"{path.name}: ")
                     raise InvalidRecord(
-                        Problem(path.name, f"record {position + 1}", "record", reason)
+                        Problem(
+                            path.name,
+                            f"record {position + 1}",
+                            "record",
+                            reason,
+                        )
                     )
                 scaled = _rescaled(raw, self.score_range, path.name, position)
                 annotation = annotation_from_wire(
@@ -263,14 +295,18 @@ class DataFolder:
             return
         index = self._index(note.task)
         where = f"{index.parent.name}/{index.name}"
-        why = f"its record in {where} cannot be used: {reason}" if reason else ""
+        why = (
+            f"its record in {where} cannot be used: {reason}" if reason else ""
+        )
         why = why or f"there is no image {note.image_id!r} in {where}"
         raise InvalidRecord(Problem(file, note.annotation_id, "image_id", why))
 
     def _index(self, task: str) -> Path:
         """Return the index of a task's images: its own, or that of its file's tasks."""
         stem = (
-            self.files[task].stem.removesuffix(SUFFIX) if task in self.files else task
+            self.files[task].stem.removesuffix(SUFFIX)
+            if task in self.files
+            else task
         )
         names = (f"{task}.json", f"{stem}.json", f"{stem}_images.json")
         places = [self._indexes / name for name in names]
@@ -285,27 +321,29 @@ class DataFolder:
             return {}
         name = f"{path.parent.name}/{path.name}"
         try:
-            content = jsons.lenient(read_file(inside(self.root, name), "json"), name)
+            content = jsons.lenient(
+                read_file(inside(self.root, name), "json"), name
+            )
             if not isinstance(content, dict):
                 raise DataError(f"{name}: must be a JSON object")
         except DataError as error:
             reason = str(error).partition(": ")[2]
             self.problems.append(Problem(name, "the file", "records", reason))
             return {}
-        found: dict[str, tuple[ImageRecord | None, str]] = {}
+        collected: dict[str, tuple[ImageRecord | None, str]] = {}
         for image_id, raw in content.items():
             try:
                 record = image_from_wire(image_id, raw, file=name)
                 _check_images(record, self.root)
-                found[image_id] = (record, "")
+                collected[image_id] = (record, "")
             except InvalidRecord as error:
-                found[image_id] = (
+                collected[image_id] = (
                     None,
                     f"{error.problem.field}: {error.problem.reason}",
                 )
             except DataError as error:
-                found[image_id] = (None, str(error))
-        return found
+                collected[image_id] = (None, str(error))
+        return collected
 
 
 def _task_of(raw: Any) -> str:
@@ -320,7 +358,8 @@ def _file_problem(path: Path, error: DataError) -> Problem:
 def _rescaled(
     raw: Any, limits: tuple[float, float] | None, file: str, position: int
 ) -> Any:
-    """Return a record with a score of 0 to 10; anything but a number is left as it is."""
+    """Return a record with a score of 0 to 10; anything but a number is left as it
+    is."""
     stated = raw.get("final_score") if isinstance(raw, Mapping) else None
     if limits is None or type(stated) not in (int, float):
         return raw
@@ -338,8 +377,8 @@ def _rescaled(
 
 
 def inside(root: Path, stated: str) -> Path:
-    """Return ``root / stated``, which must stay inside ``root``, so that a folder can be moved and
-    shared.
+    """Return ``root / stated``, which must stay inside ``root``, so that a folder can
+    be moved and shared.
 
     Raises
     ------
@@ -363,8 +402,8 @@ def check_entry(
     root
         Path of the data folder.
     fast
-        Whether to trust stated checksums of files, for callers that read the files later and handle
-        errors.
+        Whether to trust stated checksums of files, for callers that read the files
+        later and handle errors.
     """
     note = entry.annotation
     payload = note.prediction
@@ -382,7 +421,11 @@ def check_entry(
             kind.check(payload, ReadContext(size, Path(root), note.prompt))
             return Checked()
         prediction = read_prediction(
-            note.task, payload, size=size, root=Path(root), expression=note.prompt
+            note.task,
+            payload,
+            size=size,
+            root=Path(root),
+            expression=note.prompt,
         )
         if size is not None:
             prediction.check(size)
@@ -393,9 +436,11 @@ def check_entry(
         return Checked(as_problem(error, entry, root))
     # unforeseen errors in untrusted records fail the record, not the build
     except Exception as error:
-        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         return Checked(
-            as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root)
+            as_problem(
+                DataError(f"prediction: cannot be read: {text}"), entry, root
+            )
         )
 
 
@@ -412,7 +457,9 @@ def _check_images(record: ImageRecord, root: Path) -> None:
             )
     if record.mask is not None:
         with in_field("mask"):
-            if not mask_from_png(inside(root, record.mask), (height, width)).area:
+            if not mask_from_png(
+                inside(root, record.mask), (height, width)
+            ).area:
                 raise DataError(f"{record.mask} leaves no region to fill")
     if record.control is not None:
         with in_field("control"):
@@ -438,7 +485,8 @@ def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
             or _CONTROL.search(label)
         ):
             raise DataError(
-                f"label: must be one line of text without {IMAGE_MARK!r} and control characters, "
+                f"label: must be one line of text without {IMAGE_MARK!r} and control "
+                "characters, "
                 f"got {label!r}"
             )
     return labels
@@ -449,10 +497,12 @@ def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
 
     Errors of the readers begin with the field; the folder's own path is removed.
     """
-    told = str(error).replace(f"{root}/", "")
-    field, reason = told.split(": ", 1) if ": " in told else ("", told)
+    message = str(error).replace(f"{root}/", "")
+    field, reason = message.split(": ", 1) if ": " in message else ("", message)
     if not isinstance(error, PluginError):
         field = (
-            f"prediction.{field}" if field and field != "prediction" else "prediction"
+            f"prediction.{field}"
+            if field and field != "prediction"
+            else "prediction"
         )
     return Problem(entry.file, entry.annotation.annotation_id, field, reason)

@@ -1,6 +1,7 @@
-"""Mistakes in what is imported: sources with the same predictions, coordinates of another form,
-sides that are exchanged, truths that nobody can find; and why an import scores low, by trying
-likely mistakes on a few of its images. Each type states its own, as ``misreadings``.
+"""Mistakes in what is imported: sources with the same predictions, coordinates of
+another form, sides that are exchanged, truths that nobody can find; and why an import
+scores low, by trying likely mistakes on a few of its images. Each type states its own,
+as ``misreadings``.
 """
 
 from __future__ import annotations
@@ -34,16 +35,18 @@ from visualjudge.vision.tasks import task_named
 
 FEW_SAMPLES = 4
 MOST_TRIED = 12
-# Minimum gain of each image if few images changed: for two or three images and another number
-# format, which rarely helps other predictions; and for one image, or other labels or pairs.
+# Minimum gain of each image if few images changed: for two or three images and another
+# number format, which rarely helps other predictions; and for one image, or other
+# labels or pairs.
 FORM_GAIN = 1.0
 FEW_GAIN = 3.0
-# A mistake is reported if the mean score is below the first value and rises by the second without
-# it, and the third share of the images whose score changes gains.
+# A mistake is reported if the mean score is below the first value and rises by the
+# second without it, and the third share of the images whose score changes gains.
 LOW = 7.0
 GAIN = 1.5
 MOST_IMAGES = 0.75
-# The mean score that a correction must reach: what leaves a poor detector poor explains nothing.
+# The mean score that a correction must reach: what leaves a poor detector poor explains
+# nothing.
 EXPLAINED = 4.0
 # If there are fewer boxes than this, all of them must suggest another form.
 FEW = 5
@@ -53,8 +56,8 @@ LEAVING = 0.3
 SLACK = 2.0
 # Errors which mean that a correction cannot be tried; the import itself continues.
 UNTRIED = VisualJudgeError, ValueError
-# Images from which a correction that fits the truth is believed, and the mean score that it must
-# reach where there are fewer.
+# Images from which a correction that fits the truth is believed, and the mean score
+# that it must reach where there are fewer.
 FITTED_SAMPLES = 6
 FITTED_SCORE = 8.0
 # What a correction that fits must gain beyond one that does not.
@@ -86,41 +89,41 @@ UNNAMED = Files()
 def check_forms(
     task: str, samples: Sequence[Sample | Problem], files: Files = UNNAMED
 ) -> None:
-    """Reject places that look like another form, and sides that look exchanged; warn about truths
-    without area or outside their image, which nobody can find.
+    """Reject places that look like another form, and sides that look exchanged; warn
+    about truths without area or outside their image, which nobody can find.
 
     Raises
     ------
     DataError
-        If all places look normalised, or like corners read as sizes, or only the truth has
-        confidences.
+        If all places look normalised, or like corners read as sizes, or only the truth
+        has confidences.
     """
     places = type_of(task).places
-    given = []
+    supplied = []
     sizes = []
-    for one in samples if places is not None else ():
-        if isinstance(one, Sample) and one.image and one.truth:
+    for sample in samples if places is not None else ():
+        if isinstance(sample, Sample) and sample.image and sample.truth:
             with suppress(DataError):  # reported when the image is copied
-                sizes.append(image_size(str(one.image))[::-1])
-                given.append(one)
-    if places is None or not given:
+                sizes.append(image_size(str(sample.image))[::-1])
+                supplied.append(sample)
+    if places is None or not supplied:
         return
     sides = ["truth"] + ["prediction"] * any(
-        one.prediction is not one.truth for one in given
+        sample.prediction is not sample.truth for sample in supplied
     )
     boxes = {
-        side: _placed(given, np.array(sizes, np.float64), side, places)
+        side: _placed(supplied, np.array(sizes, np.float64), side, places)
         for side in sides
     }
     for side, (corners, frames, _) in boxes.items():
         _check_form(corners, frames, files.of(side))
-    _check_exchange(given, files)
+    _check_exchange(supplied, files)
     corners, frames, images = boxes["truth"]
-    if isinstance(given[0].truth, LabelledItems):
+    if isinstance(supplied[0].truth, LabelledItems):
         empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
-        outside = ((corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)).any(
-            axis=1
-        )
+        outside = (
+            (corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)
+        ).any(axis=1)
         warn_once(
             files.truth,
             "a truth has no area, so nothing can find it",
@@ -138,21 +141,23 @@ def _at(images: Sequence[str], chosen: Any) -> list[str]:
 
 
 def _placed(
-    given: Sequence[Sample],
+    samples: Sequence[Sample],
     sizes: FloatArray,
     side: str,
     places: Callable[[Any], FloatArray],
 ) -> tuple[FloatArray, FloatArray, list[str]]:
     """Return the finite corners of a side's items, (n, 4), and the (width, height) and
     the name of their images."""
-    found = [places(getattr(one, side)) for one in given]
-    image = np.repeat(np.arange(len(given)), [len(one) for one in found])
-    corners = np.concatenate(found)
+    collected = [places(getattr(item, side)) for item in samples]
+    image = np.repeat(
+        np.arange(len(samples)), [len(item) for item in collected]
+    )
+    corners = np.concatenate(collected)
     finite = np.isfinite(corners).all(axis=1)
     return (
         corners[finite],
         sizes[image[finite]],
-        [given[k].image_id for k in image[finite]],
+        [samples[k].image_id for k in image[finite]],
     )
 
 
@@ -162,25 +167,31 @@ def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:
     sizes = corners[:, 2:] - corners[:, :2]
     leaving = int((corners[:, 2:] > frames + SLACK).any(axis=1).sum())
     fitting = ((sizes >= corners[:, :2]) & (sizes <= frames + SLACK)).all()
-    if fitting and leaving and leaving >= (LEAVING * count if count >= FEW else count):
+    if (
+        fitting
+        and leaving
+        and leaving >= (LEAVING * count if count >= FEW else count)
+    ):
         raise DataError(
-            f"{where}: boxes: must be [x, y, width, height]; {leaving} of {count} extend beyond "
+            f"{where}: boxes: must be [x, y, width, height]; {leaving} of {count} "
+            "extend beyond "
             "their image, but all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
         )
 
 
-def _check_exchange(given: Sequence[Sample], files: Files) -> None:
+def _check_exchange(samples: Sequence[Sample], files: Files) -> None:
     sides = [
         [
             getattr(item, "score", None) is not None
-            for one in given
-            for item in getattr(getattr(one, side), "items", ())
+            for entry in samples
+            for item in getattr(getattr(entry, side), "items", ())
         ]
         for side in ("truth", "prediction")
     ]
     if sides[0] and all(sides[0]) and sides[1] and not any(sides[1]):
         raise DataError(
-            f"{files.truth}: all {len(sides[0])} truths have a confidence, but no prediction has one; "
+            f"{files.truth}: all {len(sides[0])} truths have a confidence, but no "
+            "prediction has one; "
             "--gt and --pred seem to be swapped"
         )
 
@@ -205,10 +216,10 @@ def likely_mistake(
     images: Sequence[Path | None] = (),
     files: Files = UNNAMED,
 ) -> str | None:
-    """Return the mistake whose correction scores best, as a sentence, or None if none explains a
-    low score.
+    """Return the mistake whose correction scores best, as a sentence, or None if none
+    explains a low score.
     """
-    tried = [(_surest(found, truth), truth) for found, truth in tried]
+    tried = [(_surest(result, truth), truth) for result, truth in tried]
     if exchanged := _exchanged_with_given(task, tried, options, images, files):
         return exchanged
     before = _scores(task, tried, options)
@@ -231,7 +242,9 @@ def likely_mistake(
             clear = up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
         if trial.fitted and before.size < FITTED_SAMPLES:
             clear = clear and after.mean() >= FITTED_SCORE
-        explained = gain >= min(least, GAIN) and after.mean() >= EXPLAINED and clear
+        explained = (
+            gain >= min(least, GAIN) and after.mean() >= EXPLAINED and clear
+        )
         gain -= FITTED_GAIN * trial.fitted
         if explained and (best is None or gain > best[0]):
             best = gain, trial, float(after.mean())
@@ -239,20 +252,24 @@ def likely_mistake(
         return None
     _, trial, mean = best
     return (
-        f"{files.truth if trial.of_truth else files.prediction}: the mean score of the first "
-        f"{before.size} images is {before.mean():.1f}; it looks as if {trial.told}: the mean score "
+        f"{files.truth if trial.of_truth else files.prediction}: the mean score of the "
+        "first "
+        f"{before.size} images is {before.mean():.1f}; it looks as if {trial.told}: "
+        "the mean score "
         f"would be {mean:.1f}"
     )
 
 
-def _surest(found: Prediction, truth: Prediction) -> Prediction:
-    """Return as many of the predictions as there are truths, the most confident: with all of a
-    detector's, no correction would score well.
+def _surest(prediction: Prediction, truth: Prediction) -> Prediction:
+    """Return as many of the predictions as there are truths, the most confident: with
+    all of a detector's, no correction would score well.
     """
-    items = getattr(found, "items", ())
-    if not truth.count or any(getattr(one, "score", None) is None for one in items):
-        return found
-    return shown_at(found, None, truth.count)
+    items = getattr(prediction, "items", ())
+    if not truth.count or any(
+        getattr(item, "score", None) is None for item in items
+    ):
+        return prediction
+    return shown_at(prediction, None, truth.count)
 
 
 def _exchanged_with_given(
@@ -270,12 +287,16 @@ def _exchanged_with_given(
         (read_prediction(task, {str(kind.file_field): str(image)}), truth)
         for image, (_, truth) in zip(images, tried, strict=True)
     ]
-    ours, theirs = (_scores(task, sides, options) for sides in (tried, degraded))
+    ours, theirs = (
+        _scores(task, sides, options) for sides in (tried, degraded)
+    )
     if ours is None or theirs is None or np.mean(theirs > ours) < MOST_IMAGES:
         return None
     return (
-        f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images the degraded "
-        "image is nearer to the ground truth than the restored one; are images and predictions "
+        f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images "
+        "the degraded "
+        "image is nearer to the ground truth than the restored one; are images and "
+        "predictions "
         "exchanged?"
     )
 
@@ -286,7 +307,7 @@ def _scores(
     """Return the score of each image, or None if one cannot be scored."""
     try:
         return np.array(
-            [score(task, found, truth, **options) for found, truth in sides]
+            [score(task, result, truth, **options) for result, truth in sides]
         )
     except UNTRIED:
         return None
@@ -295,8 +316,8 @@ def _scores(
 def _without_mistakes(
     task: str, sides: Sequence[Sides], images: Sequence[Path | None]
 ) -> Iterator[Trial]:
-    """Yield each mistake of the type, of its predictions and of its truths; then those that all
-    types share: of scale, of labels, of pairing.
+    """Yield each mistake of the type, of its predictions and of its truths; then those
+    that all types share: of scale, of labels, of pairing.
     """
     sizes = [None if path is None else image_size(path) for path in images]
     sizes += [None] * (len(sides) - len(sizes))
@@ -308,80 +329,88 @@ def _without_mistakes(
                     for pair, size in zip(sides, sizes, strict=True)
                 ]
                 yield Trial(row.told, changed, FORM_GAIN, row.fitted, of_truth)
-    found, truths = ([one[side] for one in sides] for side in (0, 1))
-    if type_of(task).places is not None and isinstance(found[0], LabelledItems):
+    result, truths = ([item[side] for item in sides] for side in (0, 1))
+    if type_of(task).places is not None and isinstance(
+        result[0], LabelledItems
+    ):
         yield from _relabelled(task, sides)
     if len(sides) == 2:
         yield Trial(
             "the two predictions are exchanged",
-            list(zip(found[::-1], truths, strict=True)),
+            list(zip(result[::-1], truths, strict=True)),
         )
         return
     yield Trial(
         "each prediction belongs to the image before",
-        list(zip(found[1:], truths[:-1], strict=True)),
+        list(zip(result[1:], truths[:-1], strict=True)),
     )
     yield Trial(
         "each prediction belongs to the image after",
-        list(zip(found[:-1], truths[1:], strict=True)),
+        list(zip(result[:-1], truths[1:], strict=True)),
     )
 
 
 def _mended(
     row: Misreading, pair: Sides, size: Size | None, *, of_truth: bool
 ) -> Sides:
-    found, truth = pair
+    result, truth = pair
     if row.of_size and (of_truth or size is None):
         raise DataError("size: is not known")
     if of_truth:
-        return found, row.mended(truth, found)
-    return row.mended(found, size if row.of_size else truth), truth
+        return result, row.mended(truth, result)
+    return row.mended(result, size if row.of_size else truth), truth
 
 
 def _scales(task: str) -> Iterator[Misreading]:
-    """Yield the mistakes of places in another scale, for types that have some without a size."""
+    """Yield the mistakes of places in another scale, for types that have some without a
+    size."""
     if type_of(task).places is None:
         return
     for factor in FACTORS:
         yield Misreading(
-            f"all coordinates were divided by {factor}", partial(_multiplied, factor)
+            f"all coordinates were divided by {factor}",
+            partial(_multiplied, factor),
         )
-        told = f"all coordinates were multiplied by {factor:g}"
-        yield Misreading(told, partial(_divided, factor))
+        message = f"all coordinates were multiplied by {factor:g}"
+        yield Misreading(message, partial(_divided, factor))
     for side in SIDES:
-        told = f"coordinates refer to an image of {side} × {side}"
-        yield Misreading(told, partial(_resized, side), of_size=True)
+        message = f"coordinates refer to an image of {side} × {side}"
+        yield Misreading(message, partial(_resized, side), of_size=True)
 
 
-def _multiplied(factor: int, found: Prediction, _truth: Prediction) -> Prediction:
-    return _resized(1, found, (factor, factor))
+def _multiplied(
+    factor: int, prediction: Prediction, _truth: Prediction
+) -> Prediction:
+    return _resized(1, prediction, (factor, factor))
 
 
-def _divided(factor: int, found: Prediction, _truth: Prediction) -> Prediction:
-    return _resized(factor, found, (1, 1))
+def _divided(
+    factor: int, prediction: Prediction, _truth: Prediction
+) -> Prediction:
+    return _resized(factor, prediction, (1, 1))
 
 
-def _resized(side: int, found: Prediction, size: Size) -> Prediction:
-    if found.extent is not None:
+def _resized(side: int, prediction: Prediction, size: Size) -> Prediction:
+    if prediction.extent is not None:
         raise DataError("size: is that of the image")
-    return found.scaled((side, side), size)
+    return prediction.scaled((side, side), size)
 
 
 def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
-    """Yield the images with the classes named as the places of the items tell, if they lie in the
-    places of other classes.
+    """Yield the images with the classes named as the places of the items tell, if they
+    lie in the places of other classes.
     """
     from scipy.optimize import linear_sum_assignment
 
     places = type_of(task).places
     assert places is not None
     times: Counter[tuple[str, str]] = Counter()
-    for found, truth in sides:
+    for result, truth in sides:
         similarity = box_ious(
-            places(found), places(truth), np.zeros(truth.count or 0, np.bool_)
+            places(result), places(truth), np.zeros(truth.count or 0, np.bool_)
         )
         for i, j in np.argwhere(similarity >= SAME_PLACE).tolist():
-            times[found.items[i].label, truth.items[j].label] += 1  # type: ignore[attr-defined]
+            times[result.items[i].label, truth.items[j].label] += 1  # type: ignore[attr-defined]
     ours, theirs = (sorted({pair[side] for pair in times}) for side in (0, 1))
     counts = np.array([[times[a, b] for b in theirs] for a in ours])
     if not counts.size:
@@ -393,21 +422,27 @@ def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
     }
     changed = [f"{a} for {b}" for a, b in names.items() if a != b]
     if changed:
-        told = f"classes are exchanged ({', '.join(changed[:3])})"
-        yield Trial(told, [(with_labels(a, names), b) for a, b in sides], fitted=True)
+        message = f"classes are exchanged ({', '.join(changed[:3])})"
+        yield Trial(
+            message, [(with_labels(a, names), b) for a, b in sides], fitted=True
+        )
 
 
 def with_labels(side: Prediction, names: Mapping[str, str]) -> Prediction:
     """Return the prediction with the items of some labels named otherwise."""
-    if not isinstance(side, LabelledItems) or names.keys().isdisjoint(side.labels):
+    if not isinstance(side, LabelledItems) or names.keys().isdisjoint(
+        side.labels
+    ):
         return side
     return side.with_items(
-        replace(item, label=names.get(item.label, item.label)) for item in side.items
+        replace(item, label=names.get(item.label, item.label))
+        for item in side.items
     )
 
 
 def equal_sources(folder: DataFolder, task: str) -> list[str]:
-    """Return a sentence for each source whose predictions all equal those of another one.
+    """Return a sentence for each source whose predictions all equal those of another
+    one.
 
     Predictions are read only for sources whose scores are equal on all images.
     """
@@ -432,9 +467,11 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
                 )
                 if twin != name:
                     sentences.append(
-                        f"sources {twin!r} and {name!r} have the same predictions on all "
+                        f"sources {twin!r} and {name!r} have the same predictions on "
+                        "all "
                         f"{pluralize(len({note.image_id for note in notes}), 'image')}; "
-                        "import one of them again with its own predictions and --replace"
+                        "import one of them again with its own predictions and "
+                        "--replace"
                     )
     return sentences
 
@@ -456,5 +493,7 @@ def _content(note: Annotation, folder: DataFolder) -> str:
     """Return the prediction with the checksum of each file in place of its path."""
     text = json.dumps(note.prediction, sort_keys=True)
     for _, path in type_of(note.task).files(note.prediction):
-        text = text.replace(json.dumps(path), file_sha256(inside(folder.root, path)))
+        text = text.replace(
+            json.dumps(path), file_sha256(inside(folder.root, path))
+        )
     return text

@@ -53,9 +53,10 @@ BEST_F1 = "best-f1"
 class Intake:
     """Options of every import: how images are named, and which predictions count.
 
-    Without ``min_score``, ``top_k`` and ``score_at``, predictions that all have a confidence are
-    shown and scored at the threshold of best F1 (IoU 0.5) on the imported images, the usual
-    operating point of a detector. ``min_score=0`` keeps all of them.
+    Without ``min_score``, ``top_k`` and ``score_at``, predictions that all have a
+    confidence are shown and scored at the threshold of best F1 (IoU 0.5) on the
+    imported images, the usual operating point of a detector. ``min_score=0`` keeps all
+    of them.
     """
 
     id_prefix: str = ""
@@ -65,7 +66,9 @@ class Intake:
 
     def __post_init__(self) -> None:
         if self.score_at not in (None, BEST_F1):
-            raise UsageError(f"--score-at must be {BEST_F1}, got {self.score_at!r}")
+            raise UsageError(
+                f"--score-at must be {BEST_F1}, got {self.score_at!r}"
+            )
         if self.score_at is not None and self.min_score is not None:
             raise UsageError(
                 "--score-at and --min-score both choose the threshold; give one of them"
@@ -88,8 +91,8 @@ class Imported:
     point: OperatingPoint | None = None
     # No prediction matches a ground truth at any threshold.
     unmatched: bool = False
-    # Number of predictions of classes missing from their image's ground truth, if each of its
-    # classes is asked about.
+    # Number of predictions of classes missing from their image's ground truth, if each
+    # of its classes is asked about.
     unasked: int = 0
     # Number of predictions without a confidence, in a task where predictions have one.
     unscored: int = 0
@@ -105,13 +108,14 @@ class Imported:
     # Number of images with ground truth, and of its items without crowds.
     paired: int = 0
     real: int = 0
-    # Prediction and ground truth of the first images, on which a low score is explained, and the
-    # images.
+    # Prediction and ground truth of the first images, on which a low score is
+    # explained, and the images.
     tried: list[Sides] = field(default_factory=list)
     tried_images: list[Path | None] = field(default_factory=list)
     # How the scores were made, and what a default of the metric hides.
     notes: tuple[str, ...] = ()
-    # Labels of the ground truth, and those of predictions that were read as one of them.
+    # Labels of the ground truth, and those of predictions that were read as one of
+    # them.
     real_labels: set[str] = field(default_factory=set)
     joined: dict[str, str] = field(default_factory=dict)
     # Highest confidence.
@@ -134,17 +138,17 @@ def import_samples(
     intake: Intake | None = None,
     **options: Any,
 ) -> Iterator[Imported]:
-    """Score every sample and add it to ``writer``. Yield the running count after each. The caller
-    commits.
+    """Score every sample and add it to ``writer``. Yield the running count after each.
+    The caller commits.
 
     Parameters
     ----------
     source
         Name of the model; a sample's own name takes precedence.
     classes
-        For tasks with a class of interest: ``("each",)`` creates one annotation for every class of
-        an image's ground truth, ``("all",)`` one for all classes together, and labels one for each
-        label on every image.
+        For tasks with a class of interest: ``("each",)`` creates one annotation for
+        every class of an image's ground truth, ``("all",)`` one for all classes
+        together, and labels one for each label on every image.
     files
         What messages call the files of the ground truth and of the predictions.
     intake
@@ -155,24 +159,27 @@ def import_samples(
     Raises
     ------
     UsageError
-        If a class of interest occurs neither in a ground truth nor in a prediction, or the
-        threshold leaves no prediction.
+        If a class of interest occurs neither in a ground truth nor in a prediction, or
+        the threshold leaves no prediction.
     """
     done = Imported()
     how = intake or Intake()
     threshold = how.min_score
-    samples = (_checked(one, files.prediction, done) for one in samples)
+    samples = (_checked(item, files.prediction, done) for item in samples)
     if writer.kind.ranked is not None:
         samples = list(samples)
-        samples = [_with_names_of_truth(one, done) for one in samples]
+        samples = [_with_names_of_truth(item, done) for item in samples]
         check_forms(writer.task, samples, files)
         done.evaluated = _evaluated(writer.task, samples, how)
         done.federated = any(
-            isinstance(one, Sample) and one.judged is not None for one in samples
+            isinstance(item, Sample) and item.judged is not None
+            for item in samples
         )
         by_f1 = how.score_at or how.min_score is how.top_k is None
         point = (
-            best_f1(done.evaluated) if by_f1 and done.evaluated is not None else None
+            best_f1(done.evaluated)
+            if by_f1 and done.evaluated is not None
+            else None
         )
         done.unmatched = point is not None and not point.f1
         done.point = None if done.unmatched else point
@@ -186,21 +193,26 @@ def import_samples(
                 sample = _with_names_of_truth(sample, done)
                 image_id = named(sample, how.id_prefix)
                 noted = replace(
-                    sample, image_id=image_id, metadata={**sample.metadata, **measured}
+                    sample,
+                    image_id=image_id,
+                    metadata={**sample.metadata, **measured},
                 )
                 _note(noted, done)
-                shown = _thresholded(noted, threshold, how, done)
+                displayed = _thresholded(noted, threshold, how, done)
                 _try_later(noted, done)
-                _add(writer, shown, source, classes, options, done)
+                _add(writer, displayed, source, classes, options, done)
             except DataError as error:
                 done.problems.append(
-                    Problem.of(error, files.prediction, sample.image_id, "prediction")
+                    Problem.of(
+                        error, files.prediction, sample.image_id, "prediction"
+                    )
                 )
         yield done
     _check_classes(writer.task, classes, done)
     if 0 < done.predictions == done.left_out:
         raise UsageError(
-            f"min_score: must leave a prediction, got {threshold}; the highest confidence is "
+            f"min_score: must leave a prediction, got {threshold}; the highest "
+            "confidence is "
             f"{done.surest:g}"
         )
     done.mistake = likely_mistake(
@@ -210,7 +222,9 @@ def import_samples(
         done.notes = notes(writer.task, done.tried, options)
 
 
-def _checked(sample: Sample | Problem, file: str, done: Imported) -> Sample | Problem:
+def _checked(
+    sample: Sample | Problem, file: str, done: Imported
+) -> Sample | Problem:
     """Return the sample with its labels, or the problem that makes it unusable."""
     if not isinstance(sample, Sample):
         return sample
@@ -221,14 +235,16 @@ def _checked(sample: Sample | Problem, file: str, done: Imported) -> Sample | Pr
     if sample.truth is not None:
         done.real_labels.update(sample.truth.labels)
     if sample.labels is None:
-        found = () if sample.truth is None else sample.truth.without_crowds().labels
-        return replace(sample, labels=found)
+        result = (
+            () if sample.truth is None else sample.truth.without_crowds().labels
+        )
+        return replace(sample, labels=result)
     return sample
 
 
 def _with_names_of_truth(sample: Any, done: Imported) -> Any:
-    """Return the sample with labels of its prediction as the ground truth writes them, if they
-    differ in case, in blanks around them or in the Unicode form alone.
+    """Return the sample with labels of its prediction as the ground truth writes them,
+    if they differ in case, in blanks around them or in the Unicode form alone.
     """
     if not isinstance(sample, Sample) or sample.truth is None:
         return sample
@@ -261,23 +277,29 @@ def _check_given(sample: Sample) -> None:
             raise DataError(
                 f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file"
             )
-    for name, side in (("prediction", sample.prediction), ("truth", sample.truth)):
+    for name, side in (
+        ("prediction", sample.prediction),
+        ("truth", sample.truth),
+    ):
         if side is not None:
             check_items(name, side.count or 0)
             with in_field(name):
                 check_labels(side.labels)
-    given = sample.final_score
-    if given is None and sample.truth is None:
-        raise DataError("truth: must be given if there is no final_score, got neither")
-    if given is not None and not 0 <= number(given, "final_score") <= 10:
+    stated = sample.final_score
+    if stated is None and sample.truth is None:
         raise DataError(
-            f"final_score: must be a number from 0 to 10, got {given!r:.40}"
+            "truth: must be given if there is no final_score, got neither"
+        )
+    if stated is not None and not 0 <= number(stated, "final_score") <= 10:
+        raise DataError(
+            f"final_score: must be a number from 0 to 10, got {stated!r:.40}"
         )
 
 
 def check_sides(done: Imported, gt: str, pred: str | None) -> None:
-    """Check that at least one image has ground truth, and that ``pred`` predicts something for one;
-    otherwise all predictions would be wrong, or all images would score 0.
+    """Check that at least one image has ground truth, and that ``pred`` predicts
+    something for one; otherwise all predictions would be wrong, or all images would
+    score 0.
 
     Raises
     ------
@@ -291,7 +313,8 @@ def check_sides(done: Imported, gt: str, pred: str | None) -> None:
         )
     if pred is not None and done.images and not done.predictions:
         raise DataError(
-            f"{pred}: must contain predictions for images of the ground truth, got none "
+            f"{pred}: must contain predictions for images of the ground truth, got "
+            "none "
             + (
                 "that is valid"
                 if done.problems
@@ -304,11 +327,11 @@ def _evaluated(
     task: str, samples: Sequence[Sample | Problem], how: Intake
 ) -> CocoImages | None:
     pairs = [
-        (one.prediction, one.truth)
-        for one in samples
-        if isinstance(one, Sample) and one.truth is not None
+        (sample.prediction, sample.truth)
+        for sample in samples
+        if isinstance(sample, Sample) and sample.truth is not None
     ]
-    if how.score_at is None and not confident(found for found, _ in pairs):
+    if how.score_at is None and not confident(result for result, _ in pairs):
         return None
     return CocoImages(task, pairs)
 
@@ -318,15 +341,19 @@ def _thresholded(
 ) -> Sample:
     if threshold is None and how.top_k is None:
         return sample
-    shown = shown_at(sample.prediction, threshold, how.top_k)
-    done.left_out += _size(sample.prediction) - _size(shown)
+    displayed = shown_at(sample.prediction, threshold, how.top_k)
+    done.left_out += _size(sample.prediction) - _size(displayed)
     stated = {
         "min_score": threshold,
         "top_k": how.top_k,
         "score_at": None if done.point is None else BEST_F1,
     }
-    told = {name: value for name, value in stated.items() if value is not None}
-    return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
+    message = {
+        name: value for name, value in stated.items() if value is not None
+    }
+    return replace(
+        sample, prediction=displayed, metadata={**sample.metadata, **message}
+    )
 
 
 def _note(sample: Sample, done: Imported) -> None:
@@ -371,11 +398,19 @@ def _add(
     if sample.judged is not None and classes != (EACH,):
         if not sample.judged:
             return
-        labels = tuple(label for label in classes if label in {ALL, *sample.judged})
+        labels = tuple(
+            label for label in classes if label in {ALL, *sample.judged}
+        )
     whole = not TASKS[writer.task].classed or classes == (ALL,)
     interests = [None] if whole else [(label,) for label in labels]
-    rows = zip(interests, _scores(writer.task, sample, interests, options), strict=True)
-    if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
+    rows = zip(
+        interests, _scores(writer.task, sample, interests, options), strict=True
+    )
+    if (
+        TASKS[writer.task].classed
+        and classes == (EACH,)
+        and sample.truth is not None
+    ):
         by_label = sample.prediction.items_by_label()
         done.unasked += sum(
             len(items)
@@ -394,11 +429,16 @@ def _add(
         if not writer.kind.is_image:
             sample.prediction.check(size)
     row = TASKS[writer.task]
-    given = read_rgb(sample.image) if row.restored and sample.image else None
+    stated = read_rgb(sample.image) if row.restored and sample.image else None
     for interest, value in rows:
         writer.add(
             _annotation(
-                writer, sample, sample.source or source, interest, float(value), given
+                writer,
+                sample,
+                sample.source or source,
+                interest,
+                float(value),
+                stated,
             )
         )
         done.annotations += 1
@@ -410,7 +450,10 @@ def _add(
 
 
 def _scores(
-    task: str, sample: Sample, interests: Sequence[tuple[str, ...] | None], options: Any
+    task: str,
+    sample: Sample,
+    interests: Sequence[tuple[str, ...] | None],
+    options: Any,
 ) -> list[float]:
     if sample.final_score is not None:
         return [sample.final_score for _ in interests]
@@ -418,7 +461,9 @@ def _scores(
     if interests == [None]:
         return [score(task, sample.prediction, sample.truth, **options)]
     labels = [label for interest in interests for label in interest or ()]
-    return scores_by_class(task, sample.prediction, sample.truth, labels, **options)
+    return scores_by_class(
+        task, sample.prediction, sample.truth, labels, **options
+    )
 
 
 def _annotation(
@@ -427,19 +472,25 @@ def _annotation(
     source: str | None,
     interest: tuple[str, ...] | None,
     value: float,
-    given: Pixels | None,
+    input_image: Pixels | None,
 ) -> Annotation:
-    shown = sample.prediction if interest is None else sample.prediction.only(interest)
+    displayed = (
+        sample.prediction
+        if interest is None
+        else sample.prediction.only(interest)
+    )
     faults: Json = {}
     if sample.truth is not None:
-        faults = faults_of(writer.task, shown, sample.truth, interest, given)
+        faults = faults_of(
+            writer.task, displayed, sample.truth, interest, input_image
+        )
     parts = source, sample.image_id, sample.key, *(interest or ())
     name = _short(":".join(filter(None, parts)))
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,
         task=writer.task,
-        prediction=_payload(writer, sample, name, shown),
+        prediction=_payload(writer, sample, name, displayed),
         final_score=value,
         class_of_interest=interest,
         prompt=sample.prompt,
@@ -454,16 +505,18 @@ def _short(name: str) -> str:
     if len(name.encode()) <= LONGEST_NAME:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:10]
-    return f"{name.encode()[: LONGEST_NAME - 11].decode(errors='ignore')}-{digest}"
+    return (
+        f"{name.encode()[: LONGEST_NAME - 11].decode(errors='ignore')}-{digest}"
+    )
 
 
 def _payload(
-    writer: FolderWriter, sample: Sample, name: str, shown: Prediction
+    writer: FolderWriter, sample: Sample, name: str, prediction: Prediction
 ) -> dict[str, Any]:
     if sample.file is not None:
         copied = writer.copied(sample.file, f"{writer.task}_{name}")
         return {str(writer.kind.file_field): copied, **sample.extra}
-    return writer.payload(shown, f"{writer.task}_{name}")
+    return writer.payload(prediction, f"{writer.task}_{name}")
 
 
 def _size(side: Prediction) -> int:
@@ -471,28 +524,41 @@ def _size(side: Prediction) -> int:
 
 
 def doubts(task: str, done: Imported) -> Iterator[str]:
-    """Yield what may be wrong with an import, a sentence each: every way of importing says it."""
+    """Yield what may be wrong with an import, a sentence each: every way of importing
+    says it."""
     mean = done.total / done.annotations if done.annotations else 10.0
     if done.mistake:
         yield done.mistake
     elif mean < EXPLAINED and done.tried:
         yield (
-            f"the mean score is {mean:.1f} of 10, and no common mistake explains it; compare the "
+            f"the mean score is {mean:.1f} of 10, and no common mistake explains it; "
+            "compare the "
             f"classes, the coordinates and the pairing of predictions and ground truth"
             f"{_names_of_one_side(task, done)}"
         )
     if done.joined:
-        pairs = [f"{ours!r} as {real!r}" for ours, real in sorted(done.joined.items())]
-        yield f"class names of predictions are read as those of the ground truth: {', '.join(pairs)}"
+        pairs = [
+            f"{ours!r} as {real!r}"
+            for ours, real in sorted(done.joined.items())
+        ]
+        yield (
+            "class names of predictions are read as those of the ground truth: "
+            f"{', '.join(pairs)}"
+        )
     yield from done.notes[1:]
     if done.repeated:
         yield (
             f"predictions identical to another of their image: {done.repeated} of "
             f"{done.predictions}; remove them, since they count as false positives"
         )
-    if done.annotations > 1 and done.exact == done.annotations and not done.notes[1:]:
+    if (
+        done.annotations > 1
+        and done.exact == done.annotations
+        and not done.notes[1:]
+    ):
         yield (
-            f"all {done.annotations} predictions score 10, the highest; are predictions and ground "
+            f"all {done.annotations} predictions score 10, the highest; are "
+            "predictions and ground "
             "truth the same files?"
         )
 
@@ -502,7 +568,8 @@ def _names_of_one_side(task: str, done: Imported) -> str:
     if not ours or not done.real_labels:
         return ""
     return (
-        f" (classes that only predictions have: {', '.join(ours[:5])}; of the ground truth: "
+        f" (classes that only predictions have: {', '.join(ours[:5])}; of the ground "
+        "truth: "
         f"{', '.join(sorted(done.real_labels)[:5])})"
     )
 
@@ -513,13 +580,17 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         yield f"scores: {done.notes[0]}"
     if done.left_out:
         point = done.point
-        told = (
+        message = (
             ""
             if point is None
-            else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
+            else f" below {point.min_score:.4g}, the threshold of best F1 "
+            f"({point.f1:.3f})"
         )
         every = ", all there are" if done.left_out == done.predictions else ""
-        yield f"predictions left out{told}: {done.left_out}{every}; --min-score 0 keeps all"
+        yield (
+            f"predictions left out{message}: {done.left_out}{every}; --min-score 0 "
+            "keeps all"
+        )
     if done.unmatched:
         yield (
             "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "
@@ -527,20 +598,24 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         )
     if type_of(task).ranked is not None and done.unscored:
         yield (
-            f"predictions without a score: {done.unscored} of {done.predictions}; AP and the "
-            "threshold of best F1 need one for each (a confidence of another name is not read)"
+            f"predictions without a score: {done.unscored} of {done.predictions}; AP "
+            "and the "
+            "threshold of best F1 need one for each (a confidence of another name is "
+            "not read)"
         )
     if done.unasked:
         yield (
-            f"predictions of classes that the ground truth of their image lacks: {done.unasked} of "
-            f"{done.predictions - done.left_out}, neither shown nor scored; --class-of-interest "
+            "predictions of classes that the ground truth of their image lacks: "
+            f"{done.unasked} of "
+            f"{done.predictions - done.left_out}, neither shown nor scored; "
+            "--class-of-interest "
             "all counts them"
         )
 
 
 def precision_of(done: Imported) -> tuple[float, float] | None:
-    """Return (AP, AP50) by COCO's definition, or None if the task has none or a prediction has no
-    confidence.
+    """Return (AP, AP50) by COCO's definition, or None if the task has none or a
+    prediction has no confidence.
     """
     if done.evaluated is None:
         return None
@@ -548,4 +623,8 @@ def precision_of(done: Imported) -> tuple[float, float] | None:
         done.evaluated.average_precision(),
         done.evaluated.average_precision((0.5,)),
     )
-    return None if values[0] is None or values[1] is None else (values[0], values[1])
+    return (
+        None
+        if values[0] is None or values[1] is None
+        else (values[0], values[1])
+    )

@@ -1,5 +1,5 @@
-"""Create controlled errors for a whole ground truth: from an importer's samples to scored
-annotations. The errors of each type are in ``vision/<type>/errors.py``.
+"""Create controlled errors for a whole ground truth: from an importer's samples to
+scored annotations. The errors of each type are in ``vision/<type>/errors.py``.
 """
 
 from __future__ import annotations
@@ -9,12 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from visualjudge.core.errors import DataError, PluginError, Problem, UsageError, one_of
+from visualjudge.core.errors import (
+    DataError,
+    PluginError,
+    Problem,
+    UsageError,
+    one_of,
+)
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import Annotation, Mask
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.samples import Sample
-from visualjudge.vision.error_types import Pairing, error_type_named, error_types
+from visualjudge.vision.error_types import (
+    Pairing,
+    error_type_named,
+    error_types,
+)
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.faults import faults_of
@@ -29,12 +39,14 @@ TRUTH = "truth"
 
 @dataclass(eq=False)
 class Surroundings:
-    """The data that errors of one image may use from the rest of the data set: all labels, and the
-    regions of each image.
+    """The data that errors of one image may use from the rest of the data set: all
+    labels, and the regions of each image.
     """
 
     labels: tuple[str, ...] = ()
-    regions: dict[str, list[Mask]] = field(default_factory=lambda: defaultdict(list))
+    regions: dict[str, list[Mask]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
 
 
 @dataclass(eq=False)
@@ -48,16 +60,16 @@ class Made:
 
 
 def surroundings(samples: Iterable[Sample | Problem]) -> Surroundings:
-    """Collect surroundings in a first pass over the samples: masks as crops, no depth maps or
-    images."""
+    """Collect surroundings in a first pass over the samples: masks as crops, no depth
+    maps or images."""
     labels: set[str] = set()
-    found = Surroundings()
+    result = Surroundings()
     for sample in samples:
         if isinstance(sample, Sample) and sample.truth is not None:
             labels.update(sample.truth.labels)
-            found.regions[sample.image_id] += sample.truth.regions()
-    found.labels = tuple(sorted(labels))
-    return found
+            result.regions[sample.image_id] += sample.truth.regions()
+    result.labels = tuple(sorted(labels))
+    return result
 
 
 def perturb_samples(
@@ -73,13 +85,14 @@ def perturb_samples(
     file: str = "",
     **options: Any,
 ) -> Iterator[Made]:
-    """Add every error type of every sample to ``writer``. Yield the running count after each. The
-    caller commits.
+    """Add every error type of every sample to ``writer``. Yield the running count after
+    each. The caller commits.
 
     Parameters
     ----------
     levels
-        Maximum number of severities per group; those that do not lower the score are dropped.
+        Maximum number of severities per group; those that do not lower the score are
+        dropped.
     wanted
         Error types to create; by default all of the task's.
     with_truth
@@ -115,7 +128,9 @@ def perturb_samples(
                     {"with_truth": with_truth, "pairing": pairing, **options},
                 )
             except DataError as error:
-                done.problems.append(Problem.of(error, file, sample.image_id, "truth"))
+                done.problems.append(
+                    Problem.of(error, file, sample.image_id, "truth")
+                )
         yield done
 
 
@@ -133,7 +148,9 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(wanted or known)
 
 
-def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> ErrorScene:
+def _scene(
+    sample: Sample, task: Task, around: Surroundings, levels: int
+) -> ErrorScene:
     if sample.image is None:
         raise DataError("image: not found; controlled errors need it")
     others = tuple(around.regions[sample.image_id]) if task.expression else ()
@@ -179,16 +196,25 @@ def _add(
             done.problems.append(Problem.of(error, file, sample.image_id, name))
     if any(groups):
         writer.add_image(
-            sample.image_id, sample.image, mask=sample.mask, control=sample.control
+            sample.image_id,
+            sample.image,
+            mask=sample.mask,
+            control=sample.control,
         )
         done.images += 1
     for group in filter(None, groups):
-        shown = labels_shown(sample.truth, group) if task.classed else None
+        displayed = labels_shown(sample.truth, group) if task.classed else None
         for item in group:
             faults = faults_of(
-                task.name, item.prediction, sample.truth, shown, scene.degraded
+                task.name,
+                item.prediction,
+                sample.truth,
+                displayed,
+                scene.degraded,
             )
-            writer.add(_annotation(writer, sample, item, shown, faults, options))
+            writer.add(
+                _annotation(writer, sample, item, displayed, faults, options)
+            )
         done.annotations += len(group)
         done.groups += 1
 
@@ -197,16 +223,24 @@ def _annotation(
     writer: FolderWriter,
     sample: Sample,
     item: Graded,
-    shown: tuple[str, ...] | None,
+    displayed: tuple[str, ...] | None,
     faults: Json,
     options: dict[str, Any],
 ) -> Annotation:
     row = error_type_named(writer.task, item.error_type)
     matched = options["pairing"] == "matched" and row.matched
-    source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
+    source = (
+        f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
+    )
     name = ":".join(
         filter(
-            None, (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key)
+            None,
+            (
+                item.error_type,
+                f"{item.severity:.4f}",
+                sample.image_id,
+                sample.key,
+            ),
         )
     )
     return Annotation(
@@ -215,7 +249,7 @@ def _annotation(
         task=writer.task,
         prediction=writer.payload(item.prediction, f"{writer.task}_{name}"),
         final_score=item.final_score,
-        class_of_interest=shown,
+        class_of_interest=displayed,
         error_type=item.error_type,
         prompt=sample.prompt,
         source=source,

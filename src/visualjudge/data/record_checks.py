@@ -1,7 +1,8 @@
-"""Read the records of a data folder, and check them field by field, as stored, before conversion.
+"""Read the records of a data folder, and check them field by field, as stored, before
+conversion.
 
-Checks are strict: a quoted number is not a number, an integer is not an identifier. Nothing is
-converted or repaired silently.
+Checks are strict: a quoted number is not a number, an integer is not an identifier.
+Nothing is converted or repaired silently.
 """
 
 from __future__ import annotations
@@ -38,21 +39,24 @@ _ROWS = 256
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 # Maximum length of a text of a record (a prompt, an id, a source) in characters.
 LONGEST_TEXT = 20_000
-# Maximum length of an image_id in bytes: it becomes part of a file name, which file systems limit
-# to 255.
+# Maximum length of an image_id in bytes: it becomes part of a file name, which file
+# systems limit to 255.
 LONGEST_NAME = 180
 
 
 def _writable(text: str) -> str:
     if _CONTROL.search(text):
-        raise ValueError("must not contain control characters or unpaired surrogates")
+        raise ValueError(
+            "must not contain control characters or unpaired surrogates"
+        )
     return text
 
 
 def _plain(text: str) -> str:
     if IMAGE_MARK in text:
         raise ValueError(
-            f"contains {IMAGE_MARK!r}, which marks an image in the questions; replace it"
+            f"contains {IMAGE_MARK!r}, which marks an image in the questions; replace "
+            "it"
         )
     return _writable(text)
 
@@ -81,7 +85,9 @@ Wire = TypeVar("Wire")
 _IMAGE = TypeAdapter(ImageRecord)
 
 
-class AnnotationWire(BaseModel, strict=True, extra="ignore", allow_inf_nan=False):
+class AnnotationWire(
+    BaseModel, strict=True, extra="ignore", allow_inf_nan=False
+):
     """One entry of ``annotations/<task>_annotations.*``; unknown fields are ignored."""
 
     annotation_id: Name
@@ -129,14 +135,20 @@ def annotation_from_wire(
         )
         raise InvalidRecord(
             Problem(
-                file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}"
+                file,
+                name,
+                "task",
+                f"is {raw['task']!r} in the file of {task}: {known}",
             )
         )
     wire = _validated(AnnotationWire.model_validate, raw, file, name)
     if TASKS[task].expression and not (wire.prompt or "").strip():
         raise InvalidRecord(
             Problem(
-                file, name, "prompt", "must contain the referring expression, got none"
+                file,
+                name,
+                "prompt",
+                "must contain the referring expression, got none",
             )
         )
     classes = wire.class_of_interest
@@ -170,7 +182,10 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         _IMAGE.validate_python, {**raw, "image_id": image_id}, file, image_id
     )
     if record.file is None:
-        address = "; a url is not read: run visualjudge adopt DATA --fetch, or name a file here"
+        address = (
+            "; a url is not read: run visualjudge adopt DATA --fetch, or name a "
+            "file here"
+        )
         raise InvalidRecord(
             Problem(
                 file,
@@ -188,7 +203,7 @@ def _validated(
     try:
         return validate(raw)
     except ValidationError as error:
-        place, reason = first_problem(error, shown=True)
+        place, reason = first_problem(error, displayed=True)
         raise InvalidRecord(
             Problem(file, name, ".".join(place) or "record", reason)
         ) from None
@@ -197,15 +212,20 @@ def _validated(
 def name_of(raw: Any, position: int) -> str:
     """Return a record's ``annotation_id``, or its number in the file if it has none."""
     stated = raw.get("annotation_id") if isinstance(raw, Mapping) else None
-    return stated if isinstance(stated, str) and stated else f"record {position + 1}"
+    return (
+        stated
+        if isinstance(stated, str) and stated
+        else f"record {position + 1}"
+    )
 
 
 def read_records(path: Path) -> list[Any]:
-    """Return the records of a file in order. NaN and infinity are allowed, so that a later check
-    can name their field. A line that is not JSON is a :class:`DataError` in its place.
+    """Return the records of a file in order. NaN and infinity are allowed, so that a
+    later check can name their field. A line that is not JSON is a :class:`DataError` in
+    its place.
 
-    In a Parquet table, a null at any depth means a missing field, because a struct has the fields
-    of all rows. Text in ``prediction`` or ``metadata`` is JSON.
+    In a Parquet table, a null at any depth means a missing field, because a struct has
+    the fields of all rows. Text in ``prediction`` or ``metadata`` is JSON.
 
     Raises
     ------
@@ -213,10 +233,14 @@ def read_records(path: Path) -> list[Any]:
         If the file cannot be read, or is not a JSON array.
     """
     if path.suffix == ".parquet":
-        rows = (row for part in table_parts(path, _ROWS) for row in part.to_dicts())
+        rows = (
+            row for part in table_parts(path, _ROWS) for row in part.to_dicts()
+        )
         return [_without_nulls(_row(row, path.name)) for row in rows]
     if path.suffix == ".jsonl":
-        return [_line(line, path.name) for line in jsons.lines(path) if line.strip()]
+        return [
+            _line(line, path.name) for line in jsons.lines(path) if line.strip()
+        ]
     text = read_file(path, "json").removeprefix(BOM_UTF8)
     try:
         content = jsons.lenient(text, path.name)
@@ -228,11 +252,14 @@ def read_records(path: Path) -> list[Any]:
             content = json.loads(text)
         if not isinstance(content, list):
             raise
-        return [_line(json.dumps(record).encode(), path.name) for record in content]
+        return [
+            _line(json.dumps(record).encode(), path.name) for record in content
+        ]
     if not isinstance(content, list):
         hint = "; name it .jsonl if it has one record per line"
         raise DataError(
-            f"{path.name}: must be a JSON array{hint if isinstance(content, dict) else ''}"
+            f"{path.name}: must be a JSON "
+            f"array{hint if isinstance(content, dict) else ''}"
         )
     return content
 
@@ -254,7 +281,9 @@ def _row(row: Json, name: str) -> Json:
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            key: _without_nulls(item) for key, item in value.items() if item is not None
+            key: _without_nulls(item)
+            for key, item in value.items()
+            if item is not None
         }
     if isinstance(value, list):
         return [_without_nulls(item) for item in value]

@@ -1,9 +1,9 @@
 """Add records to a data folder: one task and its sources at a time, keeping all others.
 
-Files are staged in a hidden folder until all records are known to be valid, so a rejected import
-changes nothing. They are moved first, then ``images/<task>.json`` and
-``annotations/<task>_annotations.json`` are replaced atomically, so a killed import leaves a
-readable folder. A lock on the folder allows concurrent imports.
+Files are staged in a hidden folder until all records are known to be valid, so a
+rejected import changes nothing. They are moved first, then ``images/<task>.json`` and
+``annotations/<task>_annotations.json`` are replaced atomically, so a killed import
+leaves a readable folder. A lock on the folder allows concurrent imports.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ ID_REMEDY = "give --id-prefix, such as '{folder}_', or an image_id of its own"
 
 
 class FolderWriter:
-    """Collect records of one task, and write them to the data folder ``root`` on :meth:`commit`.
+    """Collect records of one task, and write them to the data folder ``root`` on
+    :meth:`commit`.
 
-    As a context manager, it leaves no files behind without a commit. After one, ``sources`` are
-    those of all records of the task in the folder.
+    As a context manager, it leaves no files behind without a commit. After one,
+    ``sources`` are those of all records of the task in the folder.
 
     Parameters
     ----------
@@ -64,8 +65,9 @@ class FolderWriter:
     task
         Name of the task.
     replace
-        Whether to replace all earlier records of a source if an ``annotation_id`` exists with
-        different content; if False, that is an error. An identical record changes nothing.
+        Whether to replace all earlier records of a source if an ``annotation_id``
+        exists with different content; if False, that is an error. An identical record
+        changes nothing.
 
     Raises
     ------
@@ -73,7 +75,9 @@ class FolderWriter:
         If ``root`` is a dataset or a run.
     """
 
-    def __init__(self, root: str | Path, task: str, *, replace: bool = False) -> None:
+    def __init__(
+        self, root: str | Path, task: str, *, replace: bool = False
+    ) -> None:
         self.root = Path(root)
         for name, kind in NOT_DATA.items():
             if (self.root / name).is_file():
@@ -82,7 +86,8 @@ class FolderWriter:
                 )
         if (self.root / LAYOUTS[1][0]).is_dir():
             raise UsageError(
-                f"{root}: has the document's layout, which is only read; give a new --out"
+                f"{root}: has the document's layout, which is only read; give a new "
+                "--out"
             )
         self.task = task_named(task).name
         self.kind = type_of(task)
@@ -131,14 +136,15 @@ class FolderWriter:
     ) -> Size:
         """Copy an image into the folder and add its record. Return its (height, width).
 
-        ``mask`` is written as black and white, with white as the region to fill; ``mask_white``
-        states the meaning of white in the file. With ``resize_mask``, a mask of a different size is
-        resized to the image's by nearest neighbour.
+        ``mask`` is written as black and white, with white as the region to fill;
+        ``mask_white`` states the meaning of white in the file. With ``resize_mask``, a
+        mask of a different size is resized to the image's by nearest neighbour.
 
         Raises
         ------
         DataError
-            If the file is not an image, is truncated, or ``image_id`` already names another image.
+            If the file is not an image, is truncated, or ``image_id`` already names
+            another image.
         """
         files = {"file": image, "mask": mask, "control": control}
         if image_id in self._given:
@@ -146,10 +152,13 @@ class FolderWriter:
                 known = self._given[image_id][name]
                 if path != known and _sum(path) != _sum(known):
                     raise DataError(
-                        f"image_id: {image_id!r} would name two {name}s, {known} and {path}; "
+                        f"image_id: {image_id!r} would name two {name}s, {known} and "
+                        f"{path}; "
                         f"{ID_REMEDY}"
                     )
-            return self._images[image_id]["height"], self._images[image_id]["width"]
+            return self._images[image_id]["height"], self._images[image_id][
+                "width"
+            ]
         with in_field("image"):
             height, width = image_size(image)
             check_whole(image)
@@ -160,7 +169,11 @@ class FolderWriter:
         }
         if mask is not None:
             record["mask"] = self._mask(
-                mask, f"{image_id}_mask", (height, width), mask_white, resize_mask
+                mask,
+                f"{image_id}_mask",
+                (height, width),
+                mask_white,
+                resize_mask,
             )
         if control is not None:
             record["control"] = (
@@ -173,8 +186,8 @@ class FolderWriter:
         return height, width
 
     def add(self, annotation: Annotation) -> None:
-        """Add an annotation whose prediction's files were already added (:meth:`copied`,
-        :meth:`payload`).
+        """Add an annotation whose prediction's files were already added
+        (:meth:`copied`, :meth:`payload`).
 
         Raises
         ------
@@ -183,23 +196,25 @@ class FolderWriter:
         """
         name = annotation.annotation_id
         if name in self._annotations:
-            raise DataError(f"annotation_id {name!r} occurs twice in this import")
+            raise DataError(
+                f"annotation_id {name!r} occurs twice in this import"
+            )
         self._annotations[name] = annotation
 
     def payload(self, prediction: Prediction, stem: str) -> Json:
-        """Return the exact payload of a typed prediction. Depth maps and images are written to
-        ``files``.
+        """Return the exact payload of a typed prediction. Depth maps and images are
+        written to ``files``.
         """
         return self.kind.write(
             prediction, WriteContext(self._stage, f"{FILES}/{slug(stem)}", None)
         )
 
     def copied(self, path: Path, stem: str) -> str:
-        """Copy a file into the folder under a name that begins with ``stem``. Return its path
-        relative to the folder.
+        """Copy a file into the folder under a name that begins with ``stem``. Return
+        its path relative to the folder.
 
-        If a different file of that name exists, the copy's name ends in a part of its content's
-        hash. Files of new names are copied on :meth:`commit`.
+        If a different file of that name exists, the copy's name ends in a part of its
+        content's hash. Files of new names are copied on :meth:`commit`.
         """
         suffix = path.suffix.lower()
         name = f"{FILES}/{slug(stem)}{suffix}"
@@ -244,11 +259,14 @@ class FolderWriter:
         resize: bool,
     ) -> str:
         mask = (
-            resized_mask(mask_from_png(path), size) if resize else mask_from_png(path)
+            resized_mask(mask_from_png(path), size)
+            if resize
+            else mask_from_png(path)
         )
         if mask.size != size:
             raise DataError(
-                f"mask: {path} must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} "
+                f"mask: {path} must be {size[0]}×{size[1]}, got "
+                f"{mask.size[0]}×{mask.size[1]} "
                 "(height×width); "
                 "--resize-mask resizes masks to their images"
             )
@@ -264,8 +282,8 @@ class FolderWriter:
         Raises
         ------
         DataError
-            If an ``image_id`` or ``annotation_id`` already has other content; then neither file
-            changes.
+            If an ``image_id`` or ``annotation_id`` already has other content; then
+            neither file changes.
         """
         for name, path in self._copies.items():
             with writing(self._stage / name):
@@ -288,7 +306,8 @@ class FolderWriter:
         for other in (stem.with_suffix(".parquet"), stem.with_suffix(".jsonl")):
             if other.exists():
                 raise DataError(
-                    f"{other}: only a .json file can grow; write its records as one array"
+                    f"{other}: only a .json file can grow; write its records as one "
+                    "array"
                 )
         return stem.with_suffix(".json")
 
@@ -296,17 +315,23 @@ class FolderWriter:
         there: Json = _parsed(self._image_file, dict)
         for image_id, record in self._images.items():
             old = there.get(image_id, record)
-            both = [name for name in FILE_FIELDS if name in record and name in old]
+            both = [
+                name for name in FILE_FIELDS if name in record and name in old
+            ]
             self._check_agrees(self._image_file, image_id, old, both)
             there[image_id] = {**old, **record, **old}
         # A dataset stores the original of an image_id once, for all tasks.
         for task in TASKS.values() if task_named(self.task).sourced else ():
             path = self._image_file.with_name(f"{task.name}.json")
             others = (
-                _parsed(path, dict) if task.sourced and task.name != self.task else {}
+                _parsed(path, dict)
+                if task.sourced and task.name != self.task
+                else {}
             )
             for image_id in self._images.keys() & others.keys():
-                self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
+                self._check_agrees(
+                    path, image_id, others[image_id], ["file", "mask"]
+                )
         return there
 
     def _check_agrees(
@@ -321,7 +346,8 @@ class FolderWriter:
                 raise DataError(
                     f"{path}: {image_id}: {name}: already names another "
                     f"{'image' if name == 'file' else name}, "
-                    f"{self.root / str(stated)}, and would name {self._given[image_id][name]}; "
+                    f"{self.root / str(stated)}, and would name "
+                    f"{self._given[image_id][name]}; "
                     f"{ID_REMEDY}"
                 )
 
@@ -330,17 +356,24 @@ class FolderWriter:
         there = _parsed(path, list)
         # as read back from JSON, so that a record compares equal after a round trip
         added = orjson.loads(
-            orjson.dumps([_raw(one) for one in self._annotations.values()])
+            orjson.dumps(
+                [_raw(annotation) for annotation in self._annotations.values()]
+            )
         )
         new = {row["annotation_id"]: row for row in added}
         changed = [old for old in there if new.get(_id_of(old), old) != old]
         sources = [old.get("source") for old in changed]
-        kept = [
-            old for old in there if not self.replace or old.get("source") not in sources
+        selected = [
+            old
+            for old in there
+            if not self.replace or old.get("source") not in sources
         ]
         # Records of 1.1 do not state defaults.
-        defaults = {"metric": "the default metric", **measured_by(self.task, {})}
-        for old in kept:
+        defaults = {
+            "metric": "the default metric",
+            **measured_by(self.task, {}),
+        }
+        for old in selected:
             for name, default in defaults.items() if added else ():
                 ours, theirs = (
                     (row.get("metadata") or {}).get(name, default)
@@ -348,8 +381,10 @@ class FolderWriter:
                 )
                 if ours != theirs:
                     raise DataError(
-                        f"{path}: {_id_of(added[0])}: metadata.{name}: must be {theirs}, as for "
-                        f"source {old.get('source')!r}, got {ours}; give another --out, or "
+                        f"{path}: {_id_of(added[0])}: metadata.{name}: must be "
+                        f"{theirs}, as for "
+                        f"source {old.get('source')!r}, got {ours}; give another "
+                        "--out, or "
                         "--replace if it is the only source there"
                     )
         for old in changed:
@@ -360,12 +395,15 @@ class FolderWriter:
                 )
             if not self.replace:
                 raise DataError(
-                    f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction "
+                    f"{path}: {_id_of(old)}: source {old.get('source')!r} has another "
+                    "prediction "
                     "or score there; "
                     "give another --source, or --replace to import this one again"
                 )
-        names = {_id_of(old) for old in kept}
-        return kept + [row for name, row in new.items() if name not in names]
+        names = {_id_of(old) for old in selected}
+        return selected + [
+            row for name, row in new.items() if name not in names
+        ]
 
 
 def _raw(note: Annotation) -> Json:
@@ -384,7 +422,9 @@ def _raw(note: Annotation) -> Json:
 
 
 def _id_of(record: Any) -> str:
-    return str(record.get("annotation_id")) if isinstance(record, Mapping) else ""
+    return (
+        str(record.get("annotation_id")) if isinstance(record, Mapping) else ""
+    )
 
 
 def _parsed(path: Path, kind: type[Any]) -> Any:
@@ -392,7 +432,9 @@ def _parsed(path: Path, kind: type[Any]) -> Any:
         return kind()
     value = jsons.lenient(read_file(path, "json"), str(path))
     rows = value.values() if isinstance(value, dict) else value
-    if not isinstance(value, kind) or not all(isinstance(row, Mapping) for row in rows):
+    if not isinstance(value, kind) or not all(
+        isinstance(row, Mapping) for row in rows
+    ):
         form = "an array" if kind is list else "an object"
         raise DataError(f"{path}: must be {form} of JSON objects")
     return value
@@ -403,13 +445,15 @@ def _sum(path: Path | None) -> str | None:
 
 
 def slug(text: str) -> str:
-    """Return a file name's stem made from any text: letters, digits, ``. _ -``; long ones are
-    shortened with a hash.
+    """Return a file name's stem made from any text: letters, digits, ``. _ -``; long
+    ones are shortened with a hash.
 
     Texts that differ only in other characters give different stems.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")
     if plain == text and 0 < len(plain) <= LONGEST_STEM:
         return plain
-    digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:10]
+    digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[
+        :10
+    ]
     return f"{plain[: LONGEST_STEM - 11]}-{digest}"

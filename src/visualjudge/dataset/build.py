@@ -1,7 +1,8 @@
-"""Build a dataset from a data folder: check, sample, render image by image, and move the result
-into place.
+"""Build a dataset from a data folder: check, sample, render image by image, and move
+the result into place.
 
-Everything is written to a folder next to the target and renamed to the target once complete.
+Everything is written to a folder next to the target and renamed to the target once
+complete.
 """
 
 from __future__ import annotations
@@ -75,17 +76,18 @@ class Built:
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(
         default_factory=dict
     )
-    """Questions not asked because two options look the same: task → encoding → question type →
-    count.
+    """Questions not asked because two options look the same: task → encoding → question
+    type → count.
     """
     unseen_error_types: Mapping[str, Mapping[str, Sequence[str]]] = field(
         default_factory=dict
     )
-    """Error types that an encoding does not show in any pair of the sample: task → encoding → error
-    types.
+    """Error types that an encoding does not show in any pair of the sample: task →
+    encoding → error types.
     """
     drawn: Mapping[str, Drawn] = field(default_factory=dict)
-    """How many pairs and images of each task judge_analysis asks about, of those that there are."""
+    """How many pairs and images of each task judge_analysis asks about, of those that
+    there are."""
 
 
 def build(
@@ -100,9 +102,11 @@ def build(
     Parameters
     ----------
     data, out
-        Folders. ``out`` must not exist, unless it is an older dataset and ``force`` is given.
+        Folders. ``out`` must not exist, unless it is an older dataset and ``force`` is
+        given.
     options
-        What is asked about and how. The output does not depend on ``workers`` and ``engine``.
+        What is asked about and how. The output does not depend on ``workers`` and
+        ``engine``.
     progress
         Called with each step.
 
@@ -113,19 +117,22 @@ def build(
     DataError
         If a whole file cannot be read, or no question can be asked.
     """
-    given = options or BuildOptions()
-    if given.form not in (None, *FORMS):
+    stated = options or BuildOptions()
+    if stated.form not in (None, *FORMS):
         raise UsageError(
-            f"--set form must be one of {', '.join(FORMS)}, got {given.form!r}"
+            f"--set form must be one of {', '.join(FORMS)}, got {stated.form!r}"
         )
     target = Path(out)
-    check_target(target, given.force)
-    folder = DataFolder(data, given.score_range)
-    tasks = asked_tasks(folder, given)
-    with staged(target) as stage, open_workers(folder, tasks, given) as running:
-        built = _fill(stage, folder, tasks, given, running, progress)
-        if given.form == "parquet" or (
-            given.form is None and built.questions > MOST_IN_JSON
+    check_target(target, stated.force)
+    folder = DataFolder(data, stated.score_range)
+    tasks = asked_tasks(folder, stated)
+    with (
+        staged(target) as stage,
+        open_workers(folder, tasks, stated) as running,
+    ):
+        built = _fill(stage, folder, tasks, stated, running, progress)
+        if stated.form == "parquet" or (
+            stated.form is None and built.questions > MOST_IN_JSON
         ):
             pack(stage)
         return built
@@ -150,7 +157,13 @@ def _fill(
         items = _chosen(items, tasks, options)
     (stage / MEDIA).mkdir()
     jobs = (
-        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side)
+        Job(
+            str(folder.root),
+            str(stage),
+            unit,
+            options.prompts,
+            options.max_side,
+        )
         for unit in units_of(items, tasks)
     )
     spool = Spool(stage, len(items))
@@ -170,8 +183,8 @@ def _fill(
                 spool.count + len(left_out) + len(failed),
                 len(items),
             )
-    kept = [k for k in range(len(items)) if k not in left_out | failed]
-    asked = [items[k] for k in kept]
+    selected = [k for k in range(len(items)) if k not in left_out | failed]
+    asked = [items[k] for k in selected]
     if not asked:
         why = (
             "the options of each look the same"
@@ -184,12 +197,16 @@ def _fill(
         question_json(turned(question_of_json(spool.line(place))))
         if turn
         else spool.line(place)
-        for place, turn in zip(kept, deal(asked, options.seed), strict=True)
+        for place, turn in zip(selected, deal(asked, options.seed), strict=True)
     )
     files[QUESTIONS] = write_questions(stage / QUESTIONS, lines)
     spool.close()
-    notes = (member.entry.annotation for task in tasks for member in task.members)
-    error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
+    notes = (
+        member.entry.annotation for task in tasks for member in task.members
+    )
+    error_types = {
+        (note.task, note.annotation_id): note.error_type for note in notes
+    }
     undecidable = counted(items, left_out)
     unseen = unseen_errors(items, left_out | failed, error_types)
     write_json(
@@ -228,9 +245,13 @@ def _fill(
 
 
 def _meta(
-    options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
+    options: BuildOptions,
+    items: Sequence[Item],
+    files: dict[str, str],
+    invalid: int,
 ) -> Json:
-    # No times, paths or numbers of workers, which would differ between builds of the same data.
+    # No times, paths or numbers of workers, which would differ between builds of the
+    # same data.
     part = {
         "types": options.types,
         "encodings": options.encodings,
@@ -245,7 +266,11 @@ def _meta(
             "tasks": sorted(set(options.tasks)) or None,
             "max_side": options.max_side,
             **{name: list(value) for name, value in part.items() if value},
-            **({"score_range": options.score_range} if options.score_range else {}),
+            **(
+                {"score_range": options.score_range}
+                if options.score_range
+                else {}
+            ),
             **asdict(options.caps),
         },
         "prompts": options.prompts.used(),
@@ -262,7 +287,10 @@ def _chosen(
 ) -> list[Item]:
     """Return the questions that ``judge`` would choose by the same options."""
     notes = {
-        (task.name, member.entry.annotation.annotation_id): member.entry.annotation
+        (
+            task.name,
+            member.entry.annotation.annotation_id,
+        ): member.entry.annotation
         for task in tasks
         for member in task.members
     }
@@ -286,7 +314,9 @@ def plugins_in_use(items: Sequence[Item]) -> Json:
     rows = {("task", task) for task in types} | {
         ("prediction type", name) for name in types.values()
     }
-    used = in_use(rows | {("encoding", (types[task], stem)) for task, stem in asked})
+    used = in_use(
+        rows | {("encoding", (types[task], stem)) for task, stem in asked}
+    )
     return {"plugins": used} if used else {}
 
 
@@ -335,7 +365,9 @@ def open_workers(
 
 
 def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(told for name in names for told in equal_sources(folder, name))
+    return tuple(
+        source for name in names for source in equal_sources(folder, name)
+    )
 
 
 def _why_none(folder: DataFolder, names: Sequence[str]) -> str:

@@ -1,4 +1,5 @@
-"""Describe a data folder: counts, scores and margins, by task, source and error type."""
+"""Describe a data folder: counts, scores and margins, by task, source and error
+type."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ NameOf = Callable[[Annotation], str]
 
 @dataclass(frozen=True)
 class Slice:
-    """A part of a task's annotations: counts, quartiles of the scores, and the median margin of
-    pairs with one of them; None without data.
+    """A part of a task's annotations: counts, quartiles of the scores, and the median
+    margin of pairs with one of them; None without data.
     """
 
     name: str
@@ -38,8 +39,8 @@ class Slice:
 
 @dataclass(frozen=True)
 class Threshold:
-    """The bounds on a source's predictions that are shown and scored; all if every bound is
-    None.
+    """The bounds on a source's predictions that are shown and scored; all if every
+    bound is None.
     """
 
     source: str
@@ -80,12 +81,14 @@ class Description:
 
 
 def describe(task: str, annotations: Sequence[Annotation]) -> Description:
-    """Return counts, scores and margins of one task's annotations. A margin is the difference of
-    two scores of one group. A controlled error has a type, but is of no source: its severity is no
-    model.
+    """Return counts, scores and margins of one task's annotations. A margin is the
+    difference of two scores of one group. A controlled error has a type, but is of no
+    source: its severity is no model.
     """
     groups = group(task, annotations)
-    of_models = [note for note in annotations if note.metadata.get("severity") is None]
+    of_models = [
+        note for note in annotations if note.metadata.get("severity") is None
+    ]
     return Description(
         task,
         _slice(annotations, groups, "all", lambda _: "all"),
@@ -99,15 +102,21 @@ def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
     known = ((note.source or NONE, note.metadata) for note in annotations)
     times = Counter(
         Threshold(
-            source, data.get("min_score"), data.get("top_k"), data.get("score_at")
+            source,
+            data.get("min_score"),
+            data.get("top_k"),
+            data.get("score_at"),
         )
         for source, data in known
     )
     stated = any(
-        (one.min_score, one.top_k, one.score_at) != (None, None, None) for one in times
+        (time.min_score, time.top_k, time.score_at) != (None, None, None)
+        for time in times
     )
     return [
-        replace(one, annotations=times[one]) for one in sorted(times, key=str) if stated
+        replace(time, annotations=times[time])
+        for time in sorted(times, key=str)
+        if stated
     ]
 
 
@@ -127,8 +136,14 @@ def _slice(
     name_of: NameOf,
 ) -> Slice:
     own = [note for note in annotations if name_of(note) == name]
-    held = [one for one in groups if any(name_of(note) == name for note in one.members)]
-    margins = [margin for one in held for margin in _margins(one, name, name_of)]
+    held = [
+        item
+        for item in groups
+        if any(name_of(note) == name for note in item.members)
+    ]
+    margins = [
+        margin for item in held for margin in _margins(item, name, name_of)
+    ]
     return Slice(
         name,
         len(own),
@@ -140,19 +155,22 @@ def _slice(
     )
 
 
-def _margins(one: Group, name: str, name_of: NameOf) -> list[float]:
+def _margins(pool: Group, name: str, name_of: NameOf) -> list[float]:
     pairs = (
         pair
-        for pair in combinations(one.members, 2)
+        for pair in combinations(pool.members, 2)
         if name in (name_of(pair[0]), name_of(pair[1]))
     )
     differences = (
-        abs(a.final_score - b.final_score) for a, b in islice(pairs, MARGINS_A_GROUP)
+        abs(a.final_score - b.final_score)
+        for a, b in islice(pairs, MARGINS_A_GROUP)
     )
     return [margin for margin in differences if margin > 0]
 
 
-def _quartiles(values: list[float]) -> tuple[float | None, float | None, float | None]:
+def _quartiles(
+    values: list[float],
+) -> tuple[float | None, float | None, float | None]:
     if not values:
         return None, None, None
     low, middle, high = (

@@ -1,5 +1,5 @@
-"""What the measured faults of a question's options say: which error decides, where it is, and which
-option is better in a criterion.
+"""What the measured faults of a question's options say: which error decides, where it
+is, and which option is better in a criterion.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ _EQUAL = 1e-6
 class Deciding:
     """The faults that decide a question.
 
-    ``kinds`` are those by which the worse option loses most (several only if equal), or "none" of
-    a scoring question without faults. ``places`` are the worse option's faults that the better one
-    does not share, the heaviest first, in thousandths of the image; None if its size is not known.
-    ``area`` is that of the heaviest one's box in pixels as shown; None without a place.
+    ``kinds`` are those by which the worse option loses most (several only if equal), or
+    "none" of a scoring question without faults. ``places`` are the worse option's
+    faults that the better one does not share, the heaviest first, in thousandths of the
+    image; None if its size is not known. ``area`` is that of the heaviest one's box in
+    pixels as shown; None without a place.
     """
 
     kinds: tuple[str, ...]
@@ -37,8 +38,8 @@ class Deciding:
 
 
 def deciding(question: Question, size: Size | None) -> Deciding | None:
-    """Return the faults that decide a question whose images are of (height, width) ``size``, if
-    known; None if no faults are stated, or none distinguishes the options.
+    """Return the faults that decide a question whose images are of (height, width)
+    ``size``, if known; None if no faults are stated, or none distinguishes the options.
     """
     if question.faults is None or question.question_type == "ranking":
         return None
@@ -56,13 +57,17 @@ def deciding(question: Question, size: Size | None) -> Deciding | None:
     if most <= _EQUAL:
         nothing = question.question_type == "scoring" and not worse
         return Deciding((NONE,), (), None) if nothing else None
-    kinds = tuple(kind for kind, weight in lead.items() if weight >= most - _EQUAL)
-    shared = {(one.kind, one.box) for one in better}
-    own = [one for one in worse if (one.kind, one.box) not in shared]
-    heaviest = sorted(own, key=lambda one: (one.kind not in kinds, -one.weight))
+    kinds = tuple(
+        kind for kind, weight in lead.items() if weight >= most - _EQUAL
+    )
+    shared = {(item.kind, item.box) for item in better}
+    own = [item for item in worse if (item.kind, item.box) not in shared]
+    heaviest = sorted(
+        own, key=lambda item: (item.kind not in kinds, -item.weight)
+    )
     places = None
     if size is not None:
-        places = tuple(in_thousandths(one.box, size) for one in heaviest)
+        places = tuple(in_thousandths(item.box, size) for item in heaviest)
     area = None
     if heaviest:
         x1, y1, x2, y2 = heaviest[0].box
@@ -72,13 +77,14 @@ def deciding(question: Question, size: Size | None) -> Deciding | None:
 
 def _weights(faults: Sequence[Fault]) -> Counter[str]:
     total: Counter[str] = Counter()
-    for one in faults:
-        total[one.kind] += one.weight  # type: ignore[assignment]
+    for fault in faults:
+        total[fault.kind] += fault.weight  # type: ignore[assignment]
     return total
 
 
 def in_thousandths(box: Xyxy, size: Size) -> Xyxy:
-    """Return a box in pixels, clipped to the image, in thousandths of its width and height."""
+    """Return a box in pixels, clipped to the image, in thousandths of its width and
+    height."""
     height, width = size
     x1, y1, x2, y2 = (
         min(max(value / side * WHOLE, 0.0), float(WHOLE))
@@ -88,13 +94,13 @@ def in_thousandths(box: Xyxy, size: Size) -> Xyxy:
 
 
 def better_in(question: Question, kinds: Collection[str]) -> str | None:
-    """Return the option of a pair with less weight of these kinds of faults, or "tie"; None if no
-    faults are stated.
+    """Return the option of a pair with less weight of these kinds of faults, or "tie";
+    None if no faults are stated.
     """
     if question.faults is None or question.question_type != "pairwise":
         return None
     first, second = (
-        sum(one.weight for one in faults if one.kind in kinds)
+        sum(fault.weight for fault in faults if fault.kind in kinds)
         for faults in question.faults
     )
     if abs(first - second) <= _EQUAL:
@@ -103,8 +109,9 @@ def better_in(question: Question, kinds: Collection[str]) -> str | None:
 
 
 def shown_sizes(root: Path) -> Callable[[Question], Size | None]:
-    """Return a function from a question of the dataset at ``root`` to the (height, width) of the
-    images that its places refer to: the last one's. None if it shows none, or it cannot be read.
+    """Return a function from a question of the dataset at ``root`` to the (height,
+    width) of the images that its places refer to: the last one's. None if it shows
+    none, or it cannot be read.
     """
     find = image_finder(root)
     known: dict[str, Size | None] = {}

@@ -1,5 +1,5 @@
-"""A judge dataset on disk: ``dataset.json``, and ``questions.json`` and ``media/*.png`` or
-``dataset.parquet``.
+"""A judge dataset on disk: ``dataset.json``, and ``questions.json`` and ``media/*.png``
+or ``dataset.parquet``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from typing_extensions import TypedDict
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.image_storage import PACKED, Part, Place, bytes_of, image_at
+from visualjudge.core.image_storage import (
+    PACKED,
+    Part,
+    Place,
+    bytes_of,
+    image_at,
+)
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import MadeWith, note_made_with
@@ -45,7 +51,8 @@ CHANGED = "probe_"
 
 
 class PublishedScore(TypedDict, total=False):
-    """A score that a benchmark publishes; see :mod:`visualjudge.analysis.figures.published`."""
+    """A score that a benchmark publishes; see
+    :mod:`visualjudge.analysis.figures.published`."""
 
     name: str
     rule: Required[str]
@@ -88,8 +95,8 @@ class DatasetMeta(TypedDict, total=False):
 class Dataset:
     """A loaded dataset, which can be indexed, sliced and filtered. Images stay on disk.
 
-    The questions of a Parquet file stay on disk too. Each iteration reads them again in constant
-    memory, and slices and filters store only positions.
+    The questions of a Parquet file stay on disk too. Each iteration reads them again in
+    constant memory, and slices and filters store only positions.
 
     Examples
     --------
@@ -145,9 +152,9 @@ class Dataset:
             Conditions such as ``"error_type=missed"`` or ``"margin<2"``
             (:func:`~.choosing.condition`), or a function of a question.
         fields
-            Fields of :class:`~visualjudge.core.records.Question` with the required value or list of
-            values; also ``type`` and ``margin``. A field with several values matches if one of them
-            does.
+            Fields of :class:`~visualjudge.core.records.Question` with the required
+            value or list of values; also ``type`` and ``margin``. A field with several
+            values matches if one of them does.
 
         Raises
         ------
@@ -175,8 +182,8 @@ class Dataset:
         )
 
     def sample(self, number: int, *, seed: int = 42) -> Dataset:
-        """Return a dataset with ``number`` of the questions, balanced over tasks, encodings and
-        question types.
+        """Return a dataset with ``number`` of the questions, balanced over tasks,
+        encodings and question types.
         """
         return self._view(
             lambda questions: sample_positions(
@@ -190,25 +197,33 @@ class Dataset:
         Raises
         ------
         UsageError
-            If a name occurs in no question, a condition is invalid, or no question is left.
+            If a name occurs in no question, a condition is invalid, or no question is
+            left.
         """
         return replace(self, questions=chosen(self.questions, choice))
 
-    def _view(self, select: Callable[[Sequence[Question]], Positions]) -> Dataset:
+    def _view(
+        self, select: Callable[[Sequence[Question]], Positions]
+    ) -> Dataset:
         return replace(self, questions=View(self.questions, select))
 
     def to_polars(self) -> pl.DataFrame:
         import polars as pl
 
         hidden = {"features", "spans", "ties", "probe", "faults"}
-        names = [field.name for field in fields(Question) if field.name not in hidden]
+        names = [
+            field.name for field in fields(Question) if field.name not in hidden
+        ]
         rows = [
             {name: getattr(question, name) for name in names}
             | {"answer": str(question.answer)}
             for question in self
         ]
         columns = {
-            name: [list(v) if isinstance(v := row[name], tuple) else v for row in rows]
+            name: [
+                list(v) if isinstance(v := row[name], tuple) else v
+                for row in rows
+            ]
             for name in names
         }
         return pl.DataFrame(columns, strict=False)
@@ -223,15 +238,15 @@ class Dataset:
 
     @property
     def benchmark(self) -> StatedBenchmark:
-        """The ``benchmark`` entry of ``dataset.json``, for a published benchmark; otherwise
-        empty.
+        """The ``benchmark`` entry of ``dataset.json``, for a published benchmark;
+        otherwise empty.
         """
         return self.meta.get("benchmark", {})
 
     @property
     def labels_only(self) -> bool:
-        """Whether the dataset holds answers without the content of the questions, so that no judge
-        can be asked.
+        """Whether the dataset holds answers without the content of the questions, so
+        that no judge can be asked.
         """
         return self.benchmark.get("labels_only") is True
 
@@ -246,8 +261,8 @@ class Dataset:
         Raises
         ------
         DataError
-            If the path leads outside the dataset, directly or through a link, or there is no such
-            image.
+            If the path leads outside the dataset, directly or through a link, or there
+            is no such image.
         """
         return image_at(self.root, relative)
 
@@ -259,18 +274,19 @@ class Dataset:
         DataError
             For the same reasons as :meth:`image`, or if the image is not a single file.
         """
-        found = self.image(relative)
-        if isinstance(found, Part):
+        result = self.image(relative)
+        if isinstance(result, Part):
             raise DataError(
-                f"{self.root}: {relative} lies in {found.home.name}, not in its own file; "
+                f"{self.root}: {relative} lies in {result.home.name}, not in its own "
+                "file; "
                 "use visualjudge export --format json"
             )
-        return found
+        return result
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read the dataset at ``path``: ``questions.json`` and ``media/``, or ``dataset.parquet``, also
-    at an ``s3://``, ``gs://`` or ``hf://`` address.
+    """Read the dataset at ``path``: ``questions.json`` and ``media/``, or
+    ``dataset.parquet``, also at an ``s3://``, ``gs://`` or ``hf://`` address.
 
     Raises
     ------
@@ -289,12 +305,14 @@ def load_dataset(path: str | Path) -> Dataset:
     root = Path(path)
     if not is_dataset(root):
         built = (
-            f"; it is a data folder: `visualjudge build {root} --out DATASET` makes a dataset of it"
+            f"; it is a data folder: `visualjudge build {root} --out DATASET` makes a "
+            "dataset of it"
             if (root / "annotations").is_dir()
             else ""
         )
         raise UsageError(
-            f"{root} is not a dataset: {META} and {QUESTIONS} or {PACKED} must be in it{built}"
+            f"{root} is not a dataset: {META} and {QUESTIONS} or {PACKED} must be in "
+            f"it{built}"
         )
     meta = read_meta(root)
     file = questions_file(root)
@@ -314,8 +332,13 @@ def is_dataset(root: Path) -> bool:
 
 
 def questions_file(root: Path) -> Path:
-    """Return the file of the dataset at ``root`` that changes whenever the questions do."""
-    files = [root / QUESTIONS] if (root / QUESTIONS).is_file() else question_files(root)
+    """Return the file of the dataset at ``root`` that changes whenever the questions
+    do."""
+    files = (
+        [root / QUESTIONS]
+        if (root / QUESTIONS).is_file()
+        else question_files(root)
+    )
     return files[0] if files else root / QUESTIONS
 
 
@@ -329,7 +352,9 @@ def read_meta(root: Path) -> DatasetMeta:
     """
     try:
         remote = (
-            jsons.loads(bytes_of(image_at(root, META))) if is_remote(root) else None
+            jsons.loads(bytes_of(image_at(root, META)))
+            if is_remote(root)
+            else None
         )
     except orjson.JSONDecodeError as error:
         raise DataError(f"{root / META}: must be JSON: {error}") from None

@@ -1,4 +1,5 @@
-"""Questions as JSON: ``questions.json``, and each question's JSON in ``dataset.parquet``."""
+"""Questions as JSON: ``questions.json``, and each question's JSON in
+``dataset.parquet``."""
 
 from __future__ import annotations
 
@@ -35,18 +36,28 @@ LAST = b"\n]\n"
 """Bytes before the first question, between questions, and after the last one."""
 LARGEST_NUMBER = 1e15
 _FIELDS = tuple(item.name for item in fields(Question))
-_OPTIONAL = ("features", "spans", "ties", "probe", "faults", "criteria", "votes")
+_OPTIONAL = (
+    "features",
+    "spans",
+    "ties",
+    "probe",
+    "faults",
+    "criteria",
+    "votes",
+)
 for _record in (Question, OptionFeatures, Probe):
     with_config(allow_inf_nan=False)(_record)
 _QUESTION = TypeAdapter(Question)
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
-    """Return a question in its stored form. Optional fields come last and are omitted if unset."""
+    """Return a question in its stored form. Optional fields come last and are omitted
+    if unset."""
     return {
         name: value
         for name in _FIELDS
-        if (value := getattr(question, name)) is not None or name not in _OPTIONAL
+        if (value := getattr(question, name)) is not None
+        or name not in _OPTIONAL
     }
 
 
@@ -77,7 +88,9 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
             ": ".join(
                 (
                     QUESTIONS,
-                    name if isinstance(name, str) else f"question {position + 1}",
+                    name
+                    if isinstance(name, str)
+                    else f"question {position + 1}",
                     *filter(None, (".".join(wrong[0]), wrong[1])),
                 )
             )
@@ -102,9 +115,12 @@ def question_of_json(content: bytes | str) -> Question:
         kind = "a number" if question.question_type == "scoring" else "text"
         raise ValueError(f"answer: must be {kind}, got {str(answer)[:40]!r}")
     numbers = numbers if isinstance(answer, str) else (*numbers, answer)
-    if not all(-LARGEST_NUMBER <= number <= LARGEST_NUMBER for number in numbers):
+    if not all(
+        -LARGEST_NUMBER <= number <= LARGEST_NUMBER for number in numbers
+    ):
         raise ValueError(
-            f"final_scores: must be finite and at most {LARGEST_NUMBER:g}, as must the answer"
+            f"final_scores: must be finite and at most {LARGEST_NUMBER:g}, as must the "
+            "answer"
         )
     if (
         not len(question.annotation_ids)
@@ -112,13 +128,17 @@ def question_of_json(content: bytes | str) -> Question:
         == len(question.sources)
     ):
         raise ValueError(
-            "annotation_ids: must have one item for each option, as must final_scores and sources"
+            "annotation_ids: must have one item for each option, as must final_scores "
+            "and sources"
         )
     if not spans_in_order(question.spans, question.prompt):
         raise ValueError("spans: must lie in the prompt in order")
     if question.ties is not None and not set(question.ties) <= set(TIES):
         raise ValueError(f"ties: must only contain {', '.join(TIES)}")
-    if question.probe is not None and (question.probe.cue or "A") not in LETTERS:
+    if (
+        question.probe is not None
+        and (question.probe.cue or "A") not in LETTERS
+    ):
         raise ValueError(
             f"probe.cue: must be a letter of an option, got {question.probe.cue!r}"
         )
@@ -164,8 +184,8 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
 def questions_between(
     path: Path, start: int, stop: int
 ) -> list[tuple[bytes, Question]]:
-    """Return the questions whose lines in a ``questions.json`` begin at ``start`` bytes or later
-    and before ``stop``, each with its JSON.
+    """Return the questions whose lines in a ``questions.json`` begin at ``start`` bytes
+    or later and before ``stop``, each with its JSON.
 
     Raises
     ------
@@ -174,7 +194,7 @@ def questions_between(
     ValueError
         If it does not have one question a line, as :func:`json_file` writes it.
     """
-    found = []
+    collected = []
     with open_file(path, "json") as file:
         file.seek(max(0, start - 1))
         line = file.readline()
@@ -182,11 +202,11 @@ def questions_between(
         while fits and line != LAST[1:] and file.tell() < stop:
             if (line := file.readline()) != LAST[1:]:
                 text = line.removesuffix(BETWEEN).rstrip()
-                found.append((text, question_of_json(text)))
+                collected.append((text, question_of_json(text)))
                 fits = line.endswith(BETWEEN)
-        if not fits and (not found or file.read() != LAST[1:]):
+        if not fits and (not collected or file.read() != LAST[1:]):
             raise ValueError("must have one question a line")
-    return found
+    return collected
 
 
 def write_questions(path: Path, lines: Iterable[bytes]) -> str:

@@ -1,5 +1,6 @@
-"""A dataset as one Parquet file, ``dataset.parquet`` (:mod:`visualjudge.core.image_storage` states
-its rows), and the questions of the Parquet form of version 1.0, ``questions/part-*.parquet``.
+"""A dataset as one Parquet file, ``dataset.parquet``
+(:mod:`visualjudge.core.image_storage` states its rows), and the questions of the
+Parquet form of version 1.0, ``questions/part-*.parquet``.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class ParquetQuestions(Stored):
             if position < before + count:
                 start = (position - before) // PIECE * PIECE
                 stop = min(start + PIECE, count)
-                return before + start, _questions(path, start, stop - start, before)
+                return before + start, _questions(
+                    path, start, stop - start, before
+                )
             before += count
         raise IndexError(position)
 
@@ -80,7 +83,9 @@ def _count(path: Path) -> int:
         return int(scan(path).select(pl.col("id").count()).collect().item())
 
 
-def _questions(path: Path, start: int, count: int, before: int) -> list[Question]:
+def _questions(
+    path: Path, start: int, count: int, before: int
+) -> list[Question]:
     with readable(path):
         rows = scan(path).slice(start, count)
         if path.name != PACKED:
@@ -89,9 +94,12 @@ def _questions(path: Path, start: int, count: int, before: int) -> list[Question
                 question_from_wire(wire, before + k)
                 for k, wire in enumerate(wires, start)
             ]
-        texts: list[Any] = rows.select("question").collect()["question"].to_list()
+        texts: list[Any] = (
+            rows.select("question").collect()["question"].to_list()
+        )
     return [
-        question_from_wire(_parsed(text), start + k) for k, text in enumerate(texts)
+        question_from_wire(_parsed(text), start + k)
+        for k, text in enumerate(texts)
     ]
 
 
@@ -135,7 +143,9 @@ def write_packed(
     sizes = [place.stat().st_size for _, place in files]
     mean = max(1, sum(sizes) // max(1, len(sizes)))
     rows = min(max(BYTES_A_GROUP // mean, 8), PIECE)
-    frames = _frames(iter(questions), list(zip(files, sizes, strict=True)), rows)
+    frames = _frames(
+        iter(questions), list(zip(files, sizes, strict=True)), rows
+    )
     write_parquet(path, frames, _schema(), rows_a_group=rows)
 
 
@@ -164,7 +174,9 @@ def _frames(
     while some := [line.decode() for line in islice(questions, PIECE)]:
         typed = pl.Struct(dict.fromkeys(TYPED, pl.String()))
         texts = pl.DataFrame({"question": some})
-        decoded = texts.with_columns(typed=pl.col("question").str.json_decode(typed))
+        decoded = texts.with_columns(
+            typed=pl.col("question").str.json_decode(typed)
+        )
         yield pl.concat([empty, decoded.unnest("typed")], how="diagonal")
     for start in range(0, len(files), rows):
         contents = [
@@ -172,4 +184,6 @@ def _frames(
             for (name, place), size in files[start : start + rows]
         ]
         kinds = {name: schema[name] for name in ("file", "size", "bytes")}
-        yield pl.concat([empty, pl.DataFrame(contents, schema=kinds)], how="diagonal")
+        yield pl.concat(
+            [empty, pl.DataFrame(contents, schema=kinds)], how="diagonal"
+        )

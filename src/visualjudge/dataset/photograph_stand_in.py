@@ -1,4 +1,5 @@
-"""Stand-ins for photographs in questions, to test whether a judge needs the photograph."""
+"""Stand-ins for photographs in questions, to test whether a judge needs the
+photograph."""
 
 from __future__ import annotations
 
@@ -17,20 +18,28 @@ GREY = 128
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """Another photograph of the same task if ``records`` (by task) has one, otherwise uniform grey.
+    """Another photograph of the same task if ``records`` (by task) has one, otherwise
+    uniform grey.
 
-    ``name`` is the suffix of the names of images drawn with it. Predictions, legends and prompts
-    are unchanged and drawn over the stand-in.
+    ``name`` is the suffix of the names of images drawn with it. Predictions, legends
+    and prompts are unchanged and drawn over the stand-in.
     """
 
     name: str
     records: Mapping[str, ImageRecord] = field(default_factory=dict)
 
     def pixels(
-        self, task: str, field: Literal["file", "control"], size: Size, root: Path
+        self,
+        task: str,
+        field: Literal["file", "control"],
+        size: Size,
+        root: Path,
     ) -> Pixels:
-        """Return the stand-in for an image, with its (height, width): H×W×3 uint8 RGB."""
-        path = getattr(self.records[task], field) if task in self.records else None
+        """Return the stand-in for an image, with its (height, width): H×W×3 uint8
+        RGB."""
+        path = (
+            getattr(self.records[task], field) if task in self.records else None
+        )
         if path is None:
             return np.full((*size, 3), GREY, dtype=np.uint8)
         return resized_rgb(read_rgb(root / path), size)

@@ -1,5 +1,5 @@
-"""Plan a build: check every record of a data folder, sample the questions, and divide the work by
-image.
+"""Plan a build: check every record of a data folder, sample the questions, and divide
+the work by image.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ T = TypeVar("T")
 class Member:
     """A valid annotation, and the labels that determine its colours.
 
-    ``classes`` are the labels of all predictions for the same image and class of interest, so that
-    all options of a question agree, and one image of the prediction serves every question about it.
+    ``classes`` are the labels of all predictions for the same image and class of
+    interest, so that all options of a question agree, and one image of the prediction
+    serves every question about it.
     """
 
     entry: Entry
@@ -67,7 +68,10 @@ class TaskRecords:
 
 
 def read_tasks(
-    folder: DataFolder, tasks: Sequence[str], workers: Workers, progress: Progress
+    folder: DataFolder,
+    tasks: Sequence[str],
+    workers: Workers,
+    progress: Progress,
 ) -> list[TaskRecords]:
     """Return the valid annotations of each of ``tasks``; the others are added to
     ``folder.problems``.
@@ -84,7 +88,9 @@ def read_tasks(
         for chunk in _chunks(entries, CHUNK)
     )
     total = sum(len(entries) for _, entries, _ in read)
-    checked = _each(workers.map(partial(_check_entries, root), chunks), progress, total)
+    checked = _each(
+        workers.map(partial(_check_entries, root), chunks), progress, total
+    )
     return [
         TaskRecords(name, tuple(_members(entries, checked, folder)), images)
         for name, entries, images in read
@@ -102,7 +108,9 @@ def _each(
 def _check_entries(
     root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]]
 ) -> list[Checked]:
-    return [check_entry(entry, image, root, fast=True) for entry, image in chunk]
+    return [
+        check_entry(entry, image, root, fast=True) for entry, image in chunk
+    ]
 
 
 def _check_images(root: str, paths: Sequence[str]) -> list[tuple[str, str]]:
@@ -118,14 +126,16 @@ def _check_images(root: str, paths: Sequence[str]) -> list[tuple[str, str]]:
 def _unusable_images(
     folder: DataFolder, tasks: Sequence[str], workers: Workers
 ) -> dict[tuple[str, str], str]:
-    """Return, by task and image_id, why images that a record needs cannot be used: they cannot be
-    decoded, or their id means another image in an earlier task, or is the same name of a file as
-    another id. Each id has one original.
+    """Return, by task and image_id, why images that a record needs cannot be used: they
+    cannot be decoded, or their id means another image in an earlier task, or is the
+    same name of a file as another id. Each id has one original.
     """
     needed = [
         (task, image_id, record)
         for task in tasks
-        for used in [{entry.annotation.image_id for entry in folder.entries(task)}]
+        for used in [
+            {entry.annotation.image_id for entry in folder.entries(task)}
+        ]
         for image_id, record in folder.images(task).items()
         if image_id in used
     ]
@@ -138,7 +148,9 @@ def _unusable_images(
         if reasons := [bad[path] for path in _files(record) if path in bad]:
             unusable[task, image_id] = reasons[0]
         elif TASKS[task].sourced:
-            known = first.setdefault(_as_file_name(image_id), (image_id, task, record))
+            known = first.setdefault(
+                _as_file_name(image_id), (image_id, task, record)
+            )
             if clash := _clash(image_id, record, *known, folder.root):
                 unusable[task, image_id] = clash
     return unusable
@@ -155,15 +167,19 @@ def _clash(
     if name != image_id:
         return f"{image_id!a} and {name!a} are one name of a file; give it another id"
     if not _same_original(known, record, root):
-        return f"{image_id!r} is another image or mask in images/{task}.json; give it an id of its own"
+        return (
+            f"{image_id!r} is another image or mask in images/{task}.json; give it "
+            "an id of its own"
+        )
     return None
 
 
 def _with_images(
     task: str, folder: DataFolder, unusable: Mapping[tuple[str, str], str]
 ) -> list[Entry]:
-    """Return the entries whose images can be used; the others are recorded as problems."""
-    kept = []
+    """Return the entries whose images can be used; the others are recorded as
+    problems."""
+    selected = []
     for entry in folder.entries(task):
         note = entry.annotation
         if (reason := unusable.get((task, note.image_id))) is not None:
@@ -171,13 +187,15 @@ def _with_images(
                 Problem(entry.file, note.annotation_id, "image_id", reason)
             )
         else:
-            kept.append(entry)
-    return kept
+            selected.append(entry)
+    return selected
 
 
 def _files(record: ImageRecord) -> list[str]:
     return [
-        path for path in (record.file, record.mask, record.control) if path is not None
+        path
+        for path in (record.file, record.mask, record.control)
+        if path is not None
     ]
 
 
@@ -188,8 +206,8 @@ def sample_tasks(
     seed: int,
     stems: Callable[[str], Stems] | None = None,
 ) -> list[Item]:
-    """Return the questions of all tasks in the dataset's order: by task, type, encoding, image and
-    annotations.
+    """Return the questions of all tasks in the dataset's order: by task, type,
+    encoding, image and annotations.
     """
     cells: dict[tuple[int, int, int], list[Item]] = defaultdict(list)
     place = {(row.task, row.stem): k for k, row in enumerate(encodings())}
@@ -197,7 +215,12 @@ def sample_tasks(
     for task in tasks:
         notes = [member.entry.annotation for member in task.members]
         for item in sample(
-            task.name, notes, (stems or stems_of)(task.name), subsets, caps, seed
+            task.name,
+            notes,
+            (stems or stems_of)(task.name),
+            subsets,
+            caps,
+            seed,
         ):
             cells[
                 order[task.name],
@@ -222,9 +245,11 @@ def stems_of(task: str) -> Stems:
     )
 
 
-def units_of(items: Sequence[Item], tasks: Sequence[TaskRecords]) -> Iterator[Unit]:
-    """Return the work by image. Images with most work come first, so that no worker ends with a
-    long one.
+def units_of(
+    items: Sequence[Item], tasks: Sequence[TaskRecords]
+) -> Iterator[Unit]:
+    """Return the work by image. Images with most work come first, so that no worker
+    ends with a long one.
     """
     by_image: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for k, item in enumerate(items):
@@ -235,40 +260,52 @@ def units_of(items: Sequence[Item], tasks: Sequence[TaskRecords]) -> Iterator[Un
         for member in task.members
     }
     images = {task.name: task.images for task in tasks}
-    for image_id in sorted(by_image, key=lambda name: (-len(by_image[name]), name)):
+    for image_id in sorted(
+        by_image, key=lambda name: (-len(by_image[name]), name)
+    ):
         questions = tuple((k, items[k]) for k in by_image[image_id])
         needed = sorted(
-            {(item.task, name) for _, item in questions for name in item.annotation_ids}
+            {
+                (item.task, name)
+                for _, item in questions
+                for name in item.annotation_ids
+            }
         )
         records = {
             task: images[task][image_id]
             for task in sorted({task for task, _ in needed})
             if image_id in images[task]
         }
-        yield Unit(image_id, questions, {key: members[key] for key in needed}, records)
+        yield Unit(
+            image_id, questions, {key: members[key] for key in needed}, records
+        )
 
 
 def _members(
     entries: Sequence[Entry], checked: Iterator[Checked], folder: DataFolder
 ) -> list[Member]:
-    """Return the valid ones of ``entries``, taking one result per record from ``checked``."""
+    """Return the valid ones of ``entries``, taking one result per record from
+    ``checked``."""
     labels: dict[object, set[str]] = defaultdict(set)
     valid = []
-    for entry, result in zip(entries, islice(checked, len(entries)), strict=True):
+    for entry, result in zip(
+        entries, islice(checked, len(entries)), strict=True
+    ):
         if result.problem is not None:
             folder.problems.append(result.problem)
             continue
         valid.append(entry)
-        labels[entry.annotation.image_id, entry.annotation.class_of_interest].update(
-            result.labels
-        )
+        labels[
+            entry.annotation.image_id, entry.annotation.class_of_interest
+        ].update(result.labels)
     return [
         Member(
             entry,
             tuple(
                 sorted(
                     labels[
-                        entry.annotation.image_id, entry.annotation.class_of_interest
+                        entry.annotation.image_id,
+                        entry.annotation.class_of_interest,
                     ]
                 )
             ),
@@ -278,7 +315,8 @@ def _members(
 
 
 def _as_file_name(image_id: str) -> str:
-    # File systems treat any Unicode form, and on macOS and Windows either case, as one name.
+    # File systems treat any Unicode form, and on macOS and Windows either case, as one
+    # name.
     name = unicodedata.normalize("NFC", image_id)
     return name.casefold() if sys.platform in ("darwin", "win32") else name
 
@@ -288,10 +326,13 @@ def _same_original(a: ImageRecord, b: ImageRecord, root: Path) -> bool:
         return True
     if (a.mask is None) != (b.mask is None):
         return False
-    if not np.array_equal(read_rgb(root / str(a.file)), read_rgb(root / str(b.file))):
+    if not np.array_equal(
+        read_rgb(root / str(a.file)), read_rgb(root / str(b.file))
+    ):
         return False
     return a.mask is None or np.array_equal(
-        mask_from_png(root / a.mask).dense(), mask_from_png(root / str(b.mask)).dense()
+        mask_from_png(root / a.mask).dense(),
+        mask_from_png(root / str(b.mask)).dense(),
     )
 
 

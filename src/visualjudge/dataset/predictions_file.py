@@ -1,9 +1,9 @@
-"""The predictions that a dataset shows, as data (``predictions.jsonl``), for judges without a
-language model.
+"""The predictions that a dataset shows, as data (``predictions.jsonl``), for judges
+without a language model.
 
-There is one line per prediction of boxes, masks or poses, without its score, source or other hints
-at its quality, and one line per region to fill. Depth maps and images are read from the media
-files, which store them unchanged.
+There is one line per prediction of boxes, masks or poses, without its score, source or
+other hints at its quality, and one line per region to fill. Depth maps and images are
+read from the media files, which store them unchanged.
 """
 
 from __future__ import annotations
@@ -38,9 +38,15 @@ def prediction_line(
     task: str, annotation_id: str, prediction: Prediction
 ) -> Iterator[bytes]:
     if type_of(task).file_field is None:
-        payload = payload_of(task, prediction, root=Path(), stem="", digits=None)
+        payload = payload_of(
+            task, prediction, root=Path(), stem="", digits=None
+        )
         yield _line(
-            {"task": task, "annotation_id": annotation_id, "prediction": payload}
+            {
+                "task": task,
+                "annotation_id": annotation_id,
+                "prediction": payload,
+            }
         )
 
 
@@ -56,7 +62,8 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class StoredPrediction:
-    """A line of the file: the prediction of an annotation, or the region to fill in an image."""
+    """A line of the file: the prediction of an annotation, or the region to fill in an
+    image."""
 
     task: str
     annotation_id: str | None = None
@@ -73,14 +80,14 @@ class StoredPrediction:
 
 
 def stored_predictions(root: Path) -> Iterator[tuple[bytes, StoredPrediction]]:
-    """Yield the lines of the file of a dataset, each as it is and as a record; blank ones are left
-    out.
+    """Yield the lines of the file of a dataset, each as it is and as a record; blank
+    ones are left out.
 
     Raises
     ------
     DataError
-        If there is no such file, or a line is no such record or is there twice; the message names
-        the line.
+        If there is no such file, or a line is no such record or is there twice; the
+        message names the line.
     """
     path = confined_path(root, PREDICTIONS)
     seen: set[tuple[str, str | None, str | None]] = set()
@@ -107,7 +114,8 @@ def stored_predictions(root: Path) -> Iterator[tuple[bytes, StoredPrediction]]:
 
 
 class ShownPredictions:
-    """The predictions of a dataset by task and annotation, kept in memory as their lines."""
+    """The predictions of a dataset by task and annotation, kept in memory as their
+    lines."""
 
     def __init__(self, root: str | Path) -> None:
         self._path = Path(root) / PREDICTIONS
@@ -136,21 +144,23 @@ class ShownPredictions:
 
     @cached_property
     def _lines(self) -> dict[tuple[str, str, str], bytes]:
-        found: dict[tuple[str, str, str], bytes] = {}
+        collected: dict[tuple[str, str, str], bytes] = {}
         for line, row in stored_predictions(self._path.parent):
             field = "image_id" if row.annotation_id is None else "annotation_id"
-            found[row.task, field, getattr(row, field)] = line
-        return found
+            collected[row.task, field, getattr(row, field)] = line
+        return collected
 
     def _row(self, task: str, field: str, name: str, wanted: str) -> Any:
         line = self._lines.get((task, field, name))
         if line is None:
             raise DataError(
-                f"{self._path}: {task}: {name}: the prediction is missing; build the dataset again"
+                f"{self._path}: {task}: {name}: the prediction is missing; build the "
+                "dataset again"
             )
         content = jsons.loads(line).get(wanted)
         if not isinstance(content, Mapping):
             raise DataError(
-                f"{self._path}: {task}: {name}: {wanted} must be an object; build the dataset again"
+                f"{self._path}: {task}: {name}: {wanted} must be an object; build the "
+                "dataset again"
             )
         return content

@@ -1,5 +1,5 @@
-"""Select questions of a dataset by field, by condition, or as a sample balanced over tasks and
-encodings.
+"""Select questions of a dataset by field, by condition, or as a sample balanced over
+tasks and encodings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ Condition = Callable[[Question], bool]
 Cell = tuple[Any, ...]
 """Task, encoding and question type."""
 _CELL_PARTS = 3
-_CONDITION = re.compile(r"\s*([A-Za-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*?)\s*", re.DOTALL)
+_CONDITION = re.compile(
+    r"\s*([A-Za-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*?)\s*", re.DOTALL
+)
 _ORDERED: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
@@ -40,8 +42,8 @@ _WORD = re.compile("[a-z]+|[0-9]+")
 
 
 def margin(question: Question) -> float | None:
-    """Return the smallest difference between the scores of two options (0 to 10), or None for a
-    scoring question.
+    """Return the smallest difference between the scores of two options (0 to 10), or
+    None for a scoring question.
     """
     scores = sorted(question.final_scores)
     return min((high - low for low, high in pairwise(scores)), default=None)
@@ -75,15 +77,17 @@ def read_ids(path: Path) -> tuple[str, ...]:
         raise UsageError(
             f"--questions: {path}: must be a text file of ids, one per line: {error}"
         ) from None
-    found = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
-    if not found:
+    collected = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+    if not collected:
         raise UsageError(f"--questions: {path}: must contain at least one id")
-    return found
+    return collected
 
 
-def chosen(questions: Sequence[Question], choice: Selection) -> Sequence[Question]:
-    """Return the questions of a part or choice, in order. For a dataset on disk, only their
-    positions are stored.
+def chosen(
+    questions: Sequence[Question], choice: Selection
+) -> Sequence[Question]:
+    """Return the questions of a part or choice, in order. For a dataset on disk, only
+    their positions are stored.
 
     Raises
     ------
@@ -100,7 +104,9 @@ def chosen(questions: Sequence[Question], choice: Selection) -> Sequence[Questio
     if questions and not positions:
         for text in choice.where:
             _refuse_where_none_fits(questions, text)
-        options = "--task, --encoding, --type, --subset, --where and --questions"
+        options = (
+            "--task, --encoding, --type, --subset, --where and --questions"
+        )
         raise UsageError(f"no question of the dataset matches all of {options}")
     return View(questions, lambda _: positions)
 
@@ -118,7 +124,10 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
             if choice.questions is not None
             else choice.ids or ()
         )
-        named |= {"--subset": ("subset", choice.subsets), "--questions": ("id", listed)}
+        named |= {
+            "--subset": ("subset", choice.subsets),
+            "--questions": ("id", listed),
+        }
     for option, (field, values) in named.items():
         if values:
             known = dict.fromkeys(
@@ -129,7 +138,9 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
             for value in values:
                 if value not in known:
                     meant = (
-                        stem_named(value, known) if option == "--encoding" else value
+                        stem_named(value, known)
+                        if option == "--encoding"
+                        else value
                     )
                     raise UsageError(
                         f"{option} must be {one_of(meant, known)}, got {value!r}"
@@ -138,14 +149,17 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
     if not conditions:
         return range(len(questions))
     fitting = (
-        k for k, q in enumerate(questions) if all(fits(q) for fits in conditions)
+        k
+        for k, q in enumerate(questions)
+        if all(fits(q) for fits in conditions)
     )
     return array("q", fitting)
 
 
 def stem_named(text: str, stems: Collection[str]) -> str:
-    """Return the encoding among ``stems`` whose title and style have most words of ``text``, as
-    0305 those of ``boxes+xyxy``; ``text`` itself if none has one, or it is nearly a stem.
+    """Return the encoding among ``stems`` whose title and style have most words of
+    ``text``, as 0305 those of ``boxes+xyxy``; ``text`` itself if none has one, or it is
+    nearly a stem.
     """
     if get_close_matches(text, stems, 1):
         return text
@@ -162,13 +176,17 @@ def stem_named(text: str, stems: Collection[str]) -> str:
 
 
 def sample_positions(
-    questions: Sequence[Question], positions: Positions, number: int, seed: int = 42
+    questions: Sequence[Question],
+    positions: Positions,
+    number: int,
+    seed: int = 42,
 ) -> Positions:
-    """Draw ``number`` of ``positions`` so that tasks have equal shares, as do encodings and types
-    within a task. Return them in ascending order.
+    """Draw ``number`` of ``positions`` so that tasks have equal shares, as do encodings
+    and types within a task. Return them in ascending order.
 
-    If a task, encoding or type has too few questions, the others fill its share. The same seed
-    draws the same questions, and a larger number includes those of a smaller one.
+    If a task, encoding or type has too few questions, the others fill its share. The
+    same seed draws the same questions, and a larger number includes those of a smaller
+    one.
     """
     shared: dict[Cell, Cell] = {}
     cells = [
@@ -177,7 +195,9 @@ def sample_positions(
     ]
     shuffled = [
         positions[k]
-        for k in rng_for(seed, "sample of questions").permutation(len(positions))
+        for k in rng_for(seed, "sample of questions").permutation(
+            len(positions)
+        )
     ]
     return array("q", sorted(islice(_in_turn(shuffled, cells), number)))
 
@@ -185,8 +205,8 @@ def sample_positions(
 def _in_turn(
     positions: Sequence[int], cells: Sequence[Cell], depth: int = 0
 ) -> Iterator[int]:
-    """Yield one position per group in turn until all are drawn. Within a group, the next part of
-    the cell is treated in the same way.
+    """Yield one position per group in turn until all are drawn. Within a group, the
+    next part of the cell is treated in the same way.
     """
     if depth == _CELL_PARTS:
         yield from positions
@@ -194,7 +214,9 @@ def _in_turn(
     groups: dict[str, list[int]] = defaultdict(list)
     for position in positions:
         groups[cells[position][depth]].append(position)
-    waiting = deque(_in_turn(group, cells, depth + 1) for group in groups.values())
+    waiting = deque(
+        _in_turn(group, cells, depth + 1) for group in groups.values()
+    )
     while waiting:
         first = waiting.popleft()
         for position in islice(first, 1):
@@ -203,11 +225,11 @@ def _in_turn(
 
 
 def condition(text: str) -> Condition:
-    """Parse the condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``~``
-    (contains).
+    """Parse the condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=``
+    and ``~`` (contains).
 
-    A field with several values (``sources``, ``annotation_ids`` …) matches if any of them does, and
-    ``!=`` if none is equal. ``null`` stands for a missing value.
+    A field with several values (``sources``, ``annotation_ids`` …) matches if any of
+    them does, and ``!=`` if none is equal. ``null`` stands for a missing value.
 
     Raises
     ------
@@ -216,7 +238,9 @@ def condition(text: str) -> Condition:
     """
     field, sign, value = _parsed(text)
     if field not in FIELDS:
-        raise UsageError(f"--where must name {one_of(field, FIELDS)}, got {field!r}")
+        raise UsageError(
+            f"--where must name {one_of(field, FIELDS)}, got {field!r}"
+        )
     number = _as_number(value)
     if sign in _ORDERED and number is None:
         raise UsageError(
@@ -233,7 +257,11 @@ def _refuse_where_none_fits(questions: Sequence[Question], text: str) -> None:
     if not any(map(condition(text), questions)):
         field, _, value = _parsed(text)
         known = sorted(
-            {str(item) for question in questions for item in _values(question, field)}
+            {
+                str(item)
+                for question in questions
+                for item in _values(question, field)
+            }
         )
         raise UsageError(
             f"--where {text}: no question fits; {field} must be {one_of(value, known)}"
@@ -249,9 +277,15 @@ def has_value(field: str, value: Any) -> Condition:
         If there is no such field.
     """
     if field not in FIELDS:
-        raise UsageError(f"filter must name {one_of(field, FIELDS)}, got {field!r}")
-    wanted = value if isinstance(value, list | tuple | set | frozenset) else [value]
-    return lambda question: any(item in wanted for item in _values(question, field))
+        raise UsageError(
+            f"filter must name {one_of(field, FIELDS)}, got {field!r}"
+        )
+    wanted = (
+        value if isinstance(value, list | tuple | set | frozenset) else [value]
+    )
+    return lambda question: any(
+        item in wanted for item in _values(question, field)
+    )
 
 
 def _parsed(text: str) -> tuple[str, str, str]:
@@ -265,7 +299,9 @@ def _parsed(text: str) -> tuple[str, str, str]:
 
 def _values(question: Question, field: str) -> tuple[Any, ...]:
     return _as_tuple(
-        _DERIVED[field](question) if field in _DERIVED else getattr(question, field)
+        _DERIVED[field](question)
+        if field in _DERIVED
+        else getattr(question, field)
     )
 
 
@@ -277,14 +313,18 @@ def _fits(sign: str, value: str, number: float | None, item: Any) -> bool:
     if sign in _ORDERED:
         known = _as_number(item)
         return (
-            known is not None and number is not None and _ORDERED[sign](known, number)
+            known is not None
+            and number is not None
+            and _ORDERED[sign](known, number)
         )
     if sign == "~":
         return item is not None and value.lower() in str(item).lower()
     if value == _NULL or item is None:
         equal = value == _NULL and item is None
     else:
-        equal = str(item) == value or (isinstance(item, int | float) and item == number)
+        equal = str(item) == value or (
+            isinstance(item, int | float) and item == number
+        )
     return equal is (sign == "=")
 
 

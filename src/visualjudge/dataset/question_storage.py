@@ -10,7 +10,8 @@ from typing import Any, overload
 from visualjudge.core.records import Question
 
 Positions = Sequence[int]
-"""Positions in a sequence of questions: a range, or an ``array("q")`` at eight bytes each."""
+"""Positions in a sequence of questions: a range, or an ``array("q")`` at eight bytes
+each."""
 
 
 class Stored(Sequence[Question], ABC):
@@ -18,7 +19,8 @@ class Stored(Sequence[Question], ABC):
 
     @abstractmethod
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
-        """Return the questions at ``positions`` (0 or more); fastest in ascending order."""
+        """Return the questions at ``positions`` (0 or more); fastest in ascending
+        order."""
 
     def __iter__(self) -> Iterator[Question]:
         return self.at(range(len(self)))
@@ -57,11 +59,18 @@ class View(Stored):
         return at(self._source, (places[k] for k in positions))
 
 
-def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:
+def at(
+    questions: Sequence[Question], positions: Iterable[int]
+) -> Iterator[Question]:
     if isinstance(questions, Stored):
         return questions.at(positions)
     return (questions[k] for k in positions)
 
 
-def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, ...]]:
-    return (tuple(getattr(question, name) for name in names) for question in questions)
+def columns(
+    questions: Sequence[Question], *names: str
+) -> Iterator[tuple[Any, ...]]:
+    return (
+        tuple(getattr(question, name) for name in names)
+        for question in questions
+    )

@@ -1,6 +1,8 @@
-"""Render one image: write its original once, encode each prediction once, and write its questions.
+"""Render one image: write its original once, encode each prediction once, and write its
+questions.
 
-Runs in a worker, which returns only the questions as JSON and the checksums of the images written.
+Runs in a worker, which returns only the questions as JSON and the checksums of the
+images written.
 """
 
 from __future__ import annotations
@@ -62,8 +64,8 @@ from visualjudge.vision.tasks import TASKS
 
 LONGEST_STEM = 200
 _UNSAFE = re.compile(r"""[/\\%:*?"<>|\x00-\x1f]""")
-"""Separators, the escape character itself, and characters that Windows does not allow in file
-names.
+"""Separators, the escape character itself, and characters that Windows does not allow
+in file names.
 """
 
 
@@ -76,8 +78,8 @@ class Job:
     unit: Unit
     prompts: PromptSet = V1
     max_side: int | None = None
-    """Maximum length of the longer side; larger images are scaled down together with their
-    predictions.
+    """Maximum length of the longer side; larger images are scaled down together with
+    their predictions.
     """
     stand_in: StandIn | None = None
     """The stand-in shown instead of the photographs; None = the photographs."""
@@ -91,11 +93,12 @@ class Job:
 class Piece:
     """The result of one worker.
 
-    ``questions`` are (place, JSON), with the better option of a pair first. ``undecidable`` lists
-    the positions of questions not asked because two options look the same. ``failed`` lists those
-    of questions lost to a plug-in error or to a file that cannot be read although its checksum is
-    correct. ``problems`` describes what is wrong with each annotation. ``files`` are the SHA-256 of
-    each image by its path in the dataset. ``predictions`` are lines of ``predictions.jsonl``.
+    ``questions`` are (place, JSON), with the better option of a pair first.
+    ``undecidable`` lists the positions of questions not asked because two options look
+    the same. ``failed`` lists those of questions lost to a plug-in error or to a file
+    that cannot be read although its checksum is correct. ``problems`` describes what is
+    wrong with each annotation. ``files`` are the SHA-256 of each image by its path in
+    the dataset. ``predictions`` are lines of ``predictions.jsonl``.
     """
 
     questions: list[tuple[int, bytes]] = field(default_factory=list)
@@ -143,7 +146,8 @@ class _Context:
 
 
 class MediaWriter:
-    """Write images to a dataset's folder and record their checksums. Each path is written once.
+    """Write images to a dataset's folder and record their checksums. Each path is
+    written once.
 
     Parameters
     ----------
@@ -159,15 +163,19 @@ class MediaWriter:
         self._last: tuple[Pixels, bytes, str] | None = None
 
     def write(self, name: str, pixels: Pixels) -> tuple[str, int]:
-        """Write ``pixels`` as ``media/<name>.png``. Return the path relative to the dataset and the
-        file size in bytes.
+        """Write ``pixels`` as ``media/<name>.png``. Return the path relative to the
+        dataset and the file size in bytes.
         """
         relative = f"{MEDIA}/{name}{self._suffix}.png"
         if relative not in self.files:
             # a combined encoding has the same image as the encoding after it
             if self._last is None or self._last[0] is not pixels:
                 content = png_bytes(pixels)
-                self._last = pixels, content, hashlib.sha256(content).hexdigest()
+                self._last = (
+                    pixels,
+                    content,
+                    hashlib.sha256(content).hexdigest(),
+                )
             _, content, self.files[relative] = self._last
             self._sizes[relative] = len(content)
             (self._out / relative).write_bytes(content)
@@ -193,7 +201,9 @@ def render(job: Job) -> Piece:
             needed[item.task, name].add(item.stem)
     photograph = cache(lambda file: read_rgb(root / file))
     contexts = {
-        task: _context(task, job.unit.images.get(task), root, media, job, photograph)
+        task: _context(
+            task, job.unit.images.get(task), root, media, job, photograph
+        )
         for task in sorted({task for task, _ in needed})
     }
     piece.predictions += [
@@ -222,13 +232,16 @@ def render(job: Job) -> Piece:
     shared = cache(shared_blocks)
     for place, item in job.unit.questions:
         if any(
-            (item.task, name, item.stem) not in options for name in item.annotation_ids
+            (item.task, name, item.stem) not in options
+            for name in item.annotation_ids
         ):
             piece.failed.append(place)
         elif _alike(item, options):
             piece.undecidable.append(place)
         else:
-            question = _question(item, job, contexts[item.task], options, shared)
+            question = _question(
+                item, job, contexts[item.task], options, shared
+            )
             used.update(question.images)
             piece.questions.append((place, question_json(question)))
     for unused in media.files.keys() - used:
@@ -245,8 +258,8 @@ def _drawn(
     media: MediaWriter,
     piece: Piece,
 ) -> dict[str, _Option]:
-    """Return the options by encoding. If a plug-in fails to draw one, each encoding is drawn
-    separately, and those that fail are problems of the piece.
+    """Return the options by encoding. If a plug-in fails to draw one, each encoding is
+    drawn separately, and those that fail are problems of the piece.
     """
     try:
         return _options(member, prediction, stems, context, media)
@@ -264,16 +277,19 @@ def _drawn(
 
 
 def _alike(item: Item, options: Options) -> bool:
-    looks = [options[item.task, name, item.stem].look for name in item.annotation_ids]
+    looks = [
+        options[item.task, name, item.stem].look for name in item.annotation_ids
+    ]
     return len(set(looks)) < len(looks)
 
 
 def file_name(*parts: str) -> str:
-    """Return ``parts`` as one file name without suffix. Characters that some file system forbids
-    are percent-encoded; a name that would be too long ends in a digest.
+    """Return ``parts`` as one file name without suffix. Characters that some file
+    system forbids are percent-encoded; a name that would be too long ends in a digest.
     """
     name = "__".join(
-        _UNSAFE.sub(lambda found: quote(found[0], safe=""), part) for part in parts
+        _UNSAFE.sub(lambda prediction: quote(prediction[0], safe=""), part)
+        for part in parts
     )
     if len(name.encode()) <= LONGEST_STEM:
         return name
@@ -282,8 +298,8 @@ def file_name(*parts: str) -> str:
 
 
 def identified(question: Question) -> Question:
-    """Return the question with its id: 80 bits of the SHA-256 of its content, so that the same
-    question has the same id in every build.
+    """Return the question with its id: 80 bits of the SHA-256 of its content, so that
+    the same question has the same id in every build.
     """
     asked = [
         question.task,
@@ -293,11 +309,14 @@ def identified(question: Question) -> Question:
         list(question.annotation_ids),
         question.prompt,
     ]
-    return replace(question, id=hashlib.sha256(orjson.dumps(asked)).hexdigest()[:20])
+    return replace(
+        question, id=hashlib.sha256(orjson.dumps(asked)).hexdigest()[:20]
+    )
 
 
 def turned(question: Question) -> Question:
-    """Return a pairwise question with its options exchanged: another question, with its own id."""
+    """Return a pairwise question with its options exchanged: another question, with its
+    own id."""
     names = ("annotation_ids", "final_scores", "sources", "features", "faults")
     stated = {name: getattr(question, name) for name in names}
     fields: dict[str, Any] = {
@@ -330,7 +349,7 @@ def _context(
     stored = photograph(str(record.file))
     full = stored.shape[0], stored.shape[1]
     size = fitted_size(full, job.max_side)
-    shown = original = (
+    displayed = original = (
         resized_rgb(stored, size)
         if stand_in is None
         else stand_in.pixels(task, "file", size, root)
@@ -341,10 +360,12 @@ def _context(
         else resized_mask(mask_from_png(root / record.mask), size)
     )
     if hole is not None:
-        shown = context_image(original, hole.dense())
+        displayed = context_image(original, hole.dense())
     path, _ = media.write(
-        file_name(("original_" if stand_in is None else "stand_in_") + record.image_id),
-        shown,
+        file_name(
+            ("original_" if stand_in is None else "stand_in_") + record.image_id
+        ),
+        displayed,
     )
     images = [path]
     alone = record.control is not None and record.control == record.file
@@ -356,7 +377,9 @@ def _context(
             if stand_in is None
             else stand_in.pixels(task, "control", side, root)
         )
-        images.append(media.write(file_name("control_" + record.image_id), control)[0])
+        images.append(
+            media.write(file_name("control_" + record.image_id), control)[0]
+        )
     return _Context(
         original,
         full,
@@ -373,18 +396,18 @@ def _prediction(
 ) -> tuple[Prediction, float]:
     """Return the prediction for the image as shown, and the factor of its size."""
     size = None if type_of(note.task).is_image else context.full
-    found = read_prediction(
+    prediction = read_prediction(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
     )
     own = (
-        (found.image.shape[0], found.image.shape[1])
-        if found.image is not None
+        (prediction.image.shape[0], prediction.image.shape[1])
+        if prediction.image is not None
         else context.full
     )
     if own is None:
-        return found, 1.0
+        return prediction, 1.0
     target = fitted_size(own, max_side)
-    return found.scaled(own, target), target[1] / own[1]
+    return prediction.scaled(own, target), target[1] / own[1]
 
 
 def _faults(note: Annotation, scale: float) -> tuple[Fault, ...] | None:
@@ -416,7 +439,12 @@ def _options(
     made: dict[str, _Option] = {}
     classes = list(member.classes) or None
     for stem, encoded in encode_each(
-        note.task, stems, prediction, blank, classes=classes, expression=note.prompt
+        note.task,
+        stems,
+        prediction,
+        blank,
+        classes=classes,
+        expression=note.prompt,
     ):
         path = length = None
         if encoded.image is not None:
@@ -424,14 +452,14 @@ def _options(
                 file_name(note.task, note.annotation_id, stem), encoded.image
             )
         look = encoded.text, None if path is None else media.files[path]
-        shown = Shown(
+        displayed = Shown(
             encoded.image is not None, encoded.text, encoded.legend, note.prompt
         )
         chars = None if encoded.text is None else len(encoded.text)
         features = OptionFeatures(
             _severity(note), chars, length, prediction.count, area
         )
-        made[stem] = _Option(shown, path, features, look)
+        made[stem] = _Option(displayed, path, features, look)
     return made
 
 
@@ -466,8 +494,10 @@ def _question(
         job.unit.members[item.task, name].entry.annotation
         for name in item.annotation_ids
     ]
-    chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
-    shown = [option.shown for option in chosen]
+    chosen = [
+        options[item.task, name, item.stem] for name in item.annotation_ids
+    ]
+    displayed = [option.shown for option in chosen]
     scene = QuestionScene(
         task=TASKS[item.task],
         stem=item.stem,
@@ -475,11 +505,16 @@ def _question(
         original=context.original,
         control=context.control,
         masked=context.hole is not None,
-        combo=shown[0].image and shown[0].text is not None,
+        combo=displayed[0].image and displayed[0].text is not None,
         class_of_interest=notes[0].class_of_interest,
     )
     prompt = question_prompt(
-        item.question_type, scene, shown, item.paraphrase, job.prompts, shared=shared
+        item.question_type,
+        scene,
+        displayed,
+        item.paraphrase,
+        job.prompts,
+        shared=shared,
     )
     faults = [option.faults for option in chosen]
     question = draft(
@@ -498,8 +533,8 @@ def _question(
 
 
 def draft(item: Item, notes: list[Annotation], **rendered: Any) -> Question:
-    """Return the question of an item about ``notes``, in the order of its options, with what is
-    rendered.
+    """Return the question of an item about ``notes``, in the order of its options, with
+    what is rendered.
     """
     missing: dict[str, Any] = {"id": "", "prompt": "", "images": ()}
     return Question(

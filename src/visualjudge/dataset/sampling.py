@@ -1,16 +1,23 @@
-"""Choose the questions to ask. This module is pure and seeded, and uses no images, files or
-prompts.
+"""Choose the questions to ask. This module is pure and seeded, and uses no images,
+files or prompts.
 
-Annotations that may be compared form groups, which are chosen evenly over images, classes and error
-types. Every draw is keyed by what it is for, so it does not depend on the order of records or
-calls.
+Annotations that may be compared form groups, which are chosen evenly over images,
+classes and error types. Every draw is keyed by what it is for, so it does not depend on
+the order of records or calls.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice, zip_longest
@@ -31,11 +38,11 @@ DRAWN_TOGETHER = 100
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Annotations of one task with the same image, class of interest, error type and (except for
-    rankings) prompt.
+    """Annotations of one task with the same image, class of interest, error type and
+    (except for rankings) prompt.
 
-    ``members`` are sorted by ``annotation_id``; ``key`` is (image_id, class_of_interest,
-    error_type, prompt).
+    ``members`` are sorted by ``annotation_id``; ``key`` is (image_id,
+    class_of_interest, error_type, prompt).
     """
 
     task: str
@@ -50,27 +57,34 @@ def group(
 
     ``by_prompt`` False leaves the prompt out of the key, as rankings do.
     """
-    found: dict[GroupKey, list[Annotation]] = defaultdict(list)
+    collected: dict[GroupKey, list[Annotation]] = defaultdict(list)
     for note in sorted(annotations, key=lambda note: note.annotation_id):
         prompt = note.prompt if by_prompt else None
-        found[note.image_id, note.class_of_interest, note.error_type, prompt].append(
-            note
-        )
-    return [Group(task, key, tuple(members)) for key, members in found.items()]
+        collected[
+            note.image_id, note.class_of_interest, note.error_type, prompt
+        ].append(note)
+    return [
+        Group(task, key, tuple(members)) for key, members in collected.items()
+    ]
 
 
 def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
-    """Choose up to ``count`` of ``groups``, each as different as possible from those chosen before.
+    """Choose up to ``count`` of ``groups``, each as different as possible from those
+    chosen before.
 
-    A group costs one for each earlier choice of its image, its class of interest or its error type.
-    The cheapest is next; the seed breaks ties. The first k groups of a longer choice are the choice
-    of k, so small subsets are part of large ones.
+    A group costs one for each earlier choice of its image, its class of interest or its
+    error type. The cheapest is next; the seed breaks ties. The first k groups of a
+    longer choice are the choice of k, so small subsets are part of large ones.
     """
     ranked = sorted(
-        groups, key=lambda found: seed_for(seed, "group", found.task, list(found.key))
+        groups,
+        key=lambda prediction: seed_for(
+            seed, "group", prediction.task, list(prediction.key)
+        ),
     )
     traits = [
-        _codes([found.key[trait] for found in ranked]) for trait in range(_TRAITS)
+        _codes([result.key[trait] for result in ranked])
+        for trait in range(_TRAITS)
     ]
     costs = np.zeros(len(ranked))
     chosen: list[Group] = []
@@ -95,16 +109,20 @@ def in_turn(
     draw: Callable[[Group], Iterable[tuple[str, ...]]],
     count: int,
 ) -> list[tuple[str, ...]]:
-    """Return up to ``count`` items: one of each group in turn, then a second of each, …"""
+    """Return up to ``count`` items: one of each group in turn, then a second of
+    each, …"""
     rounds = zip_longest(*(islice(draw(group), count) for group in groups))
-    return [item for items in rounds for item in items if item is not None][:count]
+    return [item for items in rounds for item in items if item is not None][
+        :count
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """A question to be asked: what it shows, in which order, and its place.
 
-    A pairwise item lists the better annotation first until :func:`deal` decides on the order.
+    A pairwise item lists the better annotation first until :func:`deal` decides on the
+    order.
     """
 
     task: str
@@ -171,13 +189,16 @@ class Drawn:
 
 
 def drawn_of(
-    task: str, annotations: Iterable[Annotation], items: Sequence[Item], caps: Caps
+    task: str,
+    annotations: Iterable[Annotation],
+    items: Sequence[Item],
+    caps: Caps,
 ) -> Drawn:
-    """Return how many of the pairs whose scores differ enough, and of their images, are asked
-    about in judge_analysis.
+    """Return how many of the pairs whose scores differ enough, and of their images, are
+    asked about in judge_analysis.
     """
     groups = group(task, annotations)
-    counts = [(found.key[0], _differing(found, caps)) for found in groups]
+    counts = [(result.key[0], _differing(result, caps)) for result in groups]
     asked = {
         (item.image_id, tuple(sorted(item.annotation_ids)))
         for item in items
@@ -193,9 +214,9 @@ def drawn_of(
     )
 
 
-def _differing(found: Group, caps: Caps) -> int:
+def _differing(pool: Group, caps: Caps) -> int:
     """Return the number of pairs of a group whose scores differ enough."""
-    scores = Counter(member.final_score for member in found.members)
+    scores = Counter(member.final_score for member in pool.members)
     return sum(
         scores[low] * scores[high]
         for low, high in itertools.combinations(sorted(scores), 2)
@@ -204,12 +225,12 @@ def _differing(found: Group, caps: Caps) -> int:
 
 
 def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
-    """Yield every pair of the group whose scores differ enough, as sorted ids, in an order
-    determined by the seed.
+    """Yield every pair of the group whose scores differ enough, as sorted ids, in an
+    order determined by the seed.
 
-    In groups of more than :data:`DRAWN_TOGETHER` members, pairs among that many random members come
-    first, then pairs with the other members. The time for the first pairs thus does not depend on
-    the group's size.
+    In groups of more than :data:`DRAWN_TOGETHER` members, pairs among that many random
+    members come first, then pairs with the other members. The time for the first pairs
+    thus does not depend on the group's size.
     """
     members: Sequence[Annotation] = chosen.members
     if len(members) > DRAWN_TOGETHER:
@@ -220,7 +241,8 @@ def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
         pairs = [
             tuple(sorted((a.annotation_id, b.annotation_id)))
             for a, b in itertools.chain(
-                itertools.combinations(added, 2), itertools.product(earlier, added)
+                itertools.combinations(added, 2),
+                itertools.product(earlier, added),
             )
             if caps.differ(a.final_score, b.final_score)
         ]
@@ -242,10 +264,13 @@ def _pairwise(
         JUDGE_ANALYSIS: (caps.judge_groups, caps.judge_pairs),
     }
     groups = [
-        found
-        for found in group(task, notes.values())
+        result
+        for result in group(task, notes.values())
         if caps.differ(
-            *(most(note.final_score for note in found.members) for most in (min, max))
+            *(
+                most(note.final_score for note in result.members)
+                for most in (min, max)
+            )
         )
     ]
     drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -254,7 +279,7 @@ def _pairwise(
             most_groups, most_pairs = limits[subset]
             for pair in in_turn(
                 spread(groups, most_groups, seed),
-                lambda found: pairs_of(found, seed, caps),
+                lambda prediction: pairs_of(prediction, seed, caps),
                 most_pairs,
             ):
                 drawn[pair].append(subset)
@@ -269,7 +294,9 @@ def _asked(
 ) -> Iterable[Item]:
     all_stems = tuple(dict.fromkeys((*stems.base, *stems.final)))
     for pair, subsets in drawn.items():
-        better_first = tuple(sorted(pair, key=lambda name: -notes[name].final_score))
+        better_first = tuple(
+            sorted(pair, key=lambda name: -notes[name].final_score)
+        )
         for stem in all_stems:
             subset = stems.using(stem, tuple(subsets))
             if subset:
@@ -284,11 +311,13 @@ def _asked(
 
 
 def deal(items: Sequence[Item], seed: int) -> list[bool]:
-    """Return for each item whether its options are to be reversed; True only for pairwise items.
+    """Return for each item whether its options are to be reversed; True only for
+    pairwise items.
 
-    The right option is balanced, not random: A is right in half of an encoding's questions (within
-    one), of a subset's, and of a pair's if every encoding asks it. A judge that always says A thus
-    gains nothing in any slice. Call this after removing undecidable questions.
+    The right option is balanced, not random: A is right in half of an encoding's
+    questions (within one), of a subset's, and of a pair's if every encoding asks it. A
+    judge that always says A thus gains nothing in any slice. Call this after removing
+    undecidable questions.
     """
     cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, item in enumerate(items):
@@ -297,9 +326,9 @@ def deal(items: Sequence[Item], seed: int) -> list[bool]:
     turned = [False] * len(items)
     for (task, stem), places in cells.items():
         stems = sorted({name for owner, name in cells if owner == task})
-        turn = sorted(stems, key=lambda name: seed_for(seed, "turn", task, name)).index(
-            stem
-        )
+        turn = sorted(
+            stems, key=lambda name: seed_for(seed, "turn", task, name)
+        ).index(stem)
         start = seed_for(seed, "first", task) % 2 + turn
         for k, place in enumerate(
             sorted(places, key=lambda place: _deal_order(items[place], seed))
@@ -318,56 +347,85 @@ def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
 
     def drawn(item: Item) -> int:
         return seed_for(
-            seed, "paraphrase", item.task, item.stem, tuple(sorted(item.annotation_ids))
+            seed,
+            "paraphrase",
+            item.task,
+            item.stem,
+            tuple(sorted(item.annotation_ids)),
         )
 
-    first = seed_for(seed, "first paraphrase", items[0].task) % 60 if items else 0
+    first = (
+        seed_for(seed, "first paraphrase", items[0].task) % 60 if items else 0
+    )
     for k, item in enumerate(sorted(items, key=drawn), first):
         yield replace(item, paraphrase=k)
 
 
 def _rankings(
-    task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int
+    task: str,
+    notes: Mapping[str, Annotation],
+    stems: Stems,
+    caps: Caps,
+    seed: int,
 ) -> Iterable[Item]:
-    """Return one ranking per group (regardless of prompt), of annotations with distinct scores, in
-    an order drawn per stem.
+    """Return one ranking per group (regardless of prompt), of annotations with distinct
+    scores, in an order drawn per stem.
     """
     if caps.per_group < FEWEST_RANKED:
         return
     groups = [
-        found
-        for found in group(task, notes.values(), by_prompt=False)
-        if len({note.final_score for note in found.members}) >= FEWEST_RANKED
+        result
+        for result in group(task, notes.values(), by_prompt=False)
+        if len({note.final_score for note in result.members}) >= FEWEST_RANKED
     ]
-    for found in spread(groups, caps.ranking_groups, seed):
+    for result in spread(groups, caps.ranking_groups, seed):
         # At most count members with distinct scores, drawn by the seed.
         drawn: dict[float, str] = {}
-        for member in _drawn(found, seed):
+        for member in _drawn(result, seed):
             drawn.setdefault(member.final_score, member.annotation_id)
         members = list(drawn.values())[: caps.per_group]
         for stem in stems.final:
-            shown = sorted(
-                members, key=lambda name: seed_for(seed, "order", task, stem, name)
+            ordered = sorted(
+                members,
+                key=lambda name: seed_for(seed, "order", task, stem, name),
             )
             yield Item(
-                task, stem, "ranking", found.key[0], tuple(shown), (JUDGE_ANALYSIS,)
+                task,
+                stem,
+                "ranking",
+                result.key[0],
+                tuple(ordered),
+                (JUDGE_ANALYSIS,),
             )
 
 
 def _scorings(
-    task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int
+    task: str,
+    notes: Mapping[str, Annotation],
+    stems: Stems,
+    caps: Caps,
+    seed: int,
 ) -> Iterable[Item]:
-    for found in spread(group(task, notes.values()), caps.scoring_groups, seed):
-        for member in _drawn(found, seed)[: caps.per_group]:
-            shown = (member.annotation_id,)
+    for result in spread(
+        group(task, notes.values()), caps.scoring_groups, seed
+    ):
+        for member in _drawn(result, seed)[: caps.per_group]:
+            displayed = (member.annotation_id,)
             for stem in stems.final:
                 yield Item(
-                    task, stem, "scoring", found.key[0], shown, (JUDGE_ANALYSIS,)
+                    task,
+                    stem,
+                    "scoring",
+                    result.key[0],
+                    displayed,
+                    (JUDGE_ANALYSIS,),
                 )
 
 
-def _drawn(found: Group, seed: int) -> list[Annotation]:
+def _drawn(pool: Group, seed: int) -> list[Annotation]:
     return sorted(
-        found.members,
-        key=lambda note: seed_for(seed, "member", found.task, note.annotation_id),
+        pool.members,
+        key=lambda note: seed_for(
+            seed, "member", pool.task, note.annotation_id
+        ),
     )

@@ -24,7 +24,8 @@ def check_target(target: Path, force: bool) -> None:
     """
     if is_remote(target):
         raise UsageError(
-            f"--out must be a local folder, got {target}; copy the folder with the store's own tool"
+            f"--out must be a local folder, got {target}; copy the folder with the "
+            "store's own tool"
         )
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
@@ -38,12 +39,12 @@ def check_target(target: Path, force: bool) -> None:
 
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """Yield a folder next to ``target`` that is renamed to it if the block succeeds and removed
-    otherwise.
+    """Yield a folder next to ``target`` that is renamed to it if the block succeeds and
+    removed otherwise.
 
-    Its lock is released when the process ends, so a folder left by a killed process has a free lock
-    and is removed by the next one. If a kill came between the two renames of a replacement, the
-    older folder is restored.
+    Its lock is released when the process ends, so a folder left by a killed process has
+    a free lock and is removed by the next one. If a kill came between the two renames
+    of a replacement, the older folder is restored.
 
     Raises
     ------
@@ -51,7 +52,8 @@ def staged(target: Path) -> Iterator[Path]:
         If another process is writing ``target``.
     """
     stage, aside = (
-        target.with_name(f".{target.name}.{kind}") for kind in ("partial", "replaced")
+        target.with_name(f".{target.name}.{kind}")
+        for kind in ("partial", "replaced")
     )
     lock = locked(stage)
     try:

@@ -1,4 +1,5 @@
-"""Questions that cannot be answered because an encoding shows two of their options identically."""
+"""Questions that cannot be answered because an encoding shows two of their options
+identically."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ Counts = dict[str, dict[str, dict[str, int]]]
 
 
 def counted(items: Sequence[Item], left_out: Collection[int]) -> Counts:
-    """Count the omitted questions by task, encoding and type, for encodings that omit any."""
+    """Count the omitted questions by task, encoding and type, for encodings that omit
+    any."""
     counts: Counts = {}
     for place in sorted(left_out):
         item = items[place]
@@ -29,8 +31,8 @@ def unseen_errors(
     left_out: Collection[int],
     error_types: Mapping[tuple[str, str], str | None],
 ) -> dict[str, dict[str, list[str]]]:
-    """Return the error types that an encoding does not show in any sampled pair: task → encoding →
-    sorted error types.
+    """Return the error types that an encoding does not show in any sampled pair: task →
+    encoding → sorted error types.
 
     ``error_types`` has the error type of each (task, annotation_id).
     """
@@ -38,7 +40,9 @@ def unseen_errors(
     for place, item in enumerate(items):
         error_type = error_types[item.task, item.annotation_ids[0]]
         if item.question_type == "pairwise" and error_type is not None:
-            asked[item.task, item.stem, error_type].append(place not in left_out)
+            asked[item.task, item.stem, error_type].append(
+                place not in left_out
+            )
     unseen: dict[str, dict[str, list[str]]] = {}
     for (task, stem, error_type), places in sorted(asked.items()):
         if not any(places):

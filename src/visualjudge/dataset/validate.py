@@ -1,4 +1,5 @@
-"""Check a dataset's files against their checksums and its questions against what they show."""
+"""Check a dataset's files against their checksums and its questions against what they
+show."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ def validate(path: str | Path) -> tuple[Dataset, list[Problem]]:
 
 
 def problems_of(dataset: Dataset) -> list[Problem]:
-    """Return what is wrong with a dataset: a file that was changed, removed or damaged, an image
-    without a file, and questions that contradict themselves.
+    """Return what is wrong with a dataset: a file that was changed, removed or damaged,
+    an image without a file, and questions that contradict themselves.
     """
     ids: Counter[str] = Counter()
     problems: list[Problem] = []
@@ -37,7 +38,12 @@ def problems_of(dataset: Dataset) -> list[Problem]:
         ids[question.id] += 1
         problems += _question(question)
         problems += [
-            Problem(QUESTIONS, question.id, "images", f"{name} is not listed in {META}")
+            Problem(
+                QUESTIONS,
+                question.id,
+                "images",
+                f"{name} is not listed in {META}",
+            )
             for name in question.images
             if listed and name not in listed
         ]
@@ -60,26 +66,38 @@ def _files(dataset: Dataset) -> Iterator[Problem]:
     stated = dict(dataset.meta.get("files", {}))
     if not stated:
         yield Problem(
-            META, "files", "files", "is missing: there are no checksums to compare with"
+            META,
+            "files",
+            "files",
+            "is missing: there are no checksums to compare with",
         )
         return
     if stated.pop(QUESTIONS, None) != _digest(dataset):
         yield Problem(
-            META, QUESTIONS, "files", "the SHA-256 differs: the questions were changed"
+            META,
+            QUESTIONS,
+            "files",
+            "the SHA-256 differs: the questions were changed",
         )
     find = image_finder(dataset.root)
     for name, digest in stated.items():
         try:
             if file_sha256(find(name)) != digest:
                 yield Problem(
-                    META, name, "files", "the SHA-256 differs: the file was changed"
+                    META,
+                    name,
+                    "files",
+                    "the SHA-256 differs: the file was changed",
                 )
         except (DataError, OSError) as error:
             yield Problem(META, name, "files", str(error))
     inside = {
-        path.relative_to(dataset.root) for path in dataset.root.glob("media/**/*.png")
+        path.relative_to(dataset.root)
+        for path in dataset.root.glob("media/**/*.png")
     }
-    extra = {path.as_posix() for path in inside} | set(stored_files(dataset.root))
+    extra = {path.as_posix() for path in inside} | set(
+        stored_files(dataset.root)
+    )
     for name in sorted(extra - stated.keys() - {META}):
         yield Problem(META, name, "files", "is not listed")
 
@@ -95,11 +113,15 @@ def _digest(dataset: Dataset) -> str | None:
 
 def _question(question: Question) -> Iterator[Problem]:
     problem = partial(Problem, QUESTIONS, question.id)
-    if question.task not in TASKS and (missing := lacking("task", question.task)):
+    if question.task not in TASKS and (
+        missing := lacking("task", question.task)
+    ):
         yield problem("task", f"{question.task} is unknown{missing}")
     marks = question.prompt.count(IMAGE_MARK)
     if marks != len(question.images):
-        reason = f"has {marks} {IMAGE_MARK} marks for {len(question.images)} images"
+        reason = (
+            f"has {marks} {IMAGE_MARK} marks for {len(question.images)} images"
+        )
         yield problem("prompt", reason)
     scores = question.final_scores
     if not all(0 <= score <= 10 for score in scores):
@@ -108,7 +130,8 @@ def _question(question: Question) -> Iterator[Problem]:
         )
     elif not _answers(question):
         yield problem(
-            "answer", f"is {question.answer!r}, but the scores are {list(scores)}"
+            "answer",
+            f"is {question.answer!r}, but the scores are {list(scores)}",
         )
 
 

@@ -31,13 +31,15 @@ from visualjudge.dataset.predictions_file import PREDICTIONS
 FORMS = ("json", "parquet")
 TOOL = {"name": "visualjudge", "version": __version__}
 MOST_IN_JSON = 100_000
-"""Number of questions up to which a dataset is ``questions.json`` and ``media/`` by default."""
+"""Number of questions up to which a dataset is ``questions.json`` and ``media/`` by
+default."""
 
 
 def write_dataset(
     stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]
 ) -> None:
-    """Write existing questions and ``dataset.json``, and remove images that no question shows."""
+    """Write existing questions and ``dataset.json``, and remove images that no question
+    shows."""
     digest = write_questions(stage / QUESTIONS, map(question_json, questions))
     used = {path for question in questions for path in question.images}
     for path in list((stage / MEDIA).rglob("*")):
@@ -63,7 +65,8 @@ def pack(root: Path) -> None:
     """Turn a dataset in the JSON form, just written, into ``dataset.parquet``."""
     media = sorted(path for path in (root / MEDIA).rglob("*") if path.is_file())
     files = [
-        (path.relative_to(root).as_posix(), path) for path in (root / META, *media)
+        (path.relative_to(root).as_posix(), path)
+        for path in (root / META, *media)
     ]
     with open_file(root / QUESTIONS, "json") as lines:
         next(lines)
@@ -74,8 +77,8 @@ def pack(root: Path) -> None:
 
 
 class Spool:
-    """Store the JSON of questions on disk as they come, and return each by its place. Needs memory
-    for a number per question.
+    """Store the JSON of questions on disk as they come, and return each by its place.
+    Needs memory for a number per question.
     """
 
     def __init__(self, stage: Path, count: int) -> None:

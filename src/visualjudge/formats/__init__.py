@@ -1,7 +1,7 @@
-"""Importers, one per file format, that read ground truth and model output into :class:`Sample`
-values.
+"""Importers, one per file format, that read ground truth and model output into
+:class:`Sample` values.
 
 An importer is a generator. For a record that cannot be used, it yields a
-:class:`~visualjudge.core.errors.Problem` instead of a sample and skips the image, because its score
-would be unknown.
+:class:`~visualjudge.core.errors.Problem` instead of a sample and skips the image,
+because its score would be unknown.
 """

@@ -1,7 +1,8 @@
-"""COCO instances, boxes, keypoints and results, and LVIS, whose images are not annotated
-exhaustively.
+"""COCO instances, boxes, keypoints and results, and LVIS, whose images are not
+annotated exhaustively.
 
-Formats: https://cocodataset.org/#format-data and #format-results; https://www.lvisdataset.org.
+Formats: https://cocodataset.org/#format-data and #format-results;
+https://www.lvisdataset.org.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ from visualjudge.vision.raster.masks import (
 )
 
 _NUMBERS = {float, int}
-# The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
+# The prefix of 2014 image names in LVIS; the 2017 folders contain the same images
+# without it.
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 # The records of an image, each with its location in the file.
@@ -82,7 +84,8 @@ Typed = Callable[[Rows, ImageEntry, bool], Prediction]
 
 @dataclass(eq=False)
 class CocoTruth:
-    """An indexed COCO ground truth file; ``problems`` lists the records that cannot be used."""
+    """An indexed COCO ground truth file; ``problems`` lists the records that cannot be
+    used."""
 
     file: Path
     labels: dict[Any, str]
@@ -107,12 +110,12 @@ def coco(
     pred_pngs: Path | None = None,
     resize_pred: bool = False,
 ) -> Samples:
-    """Yield the samples of a COCO instances, keypoints or panoptic file. Without ``pred``, the
-    ground truth is its own prediction.
+    """Yield the samples of a COCO instances, keypoints or panoptic file. Without
+    ``pred``, the ground truth is its own prediction.
 
-    LVIS files are recognised by ``neg_category_ids``. A class whose instances are not all annotated
-    on an image cannot be scored there, and predictions of a class that the annotators did not check
-    are neither right nor wrong. Both are left out.
+    LVIS files are recognised by ``neg_category_ids``. A class whose instances are not
+    all annotated on an image cannot be scored there, and predictions of a class that
+    the annotators did not check are neither right nor wrong. Both are left out.
 
     Parameters
     ----------
@@ -141,14 +144,18 @@ def coco(
         if segments
         else check_type(task, _READERS, "COCO instance")
     )
-    if segments and (gt_pngs is None or (pred is not None and pred_pngs is None)):
+    if segments and (
+        gt_pngs is None or (pred is not None and pred_pngs is None)
+    ):
         raise UsageError(
             "panoptic files need --gt-pngs, and a --pred-pngs for each --pred"
         )
     truth = _truth(content, gt, folder_at(images))
     results = None if pred is None else _results(pred, truth)
     if segments:
-        typed = _of_segments(kind, content, truth, pred or gt, gt_pngs, pred_pngs)
+        typed = _of_segments(
+            kind, content, truth, pred or gt, gt_pngs, pred_pngs
+        )
     else:
         typed = reader_of_rows(kind, truth, pred or gt, resize=resize_pred)
         _warn_of_ids(truth)
@@ -156,17 +163,22 @@ def coco(
 
 
 def samples_of(
-    truth: CocoTruth, results: Mapping[Any, Rows] | None, pred: Path, typed: Typed
+    truth: CocoTruth,
+    results: Mapping[Any, Rows] | None,
+    pred: Path,
+    typed: Typed,
 ) -> Samples:
     """Yield the samples of records in COCO's form; without ``results``, the truth's."""
     yield from truth.problems
     for number, image in truth.images.items():
         try:
             real = typed(truth.annotations[number], image, False)
-            found = (
-                real if results is None else typed(results.get(number, ()), image, True)
+            result = (
+                real
+                if results is None
+                else typed(results.get(number, ()), image, True)
             )
-            yield _sample(image, found, real, truth, own=results is None)
+            yield _sample(image, result, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
     if results is not None:
@@ -192,26 +204,41 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
     _check_joints(content["categories"], gt)
     with os.scandir(images) as entries:  # one look for all images
         files = {
-            entry.name for entry in entries if entry.is_file(follow_symlinks=False)
+            entry.name
+            for entry in entries
+            if entry.is_file(follow_symlinks=False)
         }
     for k, raw in enumerate(content["images"]):
         try:
             number = whole(raw.get("id")) if isinstance(raw, Mapping) else None
             if not isinstance(number, int | str):
                 raise invalid(
-                    gt, f"images[{k}]", "id", "must be a whole number or a string"
+                    gt,
+                    f"images[{k}]",
+                    "id",
+                    "must be a whole number or a string",
                 )
             if number in truth.images:
-                raise invalid(gt, f"images[{k}]", "id", f"{number!r} occurs twice")
-            truth.images[number] = _image(raw, f"images[{k}]", gt, images, files)
+                raise invalid(
+                    gt, f"images[{k}]", "id", f"{number!r} occurs twice"
+                )
+            truth.images[number] = _image(
+                raw, f"images[{k}]", gt, images, files
+            )
             truth.numbers[_name_of(raw)] = number
         except InvalidRecord as error:
             truth.problems.append(error.problem)
-    # Numbers first, as pycocotools has them: the order decides between equal confidences.
+    # Numbers first, as pycocotools has them: the order decides between equal
+    # confidences.
     truth.images = dict(
-        sorted(truth.images.items(), key=lambda row: (isinstance(row[0], str), row[0]))
+        sorted(
+            truth.images.items(),
+            key=lambda row: (isinstance(row[0], str), row[0]),
+        )
     )
-    for number, rows in _by_image(content["annotations"], f"{gt}: annotations").items():
+    for number, rows in _by_image(
+        content["annotations"], f"{gt}: annotations"
+    ).items():
         truth.annotations[number] = rows
     return truth
 
@@ -221,19 +248,25 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     labels = {
         whole(row["id"]): row["name"]
         for row in rows
-        if isinstance(row, Mapping) and isinstance(whole(row.get("id")), int | str)
+        if isinstance(row, Mapping)
+        and isinstance(whole(row.get("id")), int | str)
         if "name" in row
     }
     if (
         not labels
         or len(labels) != len(rows)
-        or not all(isinstance(name, str) and name.strip() for name in labels.values())
+        or not all(
+            isinstance(name, str) and name.strip() for name in labels.values()
+        )
     ):
         raise DataError(
-            f"{gt}: categories: must be a list of objects, each with a unique 'id' and a 'name'"
+            f"{gt}: categories: must be a list of objects, each with a unique 'id' and "
+            "a 'name'"
         )
     if len(set(labels.values())) != len(labels):
-        raise DataError(f"{gt}: categories: must have different names, got one twice")
+        raise DataError(
+            f"{gt}: categories: must have different names, got one twice"
+        )
     return labels
 
 
@@ -243,7 +276,8 @@ def _name_of(image: Mapping[str, Any]) -> str:
 
 
 def _check_joints(categories: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Refuse keypoints of another skeleton or order than COCO's, whose places are ours."""
+    """Refuse keypoints of another skeleton or order than COCO's, whose places are
+    ours."""
     for row in categories:
         if row.get("keypoints"):
             with in_field(f"{file}: categories: {row['name']}: keypoints"):
@@ -251,7 +285,11 @@ def _check_joints(categories: Sequence[Mapping[str, Any]], file: Path) -> None:
 
 
 def _image(
-    raw: Mapping[str, Any], where: str, gt: Path, images: Path, files: Collection[str]
+    raw: Mapping[str, Any],
+    where: str,
+    gt: Path,
+    images: Path,
+    files: Collection[str],
 ) -> ImageEntry:
     name = _name_of(raw)
     if not name:
@@ -268,10 +306,14 @@ def _image(
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
         got = (
-            f"{stated[0]!r}×{stated[1]!r} (height×width){exif_hint(stated, size, path)}"
+            f"{stated[0]!r}×{stated[1]!r} "
+            f"(height×width){exif_hint(stated, size, path)}"
         )
         raise invalid(
-            gt, where, field_name, f"must match {name}, {size[0]}×{size[1]}, got {got}"
+            gt,
+            where,
+            field_name,
+            f"must match {name}, {size[0]}×{size[1]}, got {got}",
         )
     return ImageEntry(path.stem, path, size, raw)
 
@@ -280,10 +322,13 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     """Return results by image. A results file is an array, or an object with
     annotations."""
     content = read_json(pred)
-    rows = content.get("annotations") if isinstance(content, Mapping) else content
+    rows = (
+        content.get("annotations") if isinstance(content, Mapping) else content
+    )
     if not isinstance(rows, list):
         raise DataError(
-            f"{pred}: must be a COCO results file: an array of objects, or an object with "
+            f"{pred}: must be a COCO results file: an array of objects, or an object "
+            "with "
             f"'annotations', got {content!r:.200}"
         )
     results = _by_image(rows, f"{pred}: ")
@@ -300,15 +345,18 @@ def _by_own_tables(
     pred: Path,
     truth: CocoTruth,
 ) -> dict[Any, list[tuple[str, Any]]]:
-    """Return the results by the ground truth's number of their image. A file of predictions with
-    tables of its own means those: classes are joined by name, images by file name.
+    """Return the results by the ground truth's number of their image. A file of
+    predictions with tables of its own means those: classes are joined by name, images
+    by file name.
     """
     if content.get("categories"):
         truth.predicted = _labels(content["categories"], pred)
         _check_joints(content["categories"], pred)
         known = set(map(normal, truth.labels.values()))
         foreign = [
-            name for name in truth.predicted.values() if normal(name) not in known
+            name
+            for name in truth.predicted.values()
+            if normal(name) not in known
         ]
         if len(foreign) == len(truth.predicted):
             raise DataError(
@@ -330,25 +378,31 @@ def _by_own_tables(
     return joined
 
 
-def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]]:
-    found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
+def _by_image(
+    rows: Iterable[Any], file: str
+) -> dict[Any, list[tuple[str, Any]]]:
+    collected: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     within = file.rpartition(": ")[2]
     for k, raw in enumerate(rows):
         number = whole(raw.get("image_id")) if isinstance(raw, dict) else None
         if not isinstance(number, (int, str)):
             raise DataError(
-                f"{file}[{k}]: image_id: must be a whole number or a string, got {number!r:.40}"
+                f"{file}[{k}]: image_id: must be a whole number or a string, got "
+                f"{number!r:.40}"
             )
-        found[number].append((f"{within}[{k}]", raw))
-    return found
+        collected[number].append((f"{within}[{k}]", raw))
+    return collected
 
 
 def _warn_of_ids(truth: CocoTruth) -> None:
-    """Warn about annotations of no image of the file, and about ids that occur twice."""
+    """Warn about annotations of no image of the file, and about ids that occur
+    twice."""
     if truth.problems:  # records of skipped images have been reported
         return
     rows = [
-        (number, *row) for number, rows in truth.annotations.items() for row in rows
+        (number, *row)
+        for number, rows in truth.annotations.items()
+        for row in rows
     ]
     absent = [where for number, where, _ in rows if number not in truth.images]
     times = Counter(
@@ -361,7 +415,9 @@ def _warn_of_ids(truth: CocoTruth) -> None:
         absent,
     )
     warn_once(
-        truth.file, "id: occurs twice; the records count as two objects", again[1:]
+        truth.file,
+        "id: occurs twice; the records count as two objects",
+        again[1:],
     )
 
 
@@ -385,8 +441,11 @@ def _of_unknown_images(
     ]
 
 
-def reader_of_rows(kind: str, truth: CocoTruth, pred: Path, *, resize: bool) -> Typed:
-    """Return the reader of records of a type, for other formats that have COCO's fields, too."""
+def reader_of_rows(
+    kind: str, truth: CocoTruth, pred: Path, *, resize: bool
+) -> Typed:
+    """Return the reader of records of a type, for other formats that have COCO's
+    fields, too."""
     read, gather = _READERS[kind]
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
@@ -397,7 +456,9 @@ def reader_of_rows(kind: str, truth: CocoTruth, pred: Path, *, resize: bool) -> 
                 item = read(raw, label, image, resize and predicted)
             except DataError as error:
                 file = pred if predicted else truth.file
-                raise InvalidRecord(Problem.of(error, file.name, where)) from None
+                raise InvalidRecord(
+                    Problem.of(error, file.name, where)
+                ) from None
             items.append(item)
         return gather(image, tuple(items))
 
@@ -415,7 +476,8 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth, predicted: bool) -> str:
     if name is None:
         first, name = next(iter(labels.items()))
         raise DataError(
-            f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
+            f"category_id: must be a category of {truth.file.name}, such as {first!r} "
+            f"({name}), "
             f"got {number!r}"
         )
     return name
@@ -451,29 +513,40 @@ def _instance(
         raise other_size(
             "segmentation:", mask.size, image.size, image.path, remedy=RESIZE
         )
-    return Instance(label, resized_mask(mask, image.size), score(raw), crowd(raw))
+    return Instance(
+        label, resized_mask(mask, image.size), score(raw), crowd(raw)
+    )
 
 
 def _person(
     raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bool
 ) -> Person:
     numbers = raw.get("keypoints")
-    if not isinstance(numbers, list) or len(numbers) != 51 or not _all_finite(numbers):
+    if (
+        not isinstance(numbers, list)
+        or len(numbers) != 51
+        or not _all_finite(numbers)
+    ):
         raise DataError(
-            "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
+            "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO "
+            "keypoints, "
             f"got {len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
         )
-    area = None if raw.get("area") is None else fields.number(raw["area"], "area")
+    area = (
+        None if raw.get("area") is None else fields.number(raw["area"], "area")
+    )
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
-    if "score" in raw and not points[:, 2].any():  # v has no meaning in COCO's results
+    if (
+        "score" in raw and not points[:, 2].any()
+    ):  # v has no meaning in COCO's results
         points[:, 2] = points.any(axis=1)
     return Person(points, box, area, crowd(raw), score(raw))
 
 
 def _sample(
     image: ImageEntry,
-    found: Prediction,
+    prediction: Prediction,
     real: Prediction,
     truth: CocoTruth,
     *,
@@ -483,16 +556,22 @@ def _sample(
     judged = None
     if all(name in image.raw for name in FEDERATED):
         open_ended, absent = (
-            {truth.labels[k] for k in map(whole, image.raw[name]) if k in truth.labels}
+            {
+                truth.labels[k]
+                for k in map(whole, image.raw[name])
+                if k in truth.labels
+            }
             for name in reversed(FEDERATED)
         )
         labels = tuple(label for label in labels if label not in open_ended)
         judged = frozenset(labels) | (absent - open_ended)
-        found = found.only(judged)
+        prediction = prediction.only(judged)
         real = real.only(judged)
     if own:
-        found = real.without_crowds()
-    return Sample(image.image_id, image.path, found, real, labels, judged=judged)
+        prediction = real.without_crowds()
+    return Sample(
+        image.image_id, image.path, prediction, real, labels, judged=judged
+    )
 
 
 def _xyxy(box: Any) -> Xyxy:
@@ -540,7 +619,9 @@ def _of_segments(
     G + 65536 B and 0 = void. Semantic segmentation merges the segments of a class;
     instance segmentation uses those of isthing categories."""
     folders = [
-        folder_at(folder) for folder in (gt_pngs, pred_pngs) if folder is not None
+        folder_at(folder)
+        for folder in (gt_pngs, pred_pngs)
+        if folder is not None
     ]
     things = {
         row["name"]
@@ -549,7 +630,9 @@ def _of_segments(
     }
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
-        file, pngs = (pred, folders[-1]) if predicted else (truth.file, folders[0])
+        file, pngs = (
+            (pred, folders[-1]) if predicted else (truth.file, folders[0])
+        )
         segments = _segments(rows, image, truth, file, pngs, predicted)
         return _FROM_PANOPTIC[kind](segments, things)
 
@@ -568,7 +651,10 @@ def _segments(
         return Masks(image.size, ())
     if len(rows) > 1:
         raise invalid(
-            file, rows[1][0], "image_id", "must have one panoptic annotation, got two"
+            file,
+            rows[1][0],
+            "image_id",
+            "must have one panoptic annotation, got two",
         )
     where, raw = rows[0]
     try:
@@ -605,7 +691,10 @@ def _segments(
     lacking = set(np.unique(ids).tolist()) - {0, *seen}
     if lacking:
         raise invalid(
-            file, where, "segments_info", f"{min(lacking)} of {path.name} is missing"
+            file,
+            where,
+            "segments_info",
+            f"{min(lacking)} of {path.name} is missing",
         )
     return Masks(image.size, tuple(items))
 
@@ -616,7 +705,10 @@ def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
         colours = stored_samples(plain).astype(np.uint32)
     if colours.shape[:2] != image.size:
         raise other_size(
-            path.name, (colours.shape[0], colours.shape[1]), image.size, image.path
+            path.name,
+            (colours.shape[0], colours.shape[1]),
+            image.size,
+            image.path,
         )
     return colours @ np.array([1, 256, 65536], dtype=np.uint32)
 

@@ -18,12 +18,13 @@ from visualjudge.formats.samples import Sample, Samples, check_type
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
-# Suffixes of maps that are copied to the data folder unchanged; other maps are saved as npy.
+# Suffixes of maps that are copied to the data folder unchanged; other maps are saved as
+# npy.
 AS_THEY_ARE = (".npy", ".png")
 
 
-# Values that mark a hole or the sky (the largest of 16 bits and of float32, and Blender's), and the
-# number of pixels from which they are no depth.
+# Values that mark a hole or the sky (the largest of 16 bits and of float32, and
+# Blender's), and the number of pixels from which they are no depth.
 SUFFIXES_OF_BYTES = (".png", ".bmp", ".tif", ".tiff", ".npy", ".npz")
 BYTE = 255.0
 HOLES = (65535.0, 1e10, float(np.finfo(np.float32).max))
@@ -61,8 +62,8 @@ def depth_maps(
     hole: Sequence[float] = (),
     resize_pred: bool = False,
 ) -> Samples:
-    """Yield samples of depth maps paired with images by name. Without ``pred``, the ground truth is
-    its own prediction.
+    """Yield samples of depth maps paired with images by name. Without ``pred``, the
+    ground truth is its own prediction.
 
     ``gt``, ``pred`` and ``images`` are arguments of
     :func:`~visualjudge.formats.pairing.files_by_key`.
@@ -86,15 +87,19 @@ def depth_maps(
         If a scale is not a number above 0.
     """
     truth = _form(gt_scale, gt_inverse, "--gt-scale")
-    found = truth if pred is None else _form(pred_scale, pred_inverse, "--pred-scale")
+    result = (
+        truth
+        if pred is None
+        else _form(pred_scale, pred_inverse, "--pred-scale")
+    )
     check_type(task, ("depth",), "depth map")
-    told = set[Any]()
-    extra = ({"scale": found[0]} if found[0] != 1 else {}) | (
-        {"inverse": True} if found[1] else {}
+    notes = set[Any]()
+    extra = ({"scale": result[0]} if result[0] != 1 else {}) | (
+        {"inverse": True} if result[1] else {}
     )
 
     def read(file: Path, image: Path, predicted: bool) -> DepthMap:
-        option, form = ("--pred", found) if predicted else ("--gt", truth)
+        option, form = ("--pred", result) if predicted else ("--gt", truth)
         stored = fitted(
             read_depth(file),
             image_size(image),
@@ -102,43 +107,52 @@ def depth_maps(
             image,
             resize=resize_pred and predicted,
         )
-        depth = DepthMap(_without_holes(stored, file, hole, told) * form[0], form[1])
+        depth = DepthMap(
+            _without_holes(stored, file, hole, notes) * form[0], form[1]
+        )
         _check(depth, file)
         for kind, doubt in _doubts(depth, file, form, option):
-            if (option, kind) not in told:
-                told.add((option, kind))
+            if (option, kind) not in notes:
+                notes.add((option, kind))
                 warnings.warn(f"{file}: {doubt}", stacklevel=2)
         return depth
 
-    for one in paired("depth map", images, gt, pred, read):
-        if isinstance(one, Problem):
-            yield one
+    for item in paired("depth map", images, gt, pred, read):
+        if isinstance(item, Problem):
+            yield item
             continue
-        image, guess, real, file = one
+        image, guess, real, file = item
         whole = file.suffix.lower() in AS_THEY_ARE and not resize_pred
-        kept = file if whole and str(file) not in told else None
+        selected = file if whole and str(file) not in notes else None
         yield Sample(
-            image.stem, image, guess, real, file=kept, extra=extra if kept else {}
+            image.stem,
+            image,
+            guess,
+            real,
+            file=selected,
+            extra=extra if selected else {},
         )
 
 
 def _without_holes(
-    values: FloatArray, file: Path, stated: Sequence[float], told: set[Any]
+    values: FloatArray, file: Path, stated: Sequence[float], reported: set[Any]
 ) -> FloatArray:
     """Return the values with those of a hole as NaN. told gets the file's name."""
     if stated:
-        told.add(str(file))
+        reported.add(str(file))
         return np.where(np.isin(values, stated), np.nan, values)
     holes = np.isin(values, HOLES)
     if not PATCH <= int(holes.sum()) < holes.size:
         return values
-    if HOLES not in told:
+    if HOLES not in reported:
         warnings.warn(
-            f"{file}: {int(holes.sum())} of {holes.size} pixels are {values[holes][0]:.6g}, which "
-            "marks a hole; in all files that have it so, they are read as holes, without a depth",
+            f"{file}: {int(holes.sum())} of {holes.size} pixels are "
+            f"{values[holes][0]:.6g}, which "
+            "marks a hole; in all files that have it so, they are read as holes, "
+            "without a depth",
             stacklevel=2,
         )
-    told |= {HOLES, str(file)}
+    reported |= {HOLES, str(file)}
     return np.where(holes, np.nan, values)
 
 
@@ -155,7 +169,8 @@ def _doubts(
     ):
         yield (
             "byte",
-            f"{np.count_nonzero(brightest)} pixels are 255, the largest of 8 bits, and are read "
+            f"{np.count_nonzero(brightest)} pixels are 255, the largest of 8 bits, and "
+            "are read "
             "as a depth; if they mark holes, give hole 255",
         )
     if (
@@ -165,14 +180,17 @@ def _doubts(
     ):
         yield (
             "unit",
-            f"contains whole numbers up to {largest:g}, which are read as metres; {option}-scale "
+            f"contains whole numbers up to {largest:g}, which are read as metres; "
+            f"{option}-scale "
             "sets their unit, such as 1/1000 or 1/256",
         )
     if below.any():
         yield (
             "sign",
-            f"depth must be above 0 (0: no value), got {int(below.sum())} of {below.size} pixels "
-            f"below 0, minimum {np.nanmin(depth.values):.4g}; they are treated as missing; negate "
+            f"depth must be above 0 (0: no value), got {int(below.sum())} of "
+            f"{below.size} pixels "
+            f"below 0, minimum {np.nanmin(depth.values):.4g}; they are treated as "
+            "missing; negate "
             "the values if their sign is reversed",
         )
 
@@ -180,6 +198,7 @@ def _doubts(
 def _check(depth: DepthMap, file: Path) -> None:
     if not (depth.valid & (depth.values > 0)).any():
         raise DataError(
-            f"{file.name}: must contain depths above 0, got none; negate the values if their sign "
+            f"{file.name}: must contain depths above 0, got none; negate the values if "
+            "their sign "
             "is reversed"
         )

@@ -20,27 +20,29 @@ from visualjudge.vision.raster.images import orientation
 
 
 def other_size(
-    what: str, found: Size, size: Size, image: Path, *, remedy: str = ""
+    what: str, actual: Size, size: Size, image: Path, *, remedy: str = ""
 ) -> DataError:
-    """Return the error for a ``what`` whose (height, width) differs from its image, with a likely
-    reason.
+    """Return the error for a ``what`` whose (height, width) differs from its image,
+    with a likely reason.
     """
-    if found == size[::-1]:
+    if actual == size[::-1]:
         remedy = "height and width seem to be swapped"
-    hint = exif_hint(found, size, image) or (f"; {remedy}" if remedy else "")
+    hint = exif_hint(actual, size, image) or (f"; {remedy}" if remedy else "")
     return DataError(
-        f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}"
+        f"{what} must be {size[0]}×{size[1]}, got {actual[0]}×{actual[1]} "
+        f"(height×width){hint}"
     )
 
 
-def exif_hint(found: Size, size: Size, image: Path) -> str:
-    """Return a hint if EXIF orientation rotated an image of (height, width) ``size``, otherwise an
-    empty string.
+def exif_hint(actual: Size, size: Size, image: Path) -> str:
+    """Return a hint if EXIF orientation rotated an image of (height, width) ``size``,
+    otherwise an empty string.
     """
-    if found != size[::-1] or orientation(image) not in (5, 6, 7, 8):
+    if actual != size[::-1] or orientation(image) not in (5, 6, 7, 8):
         return ""
     return (
-        "; the image has an EXIF orientation: give --exif ignore if annotations were made on the "
+        "; the image has an EXIF orientation: give --exif ignore if annotations were "
+        "made on the "
         "image as stored"
     )
 
@@ -48,8 +50,8 @@ def exif_hint(found: Size, size: Size, image: Path) -> str:
 def fitted(
     values: NDArray[Any], size: Size, file: Path, image: Path, *, resize: bool
 ) -> NDArray[Any]:
-    """Return an H×W map that has its image's (height, width). With ``resize``, other sizes are
-    resized by nearest neighbour.
+    """Return an H×W map that has its image's (height, width). With ``resize``, other
+    sizes are resized by nearest neighbour.
 
     Raises
     ------
@@ -66,21 +68,28 @@ def fitted(
             image,
             remedy=RESIZE,
         )
-    return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST))
+    return np.asarray(
+        cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST)
+    )
 
 
 def turned(
     box: Sequence[float], degrees: float, *, about_corner: bool = False
 ) -> tuple[float, ...]:
-    """Return the ring x, y, x, y, … of a box [x, y, width, height] turned clockwise about its
-    centre, or about its first corner.
+    """Return the ring x, y, x, y, … of a box [x, y, width, height] turned clockwise
+    about its centre, or about its first corner.
     """
     x, y, width, height = map(float, box)
     middle = (0.0, 0.0) if about_corner else (width / 2, height / 2)
     sine = math.sin(math.radians(degrees))
     cosine = math.cos(math.radians(degrees))
     ring: tuple[float, ...] = ()
-    for across, down in ((0.0, 0.0), (width, 0.0), (width, height), (0.0, height)):
+    for across, down in (
+        (0.0, 0.0),
+        (width, 0.0),
+        (width, height),
+        (0.0, height),
+    ):
         right = across - middle[0]
         below = down - middle[1]
         ring += (

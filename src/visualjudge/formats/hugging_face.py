@@ -1,9 +1,9 @@
-"""Hugging Face data sets on disk: a folder written by ``save_to_disk``, or Parquet files. They are
-read with polars; ``datasets`` is not needed.
+"""Hugging Face data sets on disk: a folder written by ``save_to_disk``, or Parquet
+files. They are read with polars; ``datasets`` is not needed.
 
-An image is a struct of ``bytes`` and ``path``, and class names are in the schema's metadata; see
-https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into a
-folder, and objects are read as COCO's.
+An image is a struct of ``bytes`` and ``path``, and class names are in the schema's
+metadata; see https://huggingface.co/docs/datasets/about_arrow and /object_detection.
+Images are unpacked into a folder, and objects are read as COCO's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.class_names import class_name, whole
-from visualjudge.formats.coco import CocoTruth, ImageEntry, reader_of_rows, samples_of
+from visualjudge.formats.coco import (
+    CocoTruth,
+    ImageEntry,
+    reader_of_rows,
+    samples_of,
+)
 from visualjudge.formats.samples import Samples, check_type, warn_once
 from visualjudge.formats.tables import read_json
 from visualjudge.vision.raster.images import image_size
@@ -37,15 +42,16 @@ SUFFIXES = {
 # Number of rows in memory at a time; each may contain a large image.
 ROWS = 64
 COLUMNS = {
-    name: name for name in ("image", "image_id", "objects", "bbox", "category", "score")
+    name: name
+    for name in ("image", "image_id", "objects", "bbox", "category", "score")
 }
 
 
 def read_data_set(
     path: Path, scratch: Path
 ) -> tuple[dict[str, list[str]], Iterator[dict[str, Any]]]:
-    """Return the class names of each column, and the rows of a data set on disk. Each image is a
-    path below ``scratch``, written when its row is read.
+    """Return the class names of each column, and the rows of a data set on disk. Each
+    image is a path below ``scratch``, written when its row is read.
 
     Raises
     ------
@@ -55,7 +61,10 @@ def read_data_set(
         If a file cannot be read.
     """
     files = _files(path)
-    names = {column: _class_names(node) for column, node in _features(files[0]).items()}
+    names = {
+        column: _class_names(node)
+        for column, node in _features(files[0]).items()
+    }
     return names, _rows(files, scratch)
 
 
@@ -68,8 +77,8 @@ def hugging_face(
     box_format: str = "xywh",
     column: Mapping[str, str] | None = None,
 ) -> Samples:
-    """Yield the samples of a data set on disk. Without ``pred``, the ground truth is its own
-    prediction.
+    """Yield the samples of a data set on disk. Without ``pred``, the ground truth is
+    its own prediction.
 
     Parameters
     ----------
@@ -84,7 +93,8 @@ def hugging_face(
     column
         OURS=THEIRS, such as prompt=text.
 
-        OURS is ``image``, ``image_id``, or ``objects`` with ``bbox``, ``category`` and ``score``.
+        OURS is ``image``, ``image_id``, or ``objects`` with ``bbox``, ``category`` and
+        ``score``.
 
     Raises
     ------
@@ -93,12 +103,14 @@ def hugging_face(
     """
     check_type(task, ("detection",), "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
-        raise UsageError(f"--box-format must be xywh or xyxy, got {box_format!r}")
+        raise UsageError(
+            f"--box-format must be xywh or xyxy, got {box_format!r}"
+        )
     known = {**COLUMNS, **(column or {})}
     sides = [
-        _Side(Path(one), scratch / name, known)
-        for one, name in ((gt, "gt"), (pred, "pred"))
-        if one is not None
+        _Side(Path(item), scratch / name, known)
+        for item, name in ((gt, "gt"), (pred, "pred"))
+        if item is not None
     ]
     images, rows = _objects(sides[0], box_format == "xyxy")
     predicted = None
@@ -107,8 +119,8 @@ def hugging_face(
         predicted = _objects(sides[1], box_format == "xyxy")[1]
     labels = {
         whole(raw["category_id"]): raw["category_id"]
-        for found in (rows, predicted or {})
-        for objects in found.values()
+        for result in (rows, predicted or {})
+        for objects in result.values()
         for _, raw in objects
     }
     content = CocoTruth(
@@ -141,11 +153,12 @@ class _Side:
         self.names = own or self.names
         places: dict[str, int] = {}
         for number, row in enumerate(rows):
-            needed = [self.columns[one] for one in ("image", column)]
+            needed = [self.columns[item] for item in ("image", column)]
             absent = [name for name in needed if name not in row]
             if absent and not number:
                 raise DataError(
-                    f"{self.path}: must have a column {absent[0]!r}, got {', '.join(row)}; "
+                    f"{self.path}: must have a column {absent[0]!r}, got "
+                    f"{', '.join(row)}; "
                     "--column maps a column with another name"
                 )
             try:
@@ -153,9 +166,9 @@ class _Side:
                 if not isinstance(image, Path):
                     raise DataError(f"{needed[0]}: must be an image")
                 stated = row.get(self.columns["image_id"])
-                name = str(image.stem if stated is None else whole(stated)).replace(
-                    "/", "_"
-                )
+                name = str(
+                    image.stem if stated is None else whole(stated)
+                ).replace("/", "_")
                 if name in places:
                     raise DataError(
                         f"image_id: {name!r} is that of row {places[name]} too"
@@ -182,7 +195,9 @@ def _cell(row: Mapping[str, Any], column: str) -> Any:
 Objects = dict[Any, list[tuple[str, Any]]]
 
 
-def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:
+def _objects(
+    side: _Side, corners: bool
+) -> tuple[dict[Any, ImageEntry], Objects]:
     images = dict[Any, ImageEntry]()
     made = Objects()
     unnamed: list[str] = []
@@ -205,14 +220,17 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
             unnamed.append(f"row {number}")
     warn_once(
         side.path,
-        "classes are numbers, and no column has names for them (ClassLabel), so the two sides "
+        "classes are numbers, and no column has names for them (ClassLabel), so the "
+        "two sides "
         "are joined by number",
         unnamed,
     )
     return images, made
 
 
-def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, Any]:
+def _object(
+    side: _Side, item: Mapping[str, Any], corners: bool
+) -> dict[str, Any]:
     label, box = (item.get(side.columns[name]) for name in ("category", "bbox"))
     if side.names and label not in side.names.values():
         label = class_name(label, side.names, "category")
@@ -240,7 +258,7 @@ def _items(objects: Any) -> list[Mapping[str, Any]]:
                 dict(zip(objects, values, strict=True))
                 for values in zip(*objects.values(), strict=True)
             ]
-        if all(isinstance(one, Mapping) for one in objects):
+        if all(isinstance(item, Mapping) for item in objects):
             return list(objects)
     except (TypeError, ValueError):
         pass
@@ -250,37 +268,43 @@ def _items(objects: Any) -> list[Mapping[str, Any]]:
 
 
 def _files(path: Path) -> list[Path]:
-    found = list[Path]()
+    collected = list[Path]()
     splits = list[str]()
     if "*" in path.name:
-        found = sorted(path.parent.glob(path.name))
+        collected = sorted(path.parent.glob(path.name))
     elif path.is_file():
-        found = [path]
+        collected = [path]
     elif (path / SPLITS).is_file():
         splits = [
-            str(path / name) for name in read_json(path / SPLITS).get("splits", ())
+            str(path / name)
+            for name in read_json(path / SPLITS).get("splits", ())
         ]
     elif (path / STATE).is_file():
         stated = read_json(path / STATE).get("_data_files", ())
-        found = [
-            confined_path(path, row.get("filename"), of=str(path)) for row in stated
+        collected = [
+            confined_path(path, row.get("filename"), of=str(path))
+            for row in stated
         ]
     else:
-        found = sorted(path.rglob("*.parquet"))
+        collected = sorted(path.rglob("*.parquet"))
         splits = sorted(
             {
                 f"'{file.parent}/{file.name.partition('-')[0]}-*.parquet'"
-                for file in found
+                for file in collected
             }
         )
-    if splits and len(splits) != len(found[:1]):
-        raise UsageError(f"{path}: has several splits; give one of {', '.join(splits)}")
-    if not found:
+    if splits and len(splits) != len(collected[:1]):
         raise UsageError(
-            f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found; data sets of "
-            "the hub must be saved first: datasets.load_dataset(NAME).save_to_disk(FOLDER)"
+            f"{path}: has several splits; give one of {', '.join(splits)}"
         )
-    return found
+    if not collected:
+        raise UsageError(
+            f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found; "
+            "data sets of "
+            "the hub must be saved first: "
+            "datasets.load_dataset(NAME).save_to_disk(FOLDER)"
+        )
+    return collected
 
 
 def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
@@ -301,7 +325,9 @@ def _unpacked(
     for column, value in row.items():
         if isinstance(value, dict) and value.keys() == {"bytes", "path"}:
             try:
-                made[column] = _image(value, f"{number:06d}", file, scratch / column)
+                made[column] = _image(
+                    value, f"{number:06d}", file, scratch / column
+                )
             except DataError as error:
                 made[column] = error
     return made
@@ -325,7 +351,11 @@ def _image(
             raise DataError(f"{error}; save_to_disk embeds images") from None
     stem = Path(str(stated)).stem if stated else number
     suffix = next(
-        (found for start, found in SUFFIXES.items() if content.startswith(start)),
+        (
+            result
+            for start, result in SUFFIXES.items()
+            if content.startswith(start)
+        ),
         ".img",
     )
     path = folder / f"{stem}{suffix}"
@@ -338,7 +368,9 @@ def _image(
 def _features(file: Path) -> dict[str, Any]:
     stated = table_metadata(file)
     try:
-        features = json.loads(stated.get("huggingface", "{}"))["info"]["features"]
+        features = json.loads(stated.get("huggingface", "{}"))["info"][
+            "features"
+        ]
     except (ValueError, KeyError, TypeError):
         return {}
     return features if isinstance(features, dict) else {}
@@ -347,9 +379,13 @@ def _features(file: Path) -> dict[str, Any]:
 def _class_names(node: Any) -> list[str]:
     """Return the names of the first ClassLabel in a feature, which may be nested."""
     if isinstance(node, list):
-        return next((names for one in node if (names := _class_names(one))), [])
+        return next(
+            (names for item in node if (names := _class_names(item))), []
+        )
     if not isinstance(node, dict):
         return []
     if node.get("_type") == "ClassLabel":
         return [str(name) for name in node.get("names", ())]
-    return next((names for one in node.values() if (names := _class_names(one))), [])
+    return next(
+        (names for item in node.values() if (names := _class_names(item))), []
+    )

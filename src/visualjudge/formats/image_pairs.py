@@ -22,8 +22,8 @@ def image_pairs(
     *,
     resize_pred: bool = False,
 ) -> Samples:
-    """Yield samples of images paired by name, scored against the clean ones. Restorations with
-    scores of their own are a table of outputs.
+    """Yield samples of images paired by name, scored against the clean ones.
+    Restorations with scores of their own are a table of outputs.
 
     Without ``pred``, the clean image is its own prediction. Paths are arguments of
     :func:`~visualjudge.formats.pairing.files_by_key`.
@@ -31,7 +31,8 @@ def image_pairs(
     Parameters
     ----------
     images
-        Degraded images: folder, file, or pattern with one * (the text it matches pairs the files).
+        Degraded images: folder, file, or pattern with one * (the text it matches pairs
+        the files).
     gt
         Clean images: folder, file, or pattern, as for --images.
     pred
@@ -42,22 +43,26 @@ def image_pairs(
     def read(file: Path, _image: Path, _predicted: bool) -> WholeImage:
         return WholeImage(read_rgb(file))
 
-    for one in paired("image", images, gt, pred, read):
-        if isinstance(one, Problem):
-            yield one
+    for item in paired("image", images, gt, pred, read):
+        if isinstance(item, Problem):
+            yield item
             continue
-        image, restored, clean, file = one
+        image, restored, clean, file = item
         try:
             fitted = _fitted(restored, clean, image, file, resize_pred)
         except DataError as error:
             yield Problem.of(error, image.name, image.stem)
             continue
-        kept = file if fitted is restored else None
-        yield Sample(image.stem, image, fitted, clean, file=kept)
+        selected = file if fitted is restored else None
+        yield Sample(image.stem, image, fitted, clean, file=selected)
 
 
 def _fitted(
-    restored: WholeImage, clean: WholeImage, image: Path, file: Path, resize: bool
+    restored: WholeImage,
+    clean: WholeImage,
+    image: Path,
+    file: Path,
+    resize: bool,
 ) -> WholeImage:
     """Return the restored image, which must have the clean one's size, or be resized to
     it."""
@@ -69,9 +74,13 @@ def _fitted(
         return WholeImage(resized_rgb(restored.pixels, asked))
     if file.samefile(image):
         raise DataError(
-            f"restored: {file.name} is the degraded image and does not match the clean size, "
-            f"{asked[0]}×{asked[1]} (height×width); --pred must name the restored images"
+            f"restored: {file.name} is the degraded image and does not match the clean "
+            "size, "
+            f"{asked[0]}×{asked[1]} (height×width); --pred must name the restored "
+            "images"
         )
     exchanged = image_size(image) == size
-    remedy = "--gt and --images seem to be swapped" if exchanged else RESIZE_CLEAN
+    remedy = (
+        "--gt and --images seem to be swapped" if exchanged else RESIZE_CLEAN
+    )
     raise other_size(f"restored: {file.name}", size, asked, file, remedy=remedy)

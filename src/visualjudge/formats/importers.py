@@ -1,8 +1,8 @@
-"""The registry of importers. Each row becomes a command of ``visualjudge import``, and plug-ins can
-add rows.
+"""The registry of importers. Each row becomes a command of ``visualjudge import``, and
+plug-ins can add rows.
 
-The options of a command are the parameters of its reader. Their help comes from the reader's
-docstring (:mod:`visualjudge.cli.import_`).
+The options of a command are the parameters of its reader. Their help comes from the
+reader's docstring (:mod:`visualjudge.cli.import_`).
 """
 
 from __future__ import annotations
@@ -28,21 +28,24 @@ class Importer:
         Name of the command, such as "flow".
     read
         Function (task, gt, pred, images, *, ...) → an iterator of
-        :class:`~visualjudge.formats.samples.Sample` and :class:`~visualjudge.core.errors.Problem`,
-        or its location as "module:function". ``gt`` and ``images`` are the text that the user gave,
-        or a path if annotated as one. ``pred`` is None if the ground truth is its own prediction.
+        :class:`~visualjudge.formats.samples.Sample` and
+        :class:`~visualjudge.core.errors.Problem`, or its location as "module:function".
+        ``gt`` and ``images`` are the text that the user gave, or a path if annotated as
+        one. ``pred`` is None if the ground truth is its own prediction.
 
-        Further parameters become options of the command: each needs a type, and is required unless
-        it has a default. A ``Sequence`` may be given several times, and a ``Mapping[str, str]`` is
-        written ``OURS=THEIRS``. The first paragraph of a parameter's docstring entry is its help.
-        ``resize_pred`` is the shared option of that name; ``scratch`` is a folder that is removed
-        after the import; ``source`` is the name that the user gave, or None.
+        Further parameters become options of the command: each needs a type, and is
+        required unless it has a default. A ``Sequence`` may be given several times, and
+        a ``Mapping[str, str]`` is written ``OURS=THEIRS``. The first paragraph of a
+        parameter's docstring entry is its help. ``resize_pred`` is the shared option of
+        that name; ``scratch`` is a folder that is removed after the import; ``source``
+        is the name that the user gave, or None.
     types
         Names of the prediction types that the importer reads.
     help, example
         Shown by ``--help``.
     each
-        Parameters that the user gives once per source; predictions are read from the first.
+        Parameters that the user gives once per source; predictions are read from the
+        first.
     """
 
     name: str
@@ -58,8 +61,10 @@ class Importer:
         if not isinstance(self.read, str):
             return self.read
         module, _, name = self.read.partition(":")
-        found: Callable[..., Samples] = getattr(importlib.import_module(module), name)
-        return found
+        result: Callable[..., Samples] = getattr(
+            importlib.import_module(module), name
+        )
+        return result
 
 
 _OWN = (
@@ -67,7 +72,8 @@ _OWN = (
         "coco",
         "visualjudge.formats.coco:coco",
         ("detection", "instance", "keypoint", "semantic"),
-        "COCO instances, keypoints or panoptic, and results; LVIS. Prints COCO's AP if there are "
+        "COCO instances, keypoints or panoptic, and results; LVIS. Prints COCO's AP if "
+        "there are "
         "confidences.",
         "visualjudge import coco --task keypoint --gt person_keypoints.json --pred "
         "pose.json --images val2017 --source vitpose --out data",
@@ -77,7 +83,8 @@ _OWN = (
         "voc",
         "visualjudge.formats.voc:voc",
         ("detection",),
-        "PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. "
+        "PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt "
+        "results. "
         "Difficult objects are treated as crowds.",
         "visualjudge import voc --gt Annotations --pred results/Main --images "
         "JPEGImages --source yolo --out data",
@@ -86,7 +93,8 @@ _OWN = (
         "yolo",
         "visualjudge.formats.yolo:yolo",
         ("detection", "instance"),
-        "YOLO text files of boxes or polygons; lines of predictions may end with a confidence.",
+        "YOLO text files of boxes or polygons; lines of predictions may end with a "
+        "confidence.",
         "visualjudge import yolo --task object_detection --gt labels/val --pred "
         "runs/labels --images images/val --classes data.yaml --source yolo11 --out "
         "data",
@@ -112,7 +120,8 @@ _OWN = (
         "referring",
         "visualjudge.formats.referring:referring",
         ("referring",),
-        "Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, or plain "
+        "Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, "
+        "or plain "
         "rows.",
         "visualjudge import referring --gt refs.json --instances instances.json "
         "--pred masks.json --images train2014 --source lisa --out data",
@@ -138,7 +147,8 @@ _OWN = (
         "hugging-face",
         "visualjudge.formats.hugging_face:hugging_face",
         ("detection",),
-        "Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, with images "
+        "Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, "
+        "with images "
         "embedded.",
         "visualjudge import hugging-face --task object_detection --gt cppe5 --pred "
         "detr --source detr --out data",
@@ -148,7 +158,8 @@ _OWN = (
         "visualjudge.formats.outputs:outputs",
         ("generation", "restoration"),
         "Generated or restored images with scores given by people or a metric.\n\n"
-        "Columns: output, score; optional: image, image_id, prompt, source, mask, control.",
+        "Columns: output, score; optional: image, image_id, prompt, source, mask, "
+        "control.",
         "visualjudge import outputs --task generation_t2i --table ratings.csv "
         "--root outputs --score-range 1 5 --source sdxl --out data",
         each=("table",),

@@ -1,4 +1,5 @@
-"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal Context and others."""
+"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal Context and
+others."""
 
 from __future__ import annotations
 
@@ -39,15 +40,16 @@ def label_maps(
     unlabelled: Sequence[int] = (),
     resize_pred: bool = False,
 ) -> Samples:
-    """Yield samples of label maps paired by name. Without ``pred``, the ground truth is its own
-    prediction.
+    """Yield samples of label maps paired by name. Without ``pred``, the ground truth is
+    its own prediction.
 
     Parameters
     ----------
     gt, images
         Folder, file, or pattern with one *.
 
-        See :func:`~visualjudge.formats.pairing.files_by_key`; ``pred`` takes the same forms.
+        See :func:`~visualjudge.formats.pairing.files_by_key`; ``pred`` takes the same
+        forms.
     classes
         Class table: csv, tsv, json, or a text file with one name per line.
 
@@ -77,37 +79,46 @@ def label_maps(
             binary.append(str(file))
         return _read(file, values, table, skipped)
 
-    for one in paired("label map", images, gt, pred, read):
-        if isinstance(one, Problem):
-            yield one
+    for item in paired("label map", images, gt, pred, read):
+        if isinstance(item, Problem):
+            yield item
         else:
-            image, guess, real, _ = one
+            image, guess, real, _ = item
             yield Sample(image.stem, image, guess, real)
     warn_once(
         "label maps",
-        "has only 0 and 255, and 255 is read as unlabelled; in a mask of black and white, name the "
+        "has only 0 and 255, and 255 is read as unlabelled; in a mask of black and "
+        "white, name the "
         "class 255 in the class table, or write it as 1",
         binary,
     )
 
 
 def _read(
-    path: Path, values: NDArray[Any], table: Mapping[int, str], skipped: set[int]
+    path: Path,
+    values: NDArray[Any],
+    table: Mapping[int, str],
+    skipped: set[int],
 ) -> Masks:
     classes: dict[str, Any] = {}
-    found = [value for value in np.unique(values).tolist() if value not in skipped]
-    unknown = [value for value in found if value not in table]
+    collected = [
+        value for value in np.unique(values).tolist() if value not in skipped
+    ]
+    unknown = [value for value in collected if value not in table]
     if unknown:
         raise DataError(
-            f"{path.name}: {pluralize(len(unknown), 'value')} not in the class table, such as "
+            f"{path.name}: {pluralize(len(unknown), 'value')} not in the class table, "
+            "such as "
             f"{unknown[0]}; name it there or give --unlabelled {unknown[0]}; {PLACES}"
         )
-    for value in found:
+    for value in collected:
         name = table[value]
         classes[name] = (values == value) | classes.get(name, False)
     return Masks(
         values.shape,
-        tuple(Instance(name, mask_from_array(classes[name])) for name in classes),
+        tuple(
+            Instance(name, mask_from_array(classes[name])) for name in classes
+        ),
     )
 
 
@@ -115,7 +126,8 @@ def _values(path: Path) -> NDArray[Any]:
     with opened(path, path.name) as file:
         if file.format == "JPEG":
             raise DataError(
-                f"{path.name}: label maps must be PNG, got a JPEG, which changes the values of "
+                f"{path.name}: label maps must be PNG, got a JPEG, which changes the "
+                "values of "
                 f"pixels; {PLACES}"
             )
         return single_channel(

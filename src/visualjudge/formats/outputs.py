@@ -1,4 +1,5 @@
-"""Generated or restored images, with a table of scores given by people or by a metric."""
+"""Generated or restored images, with a table of scores given by people or by a
+metric."""
 
 from __future__ import annotations
 
@@ -47,10 +48,11 @@ def outputs(
     table
         csv, tsv, jsonl, json or parquet.
 
-        The columns are ``output`` (path or image), a score, and optionally ``image`` (source
-        image), ``image_id``, ``prompt``, ``source``, ``mask`` and ``control``. Outputs for the same
-        image and prompt are compared with each other. Without ``image_id``, the id is the image's
-        name or, if there is no image, derived from the prompt.
+        The columns are ``output`` (path or image), a score, and optionally ``image``
+        (source image), ``image_id``, ``prompt``, ``source``, ``mask`` and ``control``.
+        Outputs for the same image and prompt are compared with each other. Without
+        ``image_id``, the id is the image's name or, if there is no image, derived from
+        the prompt.
     source
         Name of the model.
 
@@ -64,9 +66,9 @@ def outputs(
     score_column
         Column of the score.
 
-        A cell may be a list. Lists, several columns and several rows for the same output are all
-        ratings of that output: the sample has their mean as its score and their number in
-        ``metadata.raters``.
+        A cell may be a list. Lists, several columns and several rows for the same
+        output are all ratings of that output: the sample has their mean as its score
+        and their number in ``metadata.raters``.
     mask_white
         White in a mask is to fill or keep.
     resize_mask
@@ -74,13 +76,14 @@ def outputs(
     column
         OURS=THEIRS, such as prompt=text.
     scratch
-        Folder for images embedded in a data set; must be kept until the samples are written.
+        Folder for images embedded in a data set; must be kept until the samples are
+        written.
 
     Raises
     ------
     UsageError
-        If the task's predictions are not images, or the column of outputs, scores or, for editing
-        tasks, source images is missing.
+        If the task's predictions are not images, or the column of outputs, scores or,
+        for editing tasks, source images is missing.
 
     Warns
     -----
@@ -88,7 +91,9 @@ def outputs(
         If no range was given and all scores look like a scale up to 1, 5 or 7.
     """
     if mask_white not in ("fill", "keep"):
-        raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
+        raise UsageError(
+            f"--mask-white must be fill or keep, got {mask_white!r}"
+        )
     check_type(task, TYPES, "output")
     limits = (0, 10) if score_range is None else score_range
     if not limits[0] < limits[1]:
@@ -112,7 +117,7 @@ def outputs(
     rated: dict[Output, tuple[Files, list[float]]] = {}
     for number, row in enumerate(rows, 1):
         try:
-            output, paths, given = _row(task, row, root, limits, score_column)
+            output, paths, stated = _row(task, row, root, limits, score_column)
             if output[-1] is None and source is None:
                 raise DataError(
                     "source: is missing; --source names the model of rows without one"
@@ -120,19 +125,23 @@ def outputs(
         except DataError as error:
             yield Problem.of(error, Path(table).name, f"row {number}")
             continue
-        rated.setdefault(output, (paths, []))[1].extend(given)
+        rated.setdefault(output, (paths, []))[1].extend(stated)
     if score_range is None:
         warn_of_range(
-            f"{table}: score", [v for _, given in rated.values() for v in given], limits
+            f"{table}: score",
+            [v for _, stated in rated.values() for v in stated],
+            limits,
         )
     seen: Counter[tuple[str, str, str | None]] = Counter()
-    for (path, image_id, prompt, model), (paths, given) in rated.items():
+    for (path, image_id, prompt, model), (paths, stated) in rated.items():
         seen[path.stem, image_id, model] += 1
         count = seen[path.stem, image_id, model]
-        scores = [given_score(value, limits) for value in given]
-        metadata: dict[str, Any] = {"given_score": round(sum(given) / len(given), 6)}
-        if len(given) > 1:
-            metadata |= {"raters": len(given), "given_scores": given}
+        scores = [given_score(value, limits) for value in stated]
+        metadata: dict[str, Any] = {
+            "given_score": round(sum(stated) / len(stated), 6)
+        }
+        if len(stated) > 1:
+            metadata |= {"raters": len(stated), "given_scores": stated}
         try:
             yield Sample(
                 image_id=image_id,
@@ -157,27 +166,39 @@ def outputs(
 def warn_of_range(
     where: str, ratings: Sequence[float], limits: tuple[float, float]
 ) -> None:
-    """Warn about ratings that look like a scale up to 1, 5 or 7 if another range is assumed."""
+    """Warn about ratings that look like a scale up to 1, 5 or 7 if another range is
+    assumed."""
     halves = all(value * 2 % 1 == 0 for value in ratings)
-    scales = [(0, 1), (1, 5), (1, 7)][: 3 if halves and {1, 7} <= {*ratings} else 2]
-    likely = [
-        one for one in scales if all(one[0] <= value <= one[1] for value in ratings)
+    scales = [(0, 1), (1, 5), (1, 7)][
+        : 3 if halves and {1, 7} <= {*ratings} else 2
     ]
-    if len(ratings) < 2 or not any(ratings) or not likely or limits[1] <= likely[0][1]:
+    likely = [
+        scale
+        for scale in scales
+        if all(scale[0] <= value <= scale[1] for value in ratings)
+    ]
+    if (
+        len(ratings) < 2
+        or not any(ratings)
+        or not likely
+        or limits[1] <= likely[0][1]
+    ):
         return
     least, most = likely[0]
     low, high = limits
     warnings.warn(
-        f"{where}: all {len(ratings)} values are {'whole or half ' if halves else ''}numbers from "
-        f"{least} to {most}, and were read as ranging from {low:g} to {high:g}; state their range: "
+        f"{where}: all {len(ratings)} values are "
+        f"{'whole or half ' if halves else ''}numbers from "
+        f"{least} to {most}, and were read as ranging from {low:g} to {high:g}; state "
+        "their range: "
         f"--score-range {least} {most}, or --score-range {low:g} {high:g}",
         stacklevel=3,
     )
 
 
 def given_score(value: Any, limits: tuple[float, float]) -> float:
-    """Convert a table's score to ``final_score``: ``limits`` become 0 and 10, rounded to 4
-    decimals.
+    """Convert a table's score to ``final_score``: ``limits`` become 0 and 10, rounded
+    to 4 decimals.
 
     Raises
     ------
@@ -191,7 +212,8 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     low, high = limits
     if not math.isfinite(number) or not low <= number <= high:
         raise DataError(
-            f"score: must be from {low:g} to {high:g}, got {value}; --score-range sets another "
+            f"score: must be from {low:g} to {high:g}, got {value}; --score-range sets "
+            "another "
             "range"
         )
     return round(10 * (number - low) / (high - low), 4) + 0.0
@@ -209,21 +231,37 @@ def _row(
         raise DataError("output: the field is missing")
     cells: list[Any] = [row.get(column) for column in columns]
     ratings = [
-        one for cell in cells for one in (cell if isinstance(cell, list) else [cell])
+        rating
+        for cell in cells
+        for rating in (cell if isinstance(cell, list) else [cell])
     ]
     ratings = [
-        one for one in ratings if not (one in (None, "") or one != one)
+        rating
+        for rating in ratings
+        if not (rating in (None, "") or rating != rating)
     ]  # a rater who left it out
     if not ratings:
-        raise DataError(f"{', '.join(columns)}: must contain a rating, got none")
+        raise DataError(
+            f"{', '.join(columns)}: must contain a rating, got none"
+        )
     for value in ratings:
         given_score(value, limits)
-    files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
+    files = {
+        name: _path(row, name, root) for name in ("image", "mask", "control")
+    }
     if TASKS[task].edits and files["image"] is None:
-        raise DataError(f"image: is missing; {task} cannot be judged without it")
-    prompt = str(row["prompt"]).strip() if row.get("prompt") not in (None, "") else None
+        raise DataError(
+            f"image: is missing; {task} cannot be judged without it"
+        )
+    prompt = (
+        str(row["prompt"]).strip()
+        if row.get("prompt") not in (None, "")
+        else None
+    )
     stated = row.get("image_id")
-    image_id = _image_id(files, prompt) if stated in (None, "") else str(whole(stated))
+    image_id = (
+        _image_id(files, prompt) if stated in (None, "") else str(whole(stated))
+    )
     source = str(row.get("source") or "").strip() or None
     return (
         (output, image_id, prompt, source),
@@ -238,7 +276,8 @@ def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:
         return image.stem
     if prompt is None:
         raise DataError(
-            "image_id: is missing, and there is neither an image nor a prompt to make it from"
+            "image_id: is missing, and there is neither an image nor a prompt to make "
+            "it from"
         )
     return f"prompt_{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
 
@@ -249,7 +288,9 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
         raise DataError(f"{field}: {stated}")
     if stated in (None, ""):
         return None
-    return stated if isinstance(stated, Path) else stated_file(root, stated, field)
+    return (
+        stated if isinstance(stated, Path) else stated_file(root, stated, field)
+    )
 
 
 def _rows(
@@ -265,14 +306,20 @@ def _rows(
     )
     if stored and file.is_file():
         check_table(file)
-    read = read_data_set(file, scratch)[1] if stored and scratch else read_table(file)
+    read = (
+        read_data_set(file, scratch)[1]
+        if stored and scratch
+        else read_table(file)
+    )
     rows = [
-        {**row, **{k: row[v] for k, v in column.items() if v in row}} for row in read
+        {**row, **{k: row[v] for k, v in column.items() if v in row}}
+        for row in read
     ]
     known = dict.fromkeys(name for row in rows for name in row)
     absent = [name for name in needed if known and name not in known]
     if absent:
         raise UsageError(
-            f"{file}: must have a column {absent[0]!r}, got {', '.join(known)}; {needed[absent[0]]}"
+            f"{file}: must have a column {absent[0]!r}, got {', '.join(known)}; "
+            f"{needed[absent[0]]}"
         )
     return rows

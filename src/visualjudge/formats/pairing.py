@@ -29,33 +29,38 @@ def folder_at(path: Path) -> Path:
     Raises
     ------
     UsageError
-        If there is no such folder, so that one message replaces an error for each file in it.
+        If there is no such folder, so that one message replaces an error for each file
+        in it.
     """
     if "*" in str(path):
         raise UsageError(f"{path}: must be a folder, got a pattern")
     if not path.is_dir():
-        reason = "must be a folder, got a file" if path.is_file() else "no such folder"
+        reason = (
+            "must be a folder, got a file"
+            if path.is_file()
+            else "no such folder"
+        )
         raise UsageError(f"{path}: {reason}")
     return path
 
 
 def stated_file(root: Path, name: object, field: str) -> Path:
-    """Return the file below ``root`` named by the annotation field ``field``; it must not be
-    outside that folder.
+    """Return the file below ``root`` named by the annotation field ``field``; it must
+    not be outside that folder.
 
     Raises
     ------
     DataError
-        If there is no such file, or the path is absolute or leads outside ``root`` (also through a
-        link).
+        If there is no such file, or the path is absolute or leads outside ``root``
+        (also through a link).
     """
     with in_field(field):
         return file_below(root, name)
 
 
 def normal(name: str) -> str:
-    """Return a name as it is compared where no file has it exactly: systems differ in the Unicode
-    form of accents, in case, and in blanks at the end.
+    """Return a name as it is compared where no file has it exactly: systems differ in
+    the Unicode form of accents, in case, and in blanks at the end.
     """
     return unicodedata.normalize("NFC", name).casefold().strip()
 
@@ -70,7 +75,9 @@ def file_below(root: Path, name: object) -> Path:
     """
     path = root / str(name)
     if not os.path.exists(path) and os.path.isdir(path.parent):  # noqa: PTH110, PTH112  both take any name
-        other = _listed(path.parent, path.parent.stat().st_mtime_ns).find(path.name)
+        other = _listed(path.parent, path.parent.stat().st_mtime_ns).find(
+            path.name
+        )
         if other is not None:
             name = str(Path(str(name)).with_name(other))
     return confined_path(root, name, of=str(root))
@@ -80,7 +87,8 @@ class ByKey(dict[str, T]):
     """Files or records by the part of the name that an image and its labels share."""
 
     def find(self, key: str) -> T | None:
-        """Return the one of this key, or else the only one of its :func:`normal` form."""
+        """Return the one of this key, or else the only one of its :func:`normal`
+        form."""
         if key in self:
             return self[key]
         alike = self._by_normal.get(normal(key), ())
@@ -100,22 +108,26 @@ def _listed(folder: Path, _changed: int) -> ByKey[str]:
 
 
 def hint_below(folder: Path, suffixes: Collection[str]) -> str:
-    """Return a hint if files of these suffixes are not in a folder but in one of its own."""
+    """Return a hint if files of these suffixes are not in a folder but in one of its
+    own."""
     inner = sorted(
-        path.parent for path in folder.glob("*/*") if path.suffix.lower() in suffixes
+        path.parent
+        for path in folder.glob("*/*")
+        if path.suffix.lower() in suffixes
     )
     return f"; {inner[0]} has some" if inner else ""
 
 
 def files_by_key(where: str | Path) -> ByKey[Path]:
-    """Return files by key: the part of the name that an image, its ground truth and its prediction
-    share.
+    """Return files by key: the part of the name that an image, its ground truth and its
+    prediction share.
 
     Parameters
     ----------
     where
-        A folder (key: file name without suffix), a pattern with one ``*`` (key: the part that ``*``
-        matches, which may span folders), or one file (key: its name without suffix).
+        A folder (key: file name without suffix), a pattern with one ``*`` (key: the
+        part that ``*`` matches, which may span folders), or one file (key: its name
+        without suffix).
 
     Raises
     ------
@@ -126,7 +138,9 @@ def files_by_key(where: str | Path) -> ByKey[Path]:
     """
     text = str(where)
     if text.count("*") > 1:
-        raise UsageError(f"{text}: a pattern must have one *, got {text.count('*')}")
+        raise UsageError(
+            f"{text}: a pattern must have one *, got {text.count('*')}"
+        )
     if "*" in text:
         return _matching(text)
     path = Path(text)
@@ -142,8 +156,8 @@ def files_by_key(where: str | Path) -> ByKey[Path]:
 
 
 def images_by_key(folder: Path) -> ByKey[Path]:
-    """Return the images of a folder by file name without suffix. Other files, such as labels beside
-    their photographs, are passed over.
+    """Return the images of a folder by file name without suffix. Other files, such as
+    labels beside their photographs, are passed over.
 
     Raises
     ------
@@ -164,28 +178,33 @@ def images_by_key(folder: Path) -> ByKey[Path]:
 
 
 def _by_stem(files: Iterable[Path]) -> ByKey[Path]:
-    return by_name(((file.stem, str(file), file) for file in sorted(files)), "files")
+    return by_name(
+        ((file.stem, str(file), file) for file in sorted(files)), "files"
+    )
 
 
 def aligned(
     images: str | Path, *others: str | Path | None
 ) -> Iterator[tuple[str, Path, list[Path | None]]]:
-    """Yield each image's key and path, and the paths with the same key in ``others`` (None if there
-    is none).
+    """Yield each image's key and path, and the paths with the same key in ``others``
+    (None if there is none).
 
     If all arguments are single files, they form one record even if their names differ.
     """
-    shown = files_by_key(images)
-    sides = [ByKey() if where is None else files_by_key(where) for where in others]
+    displayed = files_by_key(images)
+    sides = [
+        ByKey() if where is None else files_by_key(where) for where in others
+    ]
     singles = all(
-        where is None or Path(str(where)).is_file() for where in (images, *others)
+        where is None or Path(str(where)).is_file()
+        for where in (images, *others)
     )
-    for key, image in sorted(shown.items()):
-        found = [
+    for key, image in sorted(displayed.items()):
+        collected = [
             next(iter(side.values()), None) if singles else side.find(key)
             for side in sides
         ]
-        yield key, image, found
+        yield key, image, collected
 
 
 def paired(
@@ -195,12 +214,14 @@ def paired(
     pred: str | None,
     read: Callable[[Path, Path, bool], Side],
 ) -> Iterator[Problem | tuple[Path, Side, Side, Path]]:
-    """Yield each image, its prediction, its truth and the prediction's file: a ``what`` of the same
-    name for each side. Without ``pred``, the truth is its own prediction.
+    """Yield each image, its prediction, its truth and the prediction's file: a ``what``
+    of the same name for each side. Without ``pred``, the truth is its own prediction.
 
     ``read`` takes the file, the image, and whether the file is a prediction.
     """
-    for key, image, files in aligned(images, *([gt] if pred is None else [gt, pred])):
+    for key, image, files in aligned(
+        images, *([gt] if pred is None else [gt, pred])
+    ):
         sides: list[Side] = []
         try:
             for file, where in zip(files, (gt, pred), strict=False):
@@ -229,7 +250,11 @@ def _matching(pattern: str) -> ByKey[Path]:
     if not base.is_dir():
         raise UsageError(f"{pattern}: there is no folder {base}")
     names = [
-        (name[len(head) : len(name) - len(after)].replace("/", "_"), str(file), file)
+        (
+            name[len(head) : len(name) - len(after)].replace("/", "_"),
+            str(file),
+            file,
+        )
         for file in sorted(base.rglob("*"))
         for name in [file.relative_to(base).as_posix()]
         if name.startswith(head) and name.endswith(after)
@@ -241,15 +266,17 @@ def _matching(pattern: str) -> ByKey[Path]:
 
 
 def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> ByKey[T]:
-    """Return the third item of each row by its first, such as an image's name. The second says
-    where the row stands, because of two rows of one name the last would win.
+    """Return the third item of each row by its first, such as an image's name. The
+    second says where the row stands, because of two rows of one name the last would
+    win.
     """
-    found: dict[str, tuple[str, T]] = {}
+    collected: dict[str, tuple[str, T]] = {}
     for name, where, value in rows:
-        if name in found:
+        if name in collected:
             raise DataError(
-                f"{found[name][0]} and {where}: two {what} of the name {name!r}; rename one, or "
+                f"{collected[name][0]} and {where}: two {what} of the name {name!r}; "
+                "rename one, or "
                 "choose with a pattern such as 'dir/*.png'"
             )
-        found[name] = where, value
-    return ByKey({name: value for name, (_, value) in found.items()})
+        collected[name] = where, value
+    return ByKey({name: value for name, (_, value) in collected.items()})

@@ -1,4 +1,5 @@
-"""Samples given as Python objects: dictionaries, data frames, paths, arrays, supervision data."""
+"""Samples given as Python objects: dictionaries, data frames, paths, arrays,
+supervision data."""
 
 from __future__ import annotations
 
@@ -19,27 +20,29 @@ from visualjudge.vision.raster.in_memory import supervision_columns
 _FIELDS = frozenset(item.name for item in fields(Sample))
 
 
-def samples_of(task: str, given: Iterable[Any], folder: Path) -> Samples:
-    """Convert each item of ``given`` to a :class:`~visualjudge.formats.samples.Sample`, or to a
-    problem if it cannot be read.
+def samples_of(task: str, stated: Iterable[Any], folder: Path) -> Samples:
+    """Convert each item of ``stated`` to a
+    :class:`~visualjudge.formats.samples.Sample`, or to a problem if it cannot be read.
 
     Parameters
     ----------
     given
-        Samples; mappings with the fields of a sample (``score`` is short for ``final_score``;
-        ``image_id`` defaults to the image's file name without suffix); or a pandas or Polars data
-        frame with such columns. A prediction or ground truth may be a record, a payload as in a
-        data folder, arrays in the forms listed in docs/python.md, a supervision object or, if the
-        task's prediction is a file, its path. ``labels`` defaults to those of the ground truth.
+        Samples; mappings with the fields of a sample (``score`` is short for
+        ``final_score``; ``image_id`` defaults to the image's file name without suffix);
+        or a pandas or Polars data frame with such columns. A prediction or ground truth
+        may be a record, a payload as in a data folder, arrays in the forms listed in
+        docs/python.md, a supervision object or, if the task's prediction is a file, its
+        path. ``labels`` defaults to those of the ground truth.
     folder
         Where images in memory are written as PNG, until they have been imported.
 
     Raises
     ------
     UsageError
-        If ``given`` contains something else, or a mapping has a field that samples do not have.
+        If ``stated`` contains something else, or a mapping has a field that samples do
+        not have.
     """
-    rows = given.to_dicts() if hasattr(given, "to_dicts") else given
+    rows = stated.to_dicts() if hasattr(stated, "to_dicts") else stated
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
         rows = rows.to_dict("records")
     for number, row in enumerate(rows):
@@ -48,7 +51,9 @@ def samples_of(task: str, given: Iterable[Any], folder: Path) -> Samples:
             continue
         try:
             yield _typed(
-                task, row if isinstance(row, Sample) else _sample(row, number), folder
+                task,
+                row if isinstance(row, Sample) else _sample(row, number),
+                folder,
             )
         except DataError as error:
             yield Problem.of(error, "samples", f"[{number}]", "prediction")
@@ -60,14 +65,17 @@ def _sample(row: Any, number: int) -> Sample:
             f"samples[{number}]: must be a vj.Sample or a mapping of its fields, got "
             f"{type(row).__name__}"
         )
-    values = {str(name): value for name, value in row.items() if not _missing(value)}
+    values = {
+        str(name): value for name, value in row.items() if not _missing(value)
+    }
     if "score" in values:
         values.setdefault("final_score", values.pop("score"))
     unknown = sorted(set(values) - _FIELDS)
     if unknown:
         known = ", ".join(item.name for item in fields(Sample))
         raise UsageError(
-            f"samples[{number}]: {unknown[0]!r} is not a field of a sample; known fields: {known}"
+            f"samples[{number}]: {unknown[0]!r} is not a field of a sample; known "
+            f"fields: {known}"
         )
     if "prediction" not in values:
         raise DataError("prediction: the field is missing")
@@ -90,16 +98,16 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
         _path(name, getattr(sample, name), folder)
         for name in ("image", "file", "mask", "control")
     )
-    given = sample.prediction, sample.truth
-    if file is None and isinstance(given[0], str | Path):
-        file = Path(given[0])
-    typed = all(one is None or isinstance(one, Prediction) for one in given)
+    stated = sample.prediction, sample.truth
+    if file is None and isinstance(stated[0], str | Path):
+        file = Path(stated[0])
+    typed = all(item is None or isinstance(item, Prediction) for item in stated)
     size = None if image is None or typed else image_size(image)
-    prediction = _record(task, "prediction", given[0], size, sample.prompt)
+    prediction = _record(task, "prediction", stated[0], size, sample.prompt)
     truth = (
         None
-        if given[1] is None
-        else _record(task, "truth", given[1], size, sample.prompt)
+        if stated[1] is None
+        else _record(task, "truth", stated[1], size, sample.prompt)
     )
     labels = sample.labels or (() if truth is None else truth.labels)
     return replace(
@@ -141,15 +149,15 @@ def from_supervision(
     *,
     task: str = "object_detection",
 ) -> Prediction:
-    """Convert supervision's ``Detections`` to a prediction: boxes, or masks for instance
-    segmentation.
+    """Convert supervision's ``Detections`` to a prediction: boxes, or masks for
+    instance segmentation.
 
     Parameters
     ----------
     detections
-        ``xyxy`` of shape (n, 4) in pixels; ``mask`` of shape (n, H, W), bool; ``confidence`` and
-        ``class_id`` of shape (n,); ``data["class_name"]`` contains the labels if the model returned
-        any.
+        ``xyxy`` of shape (n, 4) in pixels; ``mask`` of shape (n, H, W), bool;
+        ``confidence`` and ``class_id`` of shape (n,); ``data["class_name"]`` contains
+        the labels if the model returned any.
     classes
         Labels by ``class_id``, used if ``data`` contains none.
 

@@ -1,7 +1,8 @@
-"""Referring expressions: RefCOCO refs as JSON or pickle with COCO instances, ReferIt-like JSON, or
-plain rows.
+"""Referring expressions: RefCOCO refs as JSON or pickle with COCO instances,
+ReferIt-like JSON, or plain rows.
 
-Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016 (https://github.com/lichengunc/refer).
+Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016
+(https://github.com/lichengunc/refer).
 """
 
 from __future__ import annotations
@@ -55,21 +56,22 @@ def referring(
     boxes: bool = False,
     resize_pred: bool = False,
 ) -> Samples:
-    """Yield the samples of a referring-expression file. Without ``pred``, the ground truth is its
-    own prediction.
+    """Yield the samples of a referring-expression file. Without ``pred``, the ground
+    truth is its own prediction.
 
     Parameters
     ----------
     gt
         Ground truth file.
 
-        RefCOCO refs (``ann_id``, ``sentences``; with ``instances``; JSON or pickle), ``{"image",
-        "objects": [{"expressions"}]}``, or rows of ``image``, ``expression``, ``segmentation``.
+        RefCOCO refs (``ann_id``, ``sentences``; with ``instances``; JSON or pickle),
+        ``{"image", "objects": [{"expressions"}]}``, or rows of ``image``,
+        ``expression``, ``segmentation``.
     pred
         Predictions; if omitted, the ground truth itself is imported.
 
-        Rows with ``key`` and ``segmentation``, or a folder of mask PNGs named by key. The key is a
-        sent_id, or an object_id or ref_id for all expressions of a region.
+        Rows with ``key`` and ``segmentation``, or a folder of mask PNGs named by key.
+        The key is a sent_id, or an object_id or ref_id for all expressions of a region.
     images
         Folder of the images.
     instances
@@ -109,20 +111,31 @@ def _sample(
         raise DataError("expression: is empty")
     size = image_size(image)
     real = _region(item, image, size, roots[0], boxes)
-    found = (
+    result = (
         real
         if predictions is None
         else _predicted(item, predictions, roots[1], image, size, resize)
     )
-    sides = (Masks(size, (Instance(item.text, mask),)) for mask in (found, real))
+    sides = (
+        Masks(size, (Instance(item.text, mask),)) for mask in (result, real)
+    )
     return Sample(
-        image.stem, image, next(sides), next(sides), key=item.key, prompt=item.text
+        image.stem,
+        image,
+        next(sides),
+        next(sides),
+        key=item.key,
+        prompt=item.text,
     )
 
 
-def _region(item: Expression, image: Path, size: Size, root: Path, boxes: bool) -> Mask:
+def _region(
+    item: Expression, image: Path, size: Size, root: Path, boxes: bool
+) -> Mask:
     if item.region is None and not boxes:
-        raise DataError("segmentation: is missing; --boxes takes the box as the region")
+        raise DataError(
+            "segmentation: is missing; --boxes takes the box as the region"
+        )
     if item.region is None:
         x1, y1, x2, y2 = (max(0, round(v)) for v in box(item.bbox, "bbox"))
         dense = np.zeros(size, dtype=np.bool_)
@@ -168,7 +181,7 @@ def _mask(
 def _predictions(pred: Path) -> dict[str, Any]:
     if pred.is_dir():
         return dict(files_by_key(pred))
-    found = {}
+    collected = {}
     for number, row in enumerate(read_table(pred), 1):
         key = next(
             (
@@ -180,14 +193,15 @@ def _predictions(pred: Path) -> dict[str, Any]:
         )
         if key is None or "segmentation" not in row:
             raise DataError(
-                f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation"
+                f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and "
+                "segmentation"
             )
-        if str(whole(key)) in found:
+        if str(whole(key)) in collected:
             raise DataError(
                 f"{pred}: row {number}: key {key!r} must occur once, got it twice"
             )
-        found[str(whole(key))] = row["segmentation"]
-    return found
+        collected[str(whole(key))] = row["segmentation"]
+    return collected
 
 
 def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
@@ -200,9 +214,10 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
             if isinstance(row, Mapping)
             else [None]
         )
-        if not all(isinstance(one, list) for one in lists):
+        if not all(isinstance(item, list) for item in lists):
             raise DataError(
-                f"{gt}: [{k}]: must be an object in which 'objects' or 'sentences' is a list"
+                f"{gt}: [{k}]: must be an object in which 'objects' or 'sentences' is "
+                "a list"
             )
         if "objects" in row:
             yield from _of_objects(row, k, gt)
@@ -213,12 +228,19 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
             file_name = str(row.get("image", row.get("file_name", "")))
             if not file_name:
                 raise DataError(
-                    f"{gt}: [{k}]: must have 'image' with 'expression' or 'objects', or be a ref "
-                    f"with 'sentences', got {', '.join(map(str, row))[:80] or 'no field'}"
+                    f"{gt}: [{k}]: must have 'image' with 'expression' or 'objects', "
+                    "or be a ref "
+                    "with 'sentences', got "
+                    f"{', '.join(map(str, row))[:80] or 'no field'}"
                 )
             key = str(whole(row.get("key", row.get("sent_id", k))))
             yield Expression(
-                f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox")
+                f"[{k}]",
+                key,
+                file_name,
+                text,
+                row.get("segmentation"),
+                row.get("bbox"),
             )
 
 
@@ -232,7 +254,9 @@ def _content(gt: Path) -> Any:
     )
 
 
-def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression]:
+def _of_objects(
+    row: Mapping[str, Any], k: int, gt: Path
+) -> Iterator[Expression]:
     for j, item in enumerate(row["objects"]):
         texts = item.get("expressions") if isinstance(item, Mapping) else None
         if not isinstance(texts, list):
@@ -245,7 +269,12 @@ def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression
             region = item.get("segmentation")
             box = item.get("bbox")
             yield Expression(
-                where, f"{name}.{n}", str(row.get("image", "")), str(text), region, box
+                where,
+                f"{name}.{n}",
+                str(row.get("image", "")),
+                str(text),
+                region,
+                box,
             )
 
 
@@ -264,13 +293,17 @@ def _of_ref(
         numbered = isinstance(sentence, Mapping) and "sent_id" in sentence
         ref = whole(row.get("ref_id", k))
         key = str(whole(sentence["sent_id"])) if numbered else f"{ref}.{n}"
-        yield Expression(f"[{k}].sentences[{n}]", key, file_name, str(text), region)
+        yield Expression(
+            f"[{k}].sentences[{n}]", key, file_name, str(text), region
+        )
 
 
 def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
     content = read_json(path)
     try:
-        names = {whole(row["id"]): row["file_name"] for row in content["images"]}
+        names = {
+            whole(row["id"]): row["file_name"] for row in content["images"]
+        }
         rows = [(whole(row["id"]), row) for row in content["annotations"]]
         regions: dict[Any, Mapping[str, Any]] = {
             number: {**row, "file_name": names[whole(row["image_id"])]}
@@ -283,6 +316,7 @@ def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
     if len(regions) < len(rows):
         times = Counter(number for number, _ in rows)
         raise DataError(
-            f"{path}: annotations: id: must occur once, got {times.most_common(1)[0][0]!r} twice"
+            f"{path}: annotations: id: must occur once, got "
+            f"{times.most_common(1)[0][0]!r} twice"
         )
     return regions

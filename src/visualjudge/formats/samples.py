@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -24,18 +31,18 @@ RESIZE = "--resize-pred resizes predictions to the image's size"
 class Sample:
     """An image with a source's prediction and the ground truth, not yet scored.
 
-    ``file`` is the prediction's own file, if any (depth map, image). It is copied unchanged, and
-    ``extra`` (scale, inverse) is added to its payload. ``final_score`` (0..10) is set if the score
-    is given; ``truth`` may then be None. ``key`` distinguishes several predictions of one source on
-    one image.
+    ``file`` is the prediction's own file, if any (depth map, image). It is copied
+    unchanged, and ``extra`` (scale, inverse) is added to its payload. ``final_score``
+    (0..10) is set if the score is given; ``truth`` may then be None. ``key``
+    distinguishes several predictions of one source on one image.
     """
 
     image_id: str
     image: Path | None
     prediction: Prediction
     truth: Prediction | None = None
-    # Classes that can be scored on this image, for tasks with a class of interest. The default is
-    # the classes of the ground truth without its crowd regions.
+    # Classes that can be scored on this image, for tasks with a class of interest. The
+    # default is the classes of the ground truth without its crowd regions.
     labels: tuple[str, ...] | None = None
     # Classes that were looked for on this image, if not all were (LVIS).
     judged: frozenset[str] | None = None
@@ -58,25 +65,27 @@ Samples = Iterator[Sample | Problem]
 
 
 def check_type(task: str, types: Collection[str], reader: str) -> str:
-    """Return the prediction type of ``task``, which must be in ``types``; ``reader`` names the
-    importer in the error.
+    """Return the prediction type of ``task``, which must be in ``types``; ``reader``
+    names the importer in the error.
 
     Raises
     ------
     UsageError
-        If the task does not exist or has another type; the message lists the tasks that can be
-        read.
+        If the task does not exist or has another type; the message lists the tasks that
+        can be read.
     """
-    found = task_named(task).type
-    if found not in types:
-        known = ", ".join(row.name for row in TASKS.values() if row.type in types)
+    result = task_named(task).type
+    if result not in types:
+        known = ", ".join(
+            row.name for row in TASKS.values() if row.type in types
+        )
         raise UsageError(f"{reader} files have no {task}; they have: {known}")
-    return found
+    return result
 
 
 def named(sample: Sample, prefix: str) -> str:
-    """Return the ``image_id`` of a sample: ``prefix``, in which ``{folder}`` stands for its image's
-    folder, and its own name.
+    """Return the ``image_id`` of a sample: ``prefix``, in which ``{folder}`` stands for
+    its image's folder, and its own name.
     """
     if sample.image is not None and "{folder}" in prefix:
         prefix = prefix.replace("{folder}", sample.image.resolve().parent.name)
@@ -88,11 +97,12 @@ def invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
     return InvalidRecord(Problem(file.name, record, field, reason))
 
 
-def warn_once(file: object, told: str, places: Sequence[str]) -> None:
-    """Warn of a kind of record, naming the first of ``places``; nothing if there is none."""
+def warn_once(file: object, text: str, places: Sequence[str]) -> None:
+    """Warn of a kind of record, naming the first of ``places``; nothing if there is
+    none."""
     if places:
         warnings.warn(
-            f"{file}: {places[0]}: {told}; records like this: {len(places)}",
+            f"{file}: {places[0]}: {text}; records like this: {len(places)}",
             stacklevel=2,
         )
 
@@ -102,14 +112,15 @@ def compared(
     truth: Callable[[str, Path], Side],
     pred: Callable[[str, Path], Side] | None,
 ) -> Samples:
-    """Yield the sample of each (key, image), whose sides are read by key and image. Without
-    ``pred``, the truth is its own prediction. An invalid record becomes a problem.
+    """Yield the sample of each (key, image), whose sides are read by key and image.
+    Without ``pred``, the truth is its own prediction. An invalid record becomes a
+    problem.
     """
     for key, image in images:
         try:
             real = truth(key, image)
-            found = real.without_crowds() if pred is None else pred(key, image)
+            result = real.without_crowds() if pred is None else pred(key, image)
         except InvalidRecord as error:
             yield error.problem
         else:
-            yield Sample(image.stem, image, found, real)
+            yield Sample(image.stem, image, result, real)

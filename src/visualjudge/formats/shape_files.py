@@ -1,10 +1,11 @@
 """Boxes and polygons from labelling tools: labelme, Label Studio, CVAT.
 
-Formats: https://github.com/wkentaro/labelme · https://labelstud.io/guide/export (JSON) · CVAT's
-export "Datumaro 1.0" (JSON).
+Formats: https://github.com/wkentaro/labelme · https://labelstud.io/guide/export (JSON)
+· CVAT's export "Datumaro 1.0" (JSON).
 
-A rectangle of more than two corners is read as the polygon that it is, a turned box as its four
-corners, and shapes of one label and group as one object. Detection takes the upright box around.
+A rectangle of more than two corners is read as the polygon that it is, a turned box as
+its four corners, and shapes of one label and group as one object. Detection takes the
+upright box around.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ from visualjudge.vision.raster.masks import (
     mask_samples,
 )
 
-# Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
+# Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may
+# have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
 # Shapes of Label Studio that are not read.
 OTHER_SHAPES = ("ellipse", "brush", "keypoint", "bitmask", "vector")
@@ -65,8 +67,8 @@ OTHER_SHAPES = ("ellipse", "brush", "keypoint", "bitmask", "vector")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledShape:
-    """A labelled object: a mask or ``rings`` in pixels, each [x, y, x, y, …]. A box has one
-    ring of 4 corners. Shapes of one label and ``group`` are one object.
+    """A labelled object: a mask or ``rings`` in pixels, each [x, y, x, y, …]. A box has
+    one ring of 4 corners. Shapes of one label and ``group`` are one object.
     """
 
     label: str
@@ -77,17 +79,19 @@ class LabelledShape:
     iscrowd: bool = False
 
 
-# (record of an image, (height, width) of the image, whether it is a prediction) → its shapes.
+# (record of an image, (height, width) of the image, whether it is a prediction) → its
+# shapes.
 Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
-# Name of an image, where its record stands, and the record; None if nobody has finished it.
+# Name of an image, where its record stands, and the record; None if nobody has finished
+# it.
 Records = Iterable[tuple[str, str, Any]]
 
 
 def shapes(
     task: str, gt: Path, pred: Path | None, images: Path, format: str
 ) -> Samples:
-    """Yield the samples of a labelling tool's files. Without ``pred``, the ground truth is its own
-    prediction.
+    """Yield the samples of a labelling tool's files. Without ``pred``, the ground truth
+    is its own prediction.
 
     Parameters
     ----------
@@ -103,43 +107,52 @@ def shapes(
     Raises
     ------
     UsageError
-        If the task is neither object_detection nor instance_segmentation, or a folder or format is
-        unknown.
+        If the task is neither object_detection nor instance_segmentation, or a folder
+        or format is unknown.
     DataError
         If two records are of one image.
     """
     if format not in FORMS:
-        raise UsageError(f"--format must be one of {', '.join(FORMS)}, got {format!r}")
+        raise UsageError(
+            f"--format must be one of {', '.join(FORMS)}, got {format!r}"
+        )
     kind = check_type(task, _GATHER, format)
     by_key = images_by_key(images)
     records, read = FORMS[format]
     sides = [by_name(records(gt, False), "records")]
     sides += [] if pred is None else [by_name(records(pred, True), "records")]
-    shown: dict[str, Path] = {}
+    displayed: dict[str, Path] = {}
     for key, record in sorted(sides[0].items()):
         image = by_key.find(key)
         if image is None and isinstance(
             record, Mapping
         ):  # labelme's own name of the photograph
-            image = by_key.find(PureWindowsPath(str(record.get("imagePath"))).stem)
+            image = by_key.find(
+                PureWindowsPath(str(record.get("imagePath"))).stem
+            )
         if image is None:
             yield Problem(
-                gt.name, key, "image", f"there is no image named {key!r} in {images}"
+                gt.name,
+                key,
+                "image",
+                f"there is no image named {key!r} in {images}",
             )
         elif record is not None:
-            shown[key] = image
+            displayed[key] = image
 
     def side(number: int, path: Path) -> Callable[[str, Path], Prediction]:
         def typed(key: str, image: Path) -> Prediction:
             size = image_size(image)
             record = sides[number].find(key)
-            found = iter(()) if record is None else read(record, size, number == 1)
-            return _gathered(kind, found, size, path.name, key)
+            result = (
+                iter(()) if record is None else read(record, size, number == 1)
+            )
+            return _gathered(kind, result, size, path.name, key)
 
         return typed
 
     yield from compared(
-        shown.items(), side(0, gt), None if pred is None else side(1, pred)
+        displayed.items(), side(0, gt), None if pred is None else side(1, pred)
     )
     for key in sorted(sides[-1].keys() - sides[0].keys()):
         if sides[0].find(key) is None:
@@ -148,43 +161,56 @@ def shapes(
 
 
 def _gathered(
-    kind: str, found: Iterator[LabelledShape], size: Size, file: str, key: str
+    kind: str, result: Iterator[LabelledShape], size: Size, file: str, key: str
 ) -> Prediction:
     try:
-        return _GATHER[kind](_joined(found, size), size)
+        return _GATHER[kind](_joined(result, size), size)
     except DataError as error:
         raise InvalidRecord(Problem.of(error, file, key, "shape")) from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+    ) as error:
         reason = f"does not follow the format: {of_format(error)}"
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 
 def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
     """Return the objects: shapes of one label and group become one."""
-    found: dict[Any, LabelledShape] = {}
+    collected: dict[Any, LabelledShape] = {}
     for place, shape in enumerate(shapes):
         name = place if shape.group is None else (shape.label, str(shape.group))
-        first = found.get(name)
+        first = collected.get(name)
         if first is None:
-            found[name] = shape
+            collected[name] = shape
         elif first.mask is None and shape.mask is None:
-            found[name] = replace(first, rings=first.rings + shape.rings)
+            collected[name] = replace(first, rings=first.rings + shape.rings)
         else:
             dense = _mask(first, size).dense() | _mask(shape, size).dense()
-            found[name] = replace(first, rings=(), mask=mask_from_array(dense))
-    return [*found.values()]
+            collected[name] = replace(
+                first, rings=(), mask=mask_from_array(dense)
+            )
+    return [*collected.values()]
 
 
 def _mask(shape: LabelledShape, size: Size) -> Mask:
-    mask = mask_from_polygons(shape.rings, size) if shape.mask is None else shape.mask
+    mask = (
+        mask_from_polygons(shape.rings, size)
+        if shape.mask is None
+        else shape.mask
+    )
     if mask.size != size:
         raise DataError(
-            f"mask: must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} (height×width)"
+            f"mask: must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} "
+            "(height×width)"
         )
     return mask
 
 
-def _detections(found: list[LabelledShape], _size: Size) -> Detections:
+def _detections(result: list[LabelledShape], _size: Size) -> Detections:
     return Detections(
         tuple(
             Detection(
@@ -195,15 +221,15 @@ def _detections(found: list[LabelledShape], _size: Size) -> Detections:
                 shape.score,
                 shape.iscrowd,
             )
-            for shape in found
+            for shape in result
         )
     )
 
 
-def _masks(found: list[LabelledShape], size: Size) -> Masks:
+def _masks(result: list[LabelledShape], size: Size) -> Masks:
     items = (
         Instance(shape.label, _mask(shape, size), shape.score, shape.iscrowd)
-        for shape in found
+        for shape in result
     )
     return Masks(size, tuple(items))
 
@@ -217,7 +243,9 @@ _GATHER: dict[str, Callable[[list[LabelledShape], Size], Prediction]] = {
 # ---------------------------------------------------------------- formats
 
 
-def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
+def _labelme(
+    record: Any, size: Size, _predicted: bool
+) -> Iterator[LabelledShape]:
     _same_size(record.get("imageHeight"), record.get("imageWidth"), size)
     for shape in record["shapes"]:
         points = [(float(x), float(y)) for x, y in shape["points"]]
@@ -229,7 +257,9 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShap
         elif kind in CLOSED:
             rings = (_outline(points, rectangle=kind == "rectangle"),)
         else:
-            raise DataError(f"shape_type: must be an outline or mask, got {kind!r}")
+            raise DataError(
+                f"shape_type: must be an outline or mask, got {kind!r}"
+            )
         yield LabelledShape(
             str(shape["label"]).strip(),
             rings,
@@ -240,12 +270,15 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShap
         )
 
 
-def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[LabelledShape]:
+def _label_studio(
+    record: Any, size: Size, predicted: bool
+) -> Iterator[LabelledShape]:
     chosen = _only(record, predicted)
     labels = {
         item.get("id"): value["labels"]
         for item in chosen["result"]
-        if isinstance(value := item.get("value"), Mapping) and value.get("labels")
+        if isinstance(value := item.get("value"), Mapping)
+        and value.get("labels")
     }
     for item in chosen["result"]:
         kind = str(item.get("type")).removesuffix("labels")
@@ -259,7 +292,9 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
         ):  # a choice, relation or text, which is no shape
             continue
         value = item["value"]
-        _same_size(item.get("original_height"), item.get("original_width"), size)
+        _same_size(
+            item.get("original_height"), item.get("original_width"), size
+        )
         if item.get("image_rotation"):
             raise DataError(
                 f"image_rotation: must be 0, got {item['image_rotation']!r}"
@@ -267,12 +302,15 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
         names = value.get(f"{kind}labels") or labels.get(item.get("id"))
         if not names or len(names) > 1:
             raise DataError(
-                f"{item['type']}: a region must have one label, {item.get('id')!r} has {names}"
+                f"{item['type']}: a region must have one label, {item.get('id')!r} has "
+                f"{names}"
             )
         across = size[1] / 100
         down = size[0] / 100
         if kind == "polygon":
-            ring = _outline([(x * across, y * down) for x, y in value["points"]])
+            ring = _outline(
+                [(x * across, y * down) for x, y in value["points"]]
+            )
         else:
             box = [value["x"] * across, value["y"] * down]
             box += [value["width"] * across, value["height"] * down]
@@ -284,15 +322,17 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
 def _only(record: Any, predicted: bool) -> Any:
     """Return the one annotation or prediction of a task of Label Studio that counts."""
     if len(record) > 1 and not predicted:
-        record = [one for one in record if one.get("ground_truth")] or record
+        record = [item for item in record if item.get("ground_truth")] or record
     if len(record) > 1:
         versions = ", ".join(
-            dict.fromkeys(str(one.get("model_version")) for one in record)
+            dict.fromkeys(str(item.get("model_version")) for item in record)
         )
         raise DataError(
-            f"predictions: must be one, got {len(record)} of model version {versions}; export one"
+            f"predictions: must be one, got {len(record)} of model version {versions}; "
+            "export one"
             if predicted
-            else f"annotations: must be one, or one marked as ground truth, got {len(record)}; "
+            else "annotations: must be one, or one marked as ground truth, got "
+            f"{len(record)}; "
             "which annotator is right is not known"
         )
     return record[0] if record else {"result": []}
@@ -312,7 +352,9 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
             item["label_id"], dict(enumerate(record["labels"])), "label_id"
         )
         shape = LabelledShape(
-            label, score=_score(more.get("score")), group=item.get("group") or None
+            label,
+            score=_score(more.get("score")),
+            group=item.get("group") or None,
         )
         if kind == "bbox":
             yield replace(
@@ -321,12 +363,15 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
         elif kind == "polygon":
             points = item["points"]
             yield replace(
-                shape, rings=(_outline(zip(points[::2], points[1::2], strict=True)),)
+                shape,
+                rings=(_outline(zip(points[::2], points[1::2], strict=True)),),
             )
         elif kind == "mask":
             yield replace(shape, mask=mask_from_rle(item["rle"]))
         else:
-            raise DataError(f"type: must be bbox, polygon or mask, got {kind!r}")
+            raise DataError(
+                f"type: must be bbox, polygon or mask, got {kind!r}"
+            )
 
 
 def _json_files(folder: Path, _predicted: bool) -> Records:
@@ -338,7 +383,9 @@ def _json_files(folder: Path, _predicted: bool) -> Records:
     for path in paths:
         inner = PurePosixPath(path.stem)
         record = record_of(Json, read_json(path), path)
-        name = inner.stem if inner.suffix.lower() in IMAGE_SUFFIXES else path.stem
+        name = (
+            inner.stem if inner.suffix.lower() in IMAGE_SUFFIXES else path.stem
+        )
         yield name, str(path), record
 
 
@@ -358,11 +405,14 @@ def _tasks(path: Path, predicted: bool) -> Records:
     predictions."""
     content = read_json(path)
     waiting = []
-    for k, record in enumerate(content if isinstance(content, list) else [None]):
+    for k, record in enumerate(
+        content if isinstance(content, list) else [None]
+    ):
         data = record.get("data") if isinstance(record, Mapping) else None
         if not isinstance(data, Mapping):
             raise DataError(
-                f"{path}: [{k}]: must be an object with 'data' and 'annotations', as Label "
+                f"{path}: [{k}]: must be an object with 'data' and 'annotations', as "
+                "Label "
                 "Studio's export JSON (not JSON-MIN)"
             )
         address = next(
@@ -381,23 +431,32 @@ def _tasks(path: Path, predicted: bool) -> Records:
         field = "predictions" if predicted else "annotations"
         where = f"{path}: [{k}]: {field}"
         tasks = record_of(list[_Work], record.get(field) or [], where)
-        done = [one for one in tasks if not one.get("was_cancelled")]
+        done = [task for task in tasks if not task.get("was_cancelled")]
         waiting += [] if done else [f"[{k}] ({address})"]
-        yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
+        yield (
+            name,
+            f"{path}: [{k}] ({address})",
+            done if done or predicted else None,
+        )
     if not predicted:
-        warn_once(path, "nobody has finished this task, so it is left out", waiting)
+        warn_once(
+            path, "nobody has finished this task, so it is left out", waiting
+        )
 
 
 def _items(path: Path, _predicted: bool) -> Records:
     if path.suffix.lower() in (".xml", ".zip"):
         raise DataError(
-            f"{path}: must be the JSON of CVAT's export 'Datumaro 1.0', got {path.suffix}"
+            f"{path}: must be the JSON of CVAT's export 'Datumaro 1.0', got "
+            f"{path.suffix}"
         )
     content = read_json(path)
     try:
         classes = content["categories"]["label"]["labels"]
         where = f"{path}: categories.label.labels"
-        labels = [row["name"] for row in record_of(list[_Named], classes, where)]
+        labels = [
+            row["name"] for row in record_of(list[_Named], classes, where)
+        ]
         return [
             (
                 PurePosixPath(str(item["id"])).name,
@@ -412,7 +471,8 @@ def _items(path: Path, _predicted: bool) -> Records:
         ) from None
 
 
-# For each format, a function that yields the images' records and a function that reads one record.
+# For each format, a function that yields the images' records and a function that reads
+# one record.
 FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
     "labelme": (_json_files, _labelme),
     "label-studio": (_tasks, _label_studio),
@@ -465,5 +525,6 @@ def _score(value: Any) -> float | None:
 def _same_size(height: Any, width: Any, size: Size) -> None:
     if height is not None and width is not None and (height, width) != size:
         raise DataError(
-            f"size: must be {size[0]}×{size[1]}, got {height!r}×{width!r} (height×width)"
+            f"size: must be {size[0]}×{size[1]}, got {height!r}×{width!r} "
+            "(height×width)"
         )

@@ -34,7 +34,9 @@ def read_json(path: Path) -> Any:
     DataError
         If there is no such file, or it is not JSON; the message names the line.
     """
-    return jsons.lenient(read_file(path, "table").removeprefix(BOM_UTF8), str(path))
+    return jsons.lenient(
+        read_file(path, "table").removeprefix(BOM_UTF8), str(path)
+    )
 
 
 class _DataOnly(pickle.Unpickler):
@@ -48,30 +50,34 @@ class _DataOnly(pickle.Unpickler):
 
 
 def read_pickle(path: Path) -> Any:
-    """Read a pickle of plain data (lists, dicts, strings, numbers) without executing anything in
-    it.
+    """Read a pickle of plain data (lists, dicts, strings, numbers) without executing
+    anything in it.
 
     Raises
     ------
     DataError
-        If there is no such file, or it is larger than 1 GiB, is not a pickle, or contains more than
-        plain data.
+        If there is no such file, or it is larger than 1 GiB, is not a pickle, or
+        contains more than plain data.
     """
     with open_file(path, "table") as file:
         try:
             value = _DataOnly(file, encoding="latin1").load()
-        except Exception as error:  # an unpickler of a damaged file raises anything
+        except (
+            Exception
+        ) as error:  # an unpickler of a damaged file raises anything
             raise DataError(
                 f"{path}: must be a pickle of plain data: {error}"
             ) from None
     if is_deep(value):
-        raise DataError(f"{path}: must be nested at most {DEEPEST_JSON} levels deep")
+        raise DataError(
+            f"{path}: must be nested at most {DEEPEST_JSON} levels deep"
+        )
     return value
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
-    """Read the rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` (an
-    array of objects).
+    """Read the rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or
+    ``.json`` (an array of objects).
 
     Raises
     ------
@@ -102,7 +108,9 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
     elif suffix in (".csv", ".tsv"):
         yield from _separated(path, "\t" if suffix == ".tsv" else ",")
     else:
-        raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
+        raise UsageError(
+            f"{path}: a table must be a .csv, .tsv, .jsonl or .json file"
+        )
 
 
 def read_texts(path: Path) -> pl.DataFrame:
@@ -122,8 +130,8 @@ def read_texts(path: Path) -> pl.DataFrame:
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file, or a UTF-16 file that begins with a byte order mark, as Windows writes
-    them.
+    """Read a UTF-8 file, or a UTF-16 file that begins with a byte order mark, as
+    Windows writes them.
 
     Raises
     ------
@@ -163,7 +171,9 @@ def _opened(path: Path) -> Iterator[TextIO]:
         wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
         file.seek(0)
         try:
-            yield TextIOWrapper(file, "utf-16" if wide else "utf-8-sig", newline="")
+            yield TextIOWrapper(
+                file, "utf-16" if wide else "utf-8-sig", newline=""
+            )
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{path}: must be UTF-8, got an invalid byte at "
@@ -175,10 +185,14 @@ def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     lines = _lines(path)
     header = next(lines, "")
     other = [
-        sign for sign in ("\t", ";", ",") if sign in header and delimiter not in header
+        sign
+        for sign in ("\t", ";", ",")
+        if sign in header and delimiter not in header
     ]
     table = csv.DictReader(
-        chain([header], lines), delimiter=other[0] if other else delimiter, strict=True
+        chain([header], lines),
+        delimiter=other[0] if other else delimiter,
+        strict=True,
     )
     try:
         names = [name for name in table.fieldnames or () if name.strip()]

@@ -1,9 +1,10 @@
-"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC results, one text file per class.
+"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC results, one text
+file per class.
 
-Format: the VOC2012 development kit. VOC counts pixels from 1 and includes ``xmax`` and ``ymax``, so
-x1 = xmin − 1 and x2 = xmax here. Where a box begins at 0, the files count from 0, and x1 = xmin. As
-in VOC's evaluation, ``difficult`` objects need not be found, and predictions that match them are
-not errors.
+Format: the VOC2012 development kit. VOC counts pixels from 1 and includes ``xmax`` and
+``ymax``, so x1 = xmin − 1 and x2 = xmax here. Where a box begins at 0, the files count
+from 0, and x1 = xmin. As in VOC's evaluation, ``difficult`` objects need not be found,
+and predictions that match them are not errors.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.core.errors import (
+    DataError,
+    InvalidRecord,
+    Problem,
+    UsageError,
+)
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.untrusted import read_file
 from visualjudge.formats.pairing import (
@@ -43,8 +49,8 @@ Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
 
 
 def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
-    """Yield the samples of a VOC data set. Without ``pred``, the ground truth is its own
-    prediction.
+    """Yield the samples of a VOC data set. Without ``pred``, the ground truth is its
+    own prediction.
 
     Parameters
     ----------
@@ -65,16 +71,20 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
     truths = ByKey({path.stem: path for path in _xml_files(gt)})
     guesses: ByKey[Path] = ByKey()
     if pred is not None:
-        guesses.update({path.stem: path for path in _xml_files(pred, needed=False)})
+        guesses.update(
+            {path.stem: path for path in _xml_files(pred, needed=False)}
+        )
     results = ByKey({} if pred is None or guesses else _results(pred))
     first = _first_pixel([*truths.values(), *guesses.values()], results)
-    shown = []
+    displayed = []
     for stem, path in truths.items():
         try:
-            shown.append((str(_image(path, stem, images, by_key)), str(path), stem))
+            displayed.append(
+                (str(_image(path, stem, images, by_key)), str(path), stem)
+            )
         except InvalidRecord as error:
             yield error.problem
-    images_of = by_name(shown, "files")
+    images_of = by_name(displayed, "files")
 
     def truth(stem: str, image: Path) -> Detections:
         return _objects(truths[stem], image_size(image), first)
@@ -88,17 +98,21 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
 
     pairs = [(stem, Path(name)) for name, stem in images_of.items()]
     yield from compared(pairs, truth, None if pred is None else guess)
-    for stem in sorted(key for key in {*guesses, *results} if not truths.find(key)):
-        yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
+    for stem in sorted(
+        key for key in {*guesses, *results} if not truths.find(key)
+    ):
+        yield Problem(
+            str(pred), stem, "image", f"there is no {stem}.xml in {gt}"
+        )
 
 
 def _xml_files(folder: Path, *, needed: bool = True) -> list[Path]:
-    found = sorted(folder_at(folder).glob("*.xml"))
-    if needed and not found:
+    ordered = sorted(folder_at(folder).glob("*.xml"))
+    if needed and not ordered:
         raise UsageError(
             f"{folder}: contains no .xml file{hint_below(folder, ['.xml'])}"
         )
-    return found
+    return ordered
 
 
 def _first_pixel(files: list[Path], results: Lines) -> int:
@@ -111,8 +125,11 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
         for path, number, _, cells in rows
         if not all(cell.strip("0.") for cell in cells[1:3])
     ]
-    told = "xmin or ymin is below 1, so pixels are counted from 0 in all files, not from 1 as in VOC"
-    warn_once("VOC boxes", told, zeros)
+    message = (
+        "xmin or ymin is below 1, so pixels are counted from 0 in all files, not "
+        "from 1 as in VOC"
+    )
+    warn_once("VOC boxes", message, zeros)
     return 0 if zeros else 1
 
 
@@ -120,7 +137,9 @@ def _begins_at_zero(path: Path) -> Iterator[bool]:
     with suppress(InvalidRecord):  # reported when its objects are read
         for box in _root(path).iterfind("object/bndbox"):
             begins = (box.findtext(name) or "1" for name in ("xmin", "ymin"))
-            yield any(not text.partition(".")[0].strip("0 \n") for text in begins)
+            yield any(
+                not text.partition(".")[0].strip("0 \n") for text in begins
+            )
 
 
 def _image(path: Path, stem: str, images: Path, by_key: ByKey[Path]) -> Path:
@@ -135,13 +154,19 @@ def _image(path: Path, stem: str, images: Path, by_key: ByKey[Path]) -> Path:
         if image is not None:
             return image
     raise invalid(
-        path, "annotation", "filename", f"there is no file {images / (named or stem)}"
+        path,
+        "annotation",
+        "filename",
+        f"there is no file {images / (named or stem)}",
     )
 
 
 def _objects(path: Path, size: Size | None, first: int) -> Detections:
     root = _root(path)
-    for name, real in (("height", size and size[0]), ("width", size and size[1])):
+    for name, real in (
+        ("height", size and size[0]),
+        ("width", size and size[1]),
+    ):
         stated = (root.findtext(f"size/{name}") or "0").strip()
         if real and stated not in (
             "0",
@@ -160,7 +185,11 @@ def _objects(path: Path, size: Size | None, first: int) -> Detections:
         confidence = node.findtext("confidence") or node.findtext("score")
         try:
             box = [_number(node.findtext(side), side) for side in sides]
-            score = None if confidence is None else _number(confidence, "confidence")
+            score = (
+                None
+                if confidence is None
+                else _number(confidence, "confidence")
+            )
             difficult = flag(node.findtext("difficult"), "difficult")
             items.append(Detection(label, _xyxy(box, first), score, difficult))
         except DataError as error:
@@ -170,7 +199,9 @@ def _objects(path: Path, size: Size | None, first: int) -> Detections:
 
 def _results(pred: Path) -> Lines:
     """Read lines image confidence xmin ymin xmax ymax of *_CLASS.txt files by image."""
-    found: dict[str, list[tuple[Path, int, str, list[str]]]] = defaultdict(list)
+    collected: dict[str, list[tuple[Path, int, str, list[str]]]] = defaultdict(
+        list
+    )
     files = sorted(pred.glob("*.txt"))
     if not files:
         hint = hint_below(pred, [".xml", ".txt"])
@@ -182,11 +213,12 @@ def _results(pred: Path) -> Lines:
             cells = line.split()
             if len(cells) not in (0, 6):
                 raise DataError(
-                    f"{path}: line {number}: must be 'image confidence xmin ymin xmax ymax'"
+                    f"{path}: line {number}: must be 'image confidence xmin ymin xmax "
+                    "ymax'"
                 )
             if cells:
-                found[cells[0]].append((path, number, label, cells[1:]))
-    return found
+                collected[cells[0]].append((path, number, label, cells[1:]))
+    return collected
 
 
 def _line(row: tuple[Path, int, str, list[str]], first: int) -> Detection:
@@ -197,12 +229,18 @@ def _line(row: tuple[Path, int, str, list[str]], first: int) -> Detection:
         )
         return Detection(label, _xyxy(box, first), score)
     except DataError as error:
-        raise InvalidRecord(Problem.of(error, path.name, f"line {number}")) from None
+        raise InvalidRecord(
+            Problem.of(error, path.name, f"line {number}")
+        ) from None
 
 
 def _xyxy(box: list[float], first: int) -> Xyxy:
     xmin, ymin, xmax, ymax = box
-    if not all(abs(v) < float("inf") for v in box) or xmax < xmin or ymax < ymin:
+    if (
+        not all(abs(v) < float("inf") for v in box)
+        or xmax < xmin
+        or ymax < ymin
+    ):
         raise DataError(
             f"bndbox: must be finite xmin, ymin, xmax, ymax in this order, got {box}"
         )
@@ -213,10 +251,14 @@ def _root(path: Path) -> ElementTree.Element:
     try:
         text = read_file(path, "xml")
         if b"<!ENTITY" in text.replace(b"\0", b""):  # also found in UTF-16
-            raise invalid(path, "annotation", "xml", "must not declare entities")
+            raise invalid(
+                path, "annotation", "xml", "must not declare entities"
+            )
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise invalid(path, "annotation", "xml", f"is not XML: {error}") from None
+        raise invalid(
+            path, "annotation", "xml", f"is not XML: {error}"
+        ) from None
     except InvalidRecord:
         raise
     except DataError as error:  # too large, or no regular file

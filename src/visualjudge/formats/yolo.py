@@ -1,10 +1,10 @@
-"""YOLO text files: one file per image, one line per object, coordinates as fractions of the image's
-width and height.
+"""YOLO text files: one file per image, one line per object, coordinates as fractions of
+the image's width and height.
 
-Format: https://docs.ultralytics.com/datasets/detect, /segment and /pose. ``class cx cy w h`` is a
-box, ``class x y x y x y …`` a polygon, and if data.yaml has ``kpt_shape``, ``class cx cy w h x y v
-…`` a pose. A confidence may follow, and after it a tracker's number, which is not read. An image
-without a file has no objects.
+Format: https://docs.ultralytics.com/datasets/detect, /segment and /pose. ``class cx cy
+w h`` is a box, ``class x y x y x y …`` a polygon, and if data.yaml has ``kpt_shape``,
+``class cx cy w h x y v …`` a pose. A confidence may follow, and after it a tracker's
+number, which is not read. An image without a file has no objects.
 """
 
 from __future__ import annotations
@@ -53,11 +53,12 @@ BOX = 4
 JOINTS = 17
 # Number of files of a side in which the order of a line's numbers is looked at.
 LOOKED_AT = 200
-# Smallest share of boxes that leave their image and would fit it with the confidence first.
+# Smallest share of boxes that leave their image and would fit it with the confidence
+# first.
 MISPLACED = 0.3
-# Tolerance beyond 0 and 1 for centres and sizes, because predicted boxes may extend slightly beyond
-# the image; and the corners of an outline whose middle is in the image, because a turned box may
-# have three corners outside.
+# Tolerance beyond 0 and 1 for centres and sizes, because predicted boxes may extend
+# slightly beyond the image; and the corners of an outline whose middle is in the image,
+# because a turned box may have three corners outside.
 OUTSIDE = 0.05
 CORNERS_OUTSIDE = 0.75
 # A list of classes beside the labels.
@@ -66,8 +67,8 @@ OWN_CLASSES = "classes.txt"
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """How the lines of a folder are read: class names, keypoints of a person and numbers of each
-    (0: no poses), and whether a tracker's number ends each line.
+    """How the lines of a folder are read: class names, keypoints of a person and
+    numbers of each (0: no poses), and whether a tracker's number ends each line.
     """
 
     names: dict[int, str]
@@ -84,8 +85,8 @@ class Lines:
 def yolo(
     task: str, gt: Path, pred: Path | None, images: Path, classes: Path
 ) -> Samples:
-    """Yield the samples of YOLO label files. Without ``pred``, the ground truth is its own
-    prediction.
+    """Yield the samples of YOLO label files. Without ``pred``, the ground truth is its
+    own prediction.
 
     Parameters
     ----------
@@ -107,16 +108,20 @@ def yolo(
     lines = Lines(class_table(classes), *_pose_shape(classes))
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
     by_key = images_by_key(images)
-    labels = {folder: _label_files(folder, classes, lines) for folder in folders}
+    labels = {
+        folder: _label_files(folder, classes, lines) for folder in folders
+    }
     bare = sorted(key for key in by_key if not labels[gt].find(key))
     if len(bare) == len(by_key):
         raise UsageError(
-            f"{gt}: must contain a .txt file of labels for images of {images}, got none for its "
+            f"{gt}: must contain a .txt file of labels for images of {images}, got "
+            "none for its "
             f"{len(by_key)} images{hint_below(gt, ['.txt'])}"
         )
     if bare:
         warnings.warn(
-            f"{gt}: {len(bare)} of {len(by_key)} images have no label file, and count as images "
+            f"{gt}: {len(bare)} of {len(by_key)} images have no label file, and count "
+            "as images "
             f"without objects; the first: {bare[0]}",
             stacklevel=2,
         )
@@ -130,7 +135,8 @@ def yolo(
             size = image_size(image)
             path = labels[folder].find(key)
             return gather(
-                size, tuple(_items(path, form, size, item, clipped)) if path else ()
+                size,
+                tuple(_items(path, form, size, item, clipped)) if path else (),
             )
 
         return read
@@ -172,8 +178,8 @@ def _pose_shape(path: Path) -> tuple[int, int]:
 
 
 def _label_files(folder: Path, classes: Path, lines: Lines) -> ByKey[Path]:
-    """Return the label files of a folder. A list of classes among them, as labelImg writes it, must
-    be the one that is used.
+    """Return the label files of a folder. A list of classes among them, as labelImg
+    writes it, must be the one that is used.
     """
     paths = sorted(path for path in folder.glob("*.txt") if path != classes)
     own = folder / OWN_CLASSES
@@ -181,19 +187,24 @@ def _label_files(folder: Path, classes: Path, lines: Lines) -> ByKey[Path]:
         paths.remove(own)
         if class_table(own) != lines.names:
             raise DataError(
-                f"{own}: must have the classes of {classes}, got others; labels of two lists of "
+                f"{own}: must have the classes of {classes}, got others; labels of two "
+                "lists of "
                 "classes cannot be compared"
             )
     hint = "" if paths else hint_below(folder, [".txt"])
     if hint:
-        raise UsageError(f"{folder}: must contain .txt files of labels, got none{hint}")
+        raise UsageError(
+            f"{folder}: must contain .txt files of labels, got none{hint}"
+        )
     return ByKey({path.stem: path for path in paths})
 
 
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     lines = read_text(path).splitlines()
     return (
-        (number, line.split()) for number, line in enumerate(lines, 1) if line.strip()
+        (number, line.split())
+        for number, line in enumerate(lines, 1)
+        if line.strip()
     )
 
 
@@ -208,7 +219,9 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
     ]
     counted = bool(every) and all(cells[-1].isdecimal() for cells in every)
     confident = all(len(cells) == 3 + (lines.pose or BOX) for cells in every)
-    tracked = counted and (confident or max(int(cells[-1]) for cells in every) > 1)
+    tracked = counted and (
+        confident or max(int(cells[-1]) for cells in every) > 1
+    )
     if not tracked and not lines.pose:
         _check_confidence_last(
             folder, [cells[1:] for cells in every if len(cells) == 2 + BOX]
@@ -222,8 +235,10 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
     ):
         warn_once(
             folder,
-            f"{counts.pop()} numbers follow each class, read as an outline, or as a box and a "
-            "confidence; angles are not read, and poses need kpt_shape in the data.yaml of "
+            f"{counts.pop()} numbers follow each class, read as an outline, or as a "
+            "box and a "
+            "confidence; angles are not read, and poses need kpt_shape in the "
+            "data.yaml of "
             "--classes",
             [*map(" ".join, every)],
         )
@@ -240,8 +255,10 @@ def _check_confidence_last(folder: Path, rows: list[list[str]]) -> None:
     leaving = int((~_fits(numbers[:, :BOX])).sum())
     if leaving > MISPLACED * len(rows) and _fits(numbers[:, 1:]).all():
         raise DataError(
-            f"{folder}: confidence must be the last number of a line (class cx cy w h confidence); "
-            f"{leaving} of {len(rows)} boxes extend beyond their image, but all fit it with the "
+            f"{folder}: confidence must be the last number of a line (class cx cy w h "
+            "confidence); "
+            f"{leaving} of {len(rows)} boxes extend beyond their image, but all fit it "
+            "with the "
             "second number as confidence: move it to the end"
         )
 
@@ -269,7 +286,11 @@ def _items(
     for line, cells in _cells(path):
         try:
             label, values, score = _numbers(cells, form)
-            if len(values) > BOX and not form.pose and (abs(values - 0.5) > 0.5).any():
+            if (
+                len(values) > BOX
+                and not form.pose
+                and (abs(values - 0.5) > 0.5).any()
+            ):
                 clipped.append(f"{path.name}: line {line}")
             yield item(label, values, score, form, size)
         except DataError as error:
@@ -278,7 +299,9 @@ def _items(
             ) from None
 
 
-def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | None]:
+def _numbers(
+    cells: list[str], form: Lines
+) -> tuple[str, FloatArray, float | None]:
     try:
         number, *values = map(float, cells)
     except ValueError:
@@ -295,7 +318,8 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
     score = values.pop() if confident else None
     if score is not None and not 0 <= score <= 1:
         raise DataError(
-            f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's number, or does a "
+            f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's "
+            "number, or does a "
             "data.yaml with kpt_shape belong to --classes?"
         )
     if form.pose and len(values) != form.pose:
@@ -306,12 +330,15 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
         raise DataError("numbers: must be a class and 4 numbers, or 6 and more")
     places = values[: form.pose and BOX] or values
     most = OUTSIDE
-    if len(places) > BOX and 0 <= np.mean(places[::2]) <= 1 >= np.mean(places[1::2]):
+    if len(places) > BOX and 0 <= np.mean(places[::2]) <= 1 >= np.mean(
+        places[1::2]
+    ):
         most = CORNERS_OUTSIDE
     outside = [value for value in places if not -most <= value <= 1 + most]
     if outside:
         raise DataError(
-            "coordinates: must be fractions of the image's width and height, 0 to 1, got "
+            "coordinates: must be fractions of the image's width and height, 0 to 1, "
+            "got "
             f"{outside[0]:g}; are they pixels?"
         )
     return label, np.array(values), score
@@ -329,7 +356,9 @@ def _detection(
     cx, cy, w, h = (values[:BOX] * (width, height, width, height)).tolist()
     if w < 0 or h < 0:
         raise DataError("box: has a negative width or height")
-    return Detection(label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score)
+    return Detection(
+        label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score
+    )
 
 
 def _instance(
@@ -337,7 +366,8 @@ def _instance(
 ) -> Instance:
     if form.pose or len(values) == BOX:
         raise DataError(
-            "numbers: must be a class and 6 numbers or more, got a box; --task object_detection "
+            "numbers: must be a class and 6 numbers or more, got a box; --task "
+            "object_detection "
             "reads it"
         )
     ring = (values.reshape(-1, 2) * (size[1], size[0])).ravel().tolist()
@@ -349,7 +379,8 @@ def _person(
 ) -> Person:
     if form.joints != JOINTS:
         raise DataError(
-            "keypoints: must be the 17 of COCO, with kpt_shape: [17, 3] in the data.yaml of "
+            "keypoints: must be the 17 of COCO, with kpt_shape: [17, 3] in the "
+            "data.yaml of "
             f"--classes, got {form.joints or 'no kpt_shape'}"
         )
     points = np.zeros((JOINTS, 3))
@@ -361,7 +392,9 @@ def _person(
     return Person(points, box, None, False, score)
 
 
-_READERS: dict[str, tuple[Callable[..., Any], Callable[[Size, Any], Prediction]]] = {
+_READERS: dict[
+    str, tuple[Callable[..., Any], Callable[[Size, Any], Prediction]]
+] = {
     "detection": (_detection, lambda _size, items: Detections(items)),
     "instance": (_instance, Masks),
     "keypoint": (_person, lambda _size, items: People(items)),

@@ -1,4 +1,5 @@
-"""Judges: judge modules for edited images, and the judge that asks a dataset's questions.
+"""Judges: judge modules for edited images, and the judge that asks a dataset's
+questions.
 
 The names below are imported when first used.
 """
@@ -22,5 +23,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'visualjudge.judges' has no attribute {name!r}")
+        raise AttributeError(
+            f"module 'visualjudge.judges' has no attribute {name!r}"
+        )
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,5 +1,5 @@
-"""The interface of every judge of a dataset's questions: it takes an ``Ask`` and returns a
-``Judged``. ``runs/verdict_lines.py`` writes verdicts to files.
+"""The interface of every judge of a dataset's questions: it takes an ``Ask`` and
+returns a ``Judged``. ``runs/verdict_lines.py`` writes verdicts to files.
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from visualjudge.core.records import FAILED, TURNED, Answer, Order, Question, Verdict
+from visualjudge.core.records import (
+    FAILED,
+    TURNED,
+    Answer,
+    Order,
+    Question,
+    Verdict,
+)
 
 ORDERS: tuple[Order, Order] = ("AB", "BA")
 
@@ -44,8 +51,8 @@ class Judge(Protocol):
         ...
 
     def describe(self) -> Mapping[str, Any]:
-        """Return the description for ``run.json``: backend, model, base_url and parameters, without
-        secrets.
+        """Return the description for ``run.json``: backend, model, base_url and
+        parameters, without secrets.
         """
         ...
 
@@ -72,8 +79,8 @@ class Judged:
 
 
 def most_calls(judge: Judge) -> int:
-    """Return the maximum number of calls that a judge may make for one ask: its ``most_calls``, or
-    1.
+    """Return the maximum number of calls that a judge may make for one ask: its
+    ``most_calls``, or 1.
     """
     return int(getattr(judge, "most_calls", 1))
 
@@ -92,16 +99,18 @@ def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:
     )
 
 
-def computed(ask: Ask, value: Answer, said: str, begun: float, **fields: Any) -> Judged:
-    """Return the answer of a judge without a server, in the letters shown; ``begun`` is the time
-    (:func:`time.perf_counter`) at which it was asked.
+def computed(
+    ask: Ask, value: Answer, text: str, begun: float, **fields: Any
+) -> Judged:
+    """Return the answer of a judge without a server, in the letters shown; ``begun`` is
+    the time (:func:`time.perf_counter`) at which it was asked.
     """
     verdict = Verdict(
         ask.question.id,
         ask.order,
         value,
         "ok",
-        said,
+        text,
         latency_s=round(time.perf_counter() - begun, 4),
         repeat=ask.repeat,
         **fields,
@@ -110,9 +119,15 @@ def computed(ask: Ask, value: Answer, said: str, begun: float, **fields: Any) ->
 
 
 def declined(ask: Ask, why: str, begun: float, **fields: Any) -> Judged:
-    """Return that a judge without a server cannot answer, with the reason as its reply."""
+    """Return that a judge without a server cannot answer, with the reason as its
+    reply."""
     judged = computed(
-        ask, FAILED, f"I cannot judge this: {why}.", begun, cause="declined", **fields
+        ask,
+        FAILED,
+        f"I cannot judge this: {why}.",
+        begun,
+        cause="declined",
+        **fields,
     )
     return replace(judged, verdict=replace(judged.verdict, status="refusal"))
 
@@ -121,5 +136,9 @@ def in_stored_letters(ask: Ask, verdict: Verdict) -> Verdict:
     """Translate a verdict from the letters shown to the letters stored."""
     if ask.order == "AB":
         return verdict
-    probability = None if verdict.probability_a is None else 1 - verdict.probability_a
-    return replace(verdict, value=ask.stored(verdict.value), probability_a=probability)
+    probability = (
+        None if verdict.probability_a is None else 1 - verdict.probability_a
+    )
+    return replace(
+        verdict, value=ask.stored(verdict.value), probability_a=probability
+    )

@@ -1,9 +1,9 @@
-"""Baselines: chance, the first option, an oracle, and sharpness (``judges/image_metric.py``). The
-local judge is in ``judges/local``.
+"""Baselines: chance, the first option, an oracle, and sharpness
+(``judges/image_metric.py``). The local judge is in ``judges/local``.
 
-``random``, ``first`` and ``oracle:P`` are simulated: their figures serve to test the statistics,
-and every report marks them as simulated. ``sharpness`` is a real baseline for restoration that a
-useful judge must beat.
+``random``, ``first`` and ``oracle:P`` are simulated: their figures serve to test the
+statistics, and every report marks them as simulated. ``sharpness`` is a real baseline
+for restoration that a useful judge must beat.
 """
 
 from __future__ import annotations
@@ -19,10 +19,22 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import LETTERS, Question, QuestionType, Size, Verdict
+from visualjudge.core.records import (
+    LETTERS,
+    Question,
+    QuestionType,
+    Size,
+    Verdict,
+)
 from visualjudge.core.seeding import uniforms_for
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
-from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, in_stored_letters
+from visualjudge.judges.base import (
+    Ask,
+    Judge,
+    Judged,
+    OfflineJudge,
+    in_stored_letters,
+)
 from visualjudge.judges.criteria import possible_values, right_values
 from visualjudge.prompts.rubric import Rubric
 from visualjudge.vision.tasks import TASKS
@@ -61,13 +73,15 @@ class Oracle:
     right
         Probability of the right answer for widely different scores.
     bias
-        Share of pairwise questions answered by position alone: A if positive, B if negative.
+        Share of pairwise questions answered by position alone: A if positive, B if
+        negative.
     slope
-        None = accuracy does not depend on the difference. Otherwise the probability of the right
-        answer grows from chance with the difference m of the scores (0..10) as ``chance + (right -
-        chance) · (1 - exp(-slope · m))``.
+        None = accuracy does not depend on the difference. Otherwise the probability of
+        the right answer grows from chance with the difference m of the scores (0..10)
+        as ``chance + (right - chance) · (1 - exp(-slope · m))``.
     unseen
-        Probability of the right answer if a probe replaces the photograph; None = unchanged.
+        Probability of the right answer if a probe replaces the photograph; None =
+        unchanged.
     reason
         Probability of a right answer to a criterion of a rubric; None = as ``right``.
     tasks
@@ -82,8 +96,8 @@ class Oracle:
     tasks: Mapping[str, float] = field(default_factory=dict)
 
     def chance_of_right(self, question: Question) -> float:
-        """Return the probability of a right answer to this question, which is chance if a probe
-        removes the information.
+        """Return the probability of a right answer to this question, which is chance if
+        a probe removes the information.
         """
         if question.probe is not None and question.probe.expected == "any":
             return 1 / factorial(len(question.final_scores))
@@ -95,7 +109,9 @@ class Oracle:
         scores = sorted(question.final_scores)
         margin = float(np.diff(scores).min())
         chance = 1 / factorial(len(scores))
-        return chance + (right - chance) * (1 - float(np.exp(-self.slope * margin)))
+        return chance + (right - chance) * (
+            1 - float(np.exp(-self.slope * margin))
+        )
 
 
 def _oracle(model: str) -> Oracle:
@@ -107,28 +123,36 @@ def _oracle(model: str) -> Oracle:
             name.strip(): float(value)
             for name, value in (option.split("=") for option in options)
         }
-        tasks = {name: numbers.pop(name) for name in [*numbers] if name in TASKS}
+        tasks = {
+            name: numbers.pop(name) for name in [*numbers] if name in TASKS
+        }
         oracle = Oracle(float(first), **numbers, tasks=tasks)
     except (ValueError, TypeError):
         raise UsageError(
             f"baseline must be {FORM}, such as oracle:0.8,bias=0.1, got {model!r}"
         ) from None
-    shares = [oracle.right, *tasks.values(), oracle.unseen or 0, oracle.reason or 0]
+    shares = [
+        oracle.right,
+        *tasks.values(),
+        oracle.unseen or 0,
+        oracle.reason or 0,
+    ]
     if not (
         all(0 <= share <= 1 for share in shares)
         and -1 <= oracle.bias <= 1
         and (oracle.slope is None or oracle.slope >= 0)
     ):
         raise UsageError(
-            f"baseline {model!r}: P must be from 0 to 1, bias from -1 to 1, slope at least 0"
+            f"baseline {model!r}: P must be from 0 to 1, bias from -1 to 1, slope at "
+            "least 0"
         )
     return oracle
 
 
 @dataclass
 class SimulatedJudge(OfflineJudge):
-    """A judge with random replies. The same seed, question, order and repeat give the same
-    reply.
+    """A judge with random replies. The same seed, question, order and repeat give the
+    same reply.
     """
 
     model: str
@@ -140,15 +164,23 @@ class SimulatedJudge(OfflineJudge):
 
     async def __call__(self, ask: Ask) -> Judged:
         """Draw a reply."""
-        said = self._reply(ask)
+        text = self._reply(ask)
         question = ask.question
-        value = float(said) if question.question_type == "scoring" else said
+        value = float(text) if question.question_type == "scoring" else text
         verdict = Verdict(
-            question.id, ask.order, value, "ok", said, latency_s=0.0, repeat=ask.repeat
+            question.id,
+            ask.order,
+            value,
+            "ok",
+            text,
+            latency_s=0.0,
+            repeat=ask.repeat,
         )
         verdict = in_stored_letters(ask, verdict)
         if self.rubric is not None and self.rubric.of(question):
-            verdict = replace(verdict, criteria=self._criteria(ask, self.rubric))
+            verdict = replace(
+                verdict, criteria=self._criteria(ask, self.rubric)
+            )
         return Judged(verdict, calls=0)
 
     @cached_property
@@ -162,24 +194,26 @@ class SimulatedJudge(OfflineJudge):
             skill = self.oracle.right if stated is None else stated
         facts = deciding(ask.question, self._sizes(ask.question))
         values = {}
-        for one in rubric.of(ask.question):
-            key = ask.question.id, ask.order, ask.repeat, one.id
+        for item in rubric.of(ask.question):
+            key = ask.question.id, ask.order, ask.repeat, item.id
             luck, *more = uniforms_for(self.seed, self.model, *key)
-            right = right_values(one, ask.question, facts)
+            right = right_values(item, ask.question, facts)
             wrong = [
                 v
-                for v in possible_values(one, ask.question.task, more)
+                for v in possible_values(item, ask.question.task, more)
                 if v not in right
             ]
             chosen = right if right and luck < skill else wrong or right
-            values[one.id] = chosen[int(more[0] * len(chosen))]
+            values[item.id] = chosen[int(more[0] * len(chosen))]
         return values
 
     def _reply(self, ask: Ask) -> str:
         kind = ask.question.question_type
         n = len(ask.question.annotation_ids)
         if self.model == "first":
-            return {"scoring": str(MIDDLE), "pairwise": "A"}.get(kind, LETTERS[:n])
+            return {"scoring": str(MIDDLE), "pairwise": "A"}.get(
+                kind, LETTERS[:n]
+            )
         draws = uniforms_for(
             self.seed, self.model, ask.question.id, ask.order, ask.repeat
         )
@@ -195,7 +229,11 @@ class SimulatedJudge(OfflineJudge):
             "model": self.model,
             "parameters": {
                 "seed": self.seed,
-                **({} if self.rubric is None else {"rubric": self.rubric.json()}),
+                **(
+                    {}
+                    if self.rubric is None
+                    else {"rubric": self.rubric.json()}
+                ),
             },
         }
 

@@ -1,4 +1,5 @@
-"""Right and possible values of a rubric's criteria, for judges that know the ground truth."""
+"""Right and possible values of a rubric's criteria, for judges that know the ground
+truth."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ SIDE = 150
 def right_values(
     criterion: Criterion, question: Question, facts: Deciding | None
 ) -> list[Any]:
-    """Return the right values of a criterion, as in verdicts: several where errors weigh the same;
-    empty if the truth is not known.
+    """Return the right values of a criterion, as in verdicts: several where errors
+    weigh the same; empty if the truth is not known.
     """
     if criterion.answer == "option" and criterion.faults:
         better = better_in(question, criterion.faults)
@@ -29,7 +30,8 @@ def right_values(
             return []
         return [[round(v) for v in box] for box in facts.places[:1]] or [NONE]
     of_faults = (
-        isinstance(criterion.answer, Choice) and criterion.answer.choice == FAULTS
+        isinstance(criterion.answer, Choice)
+        and criterion.answer.choice == FAULTS
     )
     return list(facts.kinds) if of_faults else []
 
@@ -37,8 +39,8 @@ def right_values(
 def possible_values(
     criterion: Criterion, task: str, draws: Sequence[float]
 ) -> list[Any]:
-    """Return the values that a criterion may have; of places and numbers one, by two uniform
-    ``draws``.
+    """Return the values that a criterion may have; of places and numbers one, by two
+    uniform ``draws``.
     """
     form = criterion.answer
     if isinstance(form, Scale):

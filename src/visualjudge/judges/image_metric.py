@@ -1,9 +1,11 @@
-"""Backend ``metric``: an image quality metric as a judge; and the baseline ``sharpness``.
+"""Backend ``metric``: an image quality metric as a judge; and the baseline
+``sharpness``.
 
-``psnr`` and ``ssim`` are computed as in :func:`visualjudge.score`; other names, such as ``lpips``,
-``niqe``, ``musiq`` or ``clipiqa``, are metrics of pyiqa (``pip install visualjudge[metrics]``).
-Metrics with a reference compare each option with ``FOLDER/<image_id>.png`` (``--model
-psnr:FOLDER``) or, without a folder, with the first image of the question, such as the degraded one.
+``psnr`` and ``ssim`` are computed as in :func:`visualjudge.score`; other names, such as
+``lpips``, ``niqe``, ``musiq`` or ``clipiqa``, are metrics of pyiqa (``pip install
+visualjudge[metrics]``). Metrics with a reference compare each option with
+``FOLDER/<image_id>.png`` (``--model psnr:FOLDER``) or, without a folder, with the first
+image of the question, such as the degraded one.
 """
 
 from __future__ import annotations
@@ -26,14 +28,15 @@ from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 IDENTICAL = 100.0
-"""PSNR in dB of an image identical to its reference; 8-bit images that differ score lower."""
+"""PSNR in dB of an image identical to its reference; 8-bit images that differ score
+lower."""
 OWN = {"psnr": (PSNR_FLOOR, PSNR_FLOOR + PSNR_RANGE), "ssim": (0.0, 1.0)}
 """The built-in metrics, with the scores that correspond to 0 and 10 points."""
 _FLOOR = 0.5
 """Edges below half a grey level are treated as equal."""
 _TEXTURE = 10.0
-"""Threshold in grey levels. The fine texture of a clean photograph measures 2 to 6; values well
-above that are noise, rain or snow.
+"""Threshold in grey levels. The fine texture of a clean photograph measures 2 to 6;
+values well above that are noise, rain or snow.
 """
 _GAINS = (-2.0, 2.0)
 """Log ratio of the quality to that of the degraded image for 0 and 10 points."""
@@ -64,7 +67,9 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
     measure, scale, compares = (
         (partial(_own, name), OWN[name], True) if own else _pyiqa(name)
     )
-    score = partial(_scores, name, measure, Path(folder) if folder else None, compares)
+    score = partial(
+        _scores, name, measure, Path(folder) if folder else None, compares
+    )
     parameters = {"reference": folder or "the first image"} if compares else {}
     described = {"backend": "metric", "model": name, "parameters": parameters}
     return ScoreJudge(score, root, described, scale)
@@ -81,42 +86,48 @@ def _scores(
     measure: Measure,
     folder: Path | None,
     compares: bool,
-    shown: Sequence[Shown],
+    displayed: Sequence[Shown],
 ) -> list[float]:
-    references = [_reference(name, one, folder) if compares else None for one in shown]
+    references = [
+        _reference(name, item, folder) if compares else None
+        for item in displayed
+    ]
     return [
-        measure(one.image, other) for one, other in zip(shown, references, strict=True)
+        measure(item.image, other)
+        for item, other in zip(displayed, references, strict=True)
     ]
 
 
-def _reference(name: str, shown: Shown, folder: Path | None) -> Pixels:
+def _reference(name: str, view: Shown, folder: Path | None) -> Pixels:
     """Return the reference of an option, at the option's size."""
-    reference = shown.reference
+    reference = view.reference
     if folder is not None:
-        paths = (folder / f"{shown.image_id}{ending}" for ending in ENDINGS)
+        paths = (folder / f"{view.image_id}{ending}" for ending in ENDINGS)
         path = next((path for path in paths if path.is_file()), None)
         if path is None:
-            raise DataError(f"{folder} has no image {shown.image_id}")
+            raise DataError(f"{folder} has no image {view.image_id}")
         reference = read_rgb(path)
     if reference is None:
         raise DataError(
             f"{name} needs a reference, and its question shows no other image"
         )
-    return resized_rgb(reference, shown.image.shape[:2])
+    return resized_rgb(reference, view.image.shape[:2])
 
 
-def _gains(shown: Sequence[Shown]) -> list[float]:
+def _gains(displayed: Sequence[Shown]) -> list[float]:
     degraded = [
-        0.0 if one.reference is None else quality(one.reference) for one in shown
+        0.0 if item.reference is None else quality(item.reference)
+        for item in displayed
     ]
     return [
-        quality(one.image) - before for one, before in zip(shown, degraded, strict=True)
+        quality(item.image) - before
+        for item, before in zip(displayed, degraded, strict=True)
     ]
 
 
 def quality(pixels: Pixels) -> float:
-    """Return log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image; higher is
-    better.
+    """Return log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image;
+    higher is better.
     """
     gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
     return float(
@@ -158,10 +169,14 @@ def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
         model = pyiqa.create_metric(name, device=device)
     except (OSError, RuntimeError) as error:  # downloads weights on first use
         reason = " ".join(str(error).split())[:300]
-        raise UsageError(f"--model {name}: pyiqa cannot load it: {reason}") from None
+        raise UsageError(
+            f"--model {name}: pyiqa cannot load it: {reason}"
+        ) from None
     sign = -1 if model.lower_better else 1
     try:
-        low, high = (sign * float(end) for end in str(model.score_range).split(","))
+        low, high = (
+            sign * float(end) for end in str(model.score_range).split(",")
+        )
         scale: tuple[float, float] | None = (min(low, high), max(low, high))
     except ValueError:  # "~" marks a typical end, not a bound
         scale = None
@@ -178,6 +193,8 @@ def _tensor(image: Pixels) -> Any:
     import torch
 
     return (
-        torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)[None].float()
+        torch.from_numpy(np.ascontiguousarray(image))
+        .permute(2, 0, 1)[None]
+        .float()
         / 255
     )

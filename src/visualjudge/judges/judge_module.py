@@ -1,5 +1,5 @@
-"""Base class of the judge modules: prompt, client, input checks, image order, and repeats after
-unusable replies.
+"""Base class of the judge modules: prompt, client, input checks, image order, and
+repeats after unusable replies.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
 
-from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request, TextPart
+from visualjudge.clients.base import (
+    Client,
+    ImagePart,
+    Part,
+    Reply,
+    Request,
+    TextPart,
+)
 from visualjudge.clients.image_parts import image_part
 from visualjudge.clients.registry import open_client
 from visualjudge.clients.sync_calls import run_sync
@@ -60,7 +67,9 @@ class Judgement:
     def notes(self) -> tuple[str, ...]:
         """Return the client's notes without duplicates."""
         return tuple(
-            dict.fromkeys(note for reply in self.replies for note in reply.notes)
+            dict.fromkeys(
+                note for reply in self.replies for note in reply.notes
+            )
         )
 
 
@@ -70,18 +79,21 @@ class ClientPipe:
     Parameters
     ----------
     prompt_template
-        Prompt, with ``<image>`` for each image (source, then edits; the source is omitted if there
-        are only as many marks as edits) and ``{{instruction}}`` for the instruction.
+        Prompt, with ``<image>`` for each image (source, then edits; the source is
+        omitted if there are only as many marks as edits) and ``{{instruction}}`` for
+        the instruction.
     client_cfg
         ``backend``, ``model_name`` and other fields of the backend
-        (:func:`~visualjudge.clients.registry.open_client`). The judge uses ``retries`` (repeats
-        after an unusable reply; default 3) and ``structured_output``: ``auto`` asks the server to
-        follow the prompt's output schema, and ``off`` asks for none. ``prompt_info`` is ignored.
-        ``rubric`` names criteria that are asked in the same call (a YAML file, or a built-in one);
-        the result then has ``criteria``. ``rules`` selects how replies are read: ``strict``
-        (default) or ``geditbench`` (as in the original, with its default sampling parameters).
+        (:func:`~visualjudge.clients.registry.open_client`). The judge uses ``retries``
+        (repeats after an unusable reply; default 3) and ``structured_output``: ``auto``
+        asks the server to follow the prompt's output schema, and ``off`` asks for none.
+        ``prompt_info`` is ignored. ``rubric`` names criteria that are asked in the same
+        call (a YAML file, or a built-in one); the result then has ``criteria``.
+        ``rules`` selects how replies are read: ``strict`` (default) or ``geditbench``
+        (as in the original, with its default sampling parameters).
     client
-        Client to use instead of one built from ``client_cfg``, to share it or for tests.
+        Client to use instead of one built from ``client_cfg``, to share it or for
+        tests.
     """
 
     default_input: ClassVar[type[BaseModel]]
@@ -102,7 +114,9 @@ class ClientPipe:
         is_google = client_cfg.get("backend") == "google"
         self._system_inline = is_google and self.rules == "geditbench"
         self.client = (
-            client if client is not None else open_client(with_defaults(client_cfg))
+            client
+            if client is not None
+            else open_client(with_defaults(client_cfg))
         )
         where = prompt_template.name
         declared = prompt_template.input_schema
@@ -127,8 +141,8 @@ class ClientPipe:
         DataError
             If an image cannot be read, before any call.
         ClientError
-            If the model could not be asked. An unusable reply is not an error: its value is
-            "Failed".
+            If the model could not be asked. An unusable reply is not an error: its
+            value is "Failed".
         """
         return run_sync(self.judge(input_dict)).result
 
@@ -137,16 +151,16 @@ class ClientPipe:
         raise NotImplementedError
 
     def most_calls(self, edits: int) -> int:
-        """Return the maximum number of calls for an input with ``edits`` edited images, including
-        repeats.
+        """Return the maximum number of calls for an input with ``edits`` edited images,
+        including repeats.
         """
         return self.retries + 1
 
     async def read_input(
         self, input_dict: Fields
     ) -> tuple[str, ImagePart, list[ImagePart]]:
-        """Return the instruction, and the bytes of source and edits to send; the input is not
-        modified.
+        """Return the instruction, and the bytes of source and edits to send; the input
+        is not modified.
 
         Raises
         ------
@@ -168,7 +182,8 @@ class ClientPipe:
         return Comparison(kind)
 
     def criteria_in(self, reply: Reply, edits: int) -> Json | None:
-        """Return the values of the rubric's criteria in a reply; None without criteria."""
+        """Return the values of the rubric's criteria in a reply; None without
+        criteria."""
         asked = self.rubric.of(self.compared(edits)) if self.rubric else ()
         if not asked:
             return None
@@ -192,8 +207,8 @@ class ClientPipe:
         images = _images(len(texts) - 1, source, edits, template.name)
         parts: list[Part] = []
         for number, text in enumerate(texts):
-            # Filled piece by piece, because an <image> inside an instruction is text, not
-            # a mark.
+            # Filled piece by piece, because an <image> inside an instruction is text,
+            # not a mark.
             filled = fill(text, values, where=template.name) if text else ""
             parts += [TextPart(filled)] if filled.strip() else []
             parts += [images[number]] if number < len(images) else []
@@ -217,14 +232,15 @@ class ClientPipe:
     async def ask_until(
         self, request: Request, read: Callable[[str], Value | None]
     ) -> tuple[Value | None, list[Reply]]:
-        """Ask until ``read`` returns a value, at most ``retries`` + 1 times. Return all replies.
+        """Ask until ``read`` returns a value, at most ``retries`` + 1 times. Return all
+        replies.
 
-        A reply stopped by a content filter is a refusal regardless of its text. A reply cut off
-        within its thoughts, or before its object was closed, is not an answer (GEditBench's rules
-        do not check this).
+        A reply stopped by a content filter is a refusal regardless of its text. A reply
+        cut off within its thoughts, or before its object was closed, is not an answer
+        (GEditBench's rules do not check this).
 
-        If a seed is set, each repeat increments it, because the same seed would give the same
-        reply.
+        If a seed is set, each repeat increments it, because the same seed would give
+        the same reply.
         """
         replies: list[Reply] = []
         for attempt in range(self.retries + 1):
@@ -251,7 +267,11 @@ class ClientPipe:
         :func:`~visualjudge.replies.reply_to_value.read_reply`.
         """
         if reply.finish_reason in ("refusal", "error"):
-            return "declined" if reply.finish_reason == "refusal" else "failed call"
+            return (
+                "declined"
+                if reply.finish_reason == "refusal"
+                else "failed call"
+            )
         if len(reply.text) > LONGEST_REPLY:
             return "too long"
         return self.cause_in(reply.text) if self._is_answer(reply) else "cut"
@@ -261,8 +281,8 @@ class ClientPipe:
         return "declined" if is_refusal(text) else "no answer"
 
     def object_with(self, text: str, key: str) -> Object | None:
-        """Return the object of a reply, according to the current rules; strict ones look for one
-        that has ``key``.
+        """Return the object of a reply, according to the current rules; strict ones
+        look for one that has ``key``.
         """
         schema = self.prompt_template.metadata.get("replies")
         return (
@@ -287,14 +307,16 @@ def rules_of(config: Fields) -> str:
 
 
 def with_defaults(config: Fields) -> Json:
-    """Return the configuration for a client, with ``rules`` replaced by the sampling parameters
-    they imply.
+    """Return the configuration for a client, with ``rules`` replaced by the sampling
+    parameters they imply.
     """
-    given = {name: value for name, value in config.items() if name != "rules"}
+    supplied = {
+        name: value for name, value in config.items() if name != "rules"
+    }
     if rules_of(config) == "strict":
-        return given
+        return supplied
     own = GEDITBENCH_OF.get(str(config.get("backend", "api")), {})
-    return {**GEDITBENCH, **own, **given}
+    return {**GEDITBENCH, **own, **supplied}
 
 
 def _whole(config: Fields, name: str) -> int | None:
@@ -350,5 +372,6 @@ def _images(
     if marks == len(edits):
         return list(edits)
     raise PromptError(
-        f"prompt {where} must have {len(edits)} or {len(edits) + 1} {IMAGE_MARK} marks, got {marks}"
+        f"prompt {where} must have {len(edits)} or {len(edits) + 1} {IMAGE_MARK} "
+        f"marks, got {marks}"
     )

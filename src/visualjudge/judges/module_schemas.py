@@ -1,5 +1,5 @@
-"""Input schemas of judge modules and reply schemas for models. Prompts refer to these classes by
-name.
+"""Input schemas of judge modules and reply schemas for models. Prompts refer to these
+classes by name.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ from pydantic import BaseModel, Field, StrictStr, ValidationError
 
 from visualjudge.core.errors import DataError, PromptError
 
-ImageSource = Annotated[Any, Field(description="path, URL, bytes, PIL image or array")]
+ImageSource = Annotated[
+    Any, Field(description="path, URL, bytes, PIL image or array")
+]
 
 
 class InvalidInput(DataError, ValueError):
     """An input does not fit a judge's schema; the message names the field."""
 
 
-class _Input(BaseModel, arbitrary_types_allowed=True, hide_input_in_errors=True):
+class _Input(
+    BaseModel, arbitrary_types_allowed=True, hide_input_in_errors=True
+):
     instruction: StrictStr
     input_image: ImageSource
 
@@ -40,16 +44,18 @@ class _Output(BaseModel, extra="forbid"):
 
 
 class PairJudgeOutput(_Output):
-    """Reasons first, then the winner, because a model that must name the winner first only defends
-    it afterwards.
+    """Reasons first, then the winner, because a model that must name the winner first
+    only defends it afterwards.
     """
 
     winner: Literal["Image A", "Image B", "Tie"]
 
 
-# Enumerated, because with a grammar that allows any number a small model may write digits until
-# its tokens run out.
-_UP_TO_10 = {"enum": [half / 2 if half % 2 else half // 2 for half in range(21)]}
+# Enumerated, because with a grammar that allows any number a small model may write
+# digits until its tokens run out.
+_UP_TO_10 = {
+    "enum": [half / 2 if half % 2 else half // 2 for half in range(21)]
+}
 _UP_TO_25 = {"enum": list(range(26))}
 
 
@@ -98,8 +104,9 @@ def schema_named(
     return known[name]
 
 
-def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema's fields of ``given`` without other fields; ``given`` is not modified.
+def checked(schema: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema's fields of ``data`` without other fields; ``data`` is not
+    modified.
 
     Raises
     ------
@@ -107,7 +114,7 @@ def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]
         If a field is missing or wrong.
     """
     try:
-        valid = schema.model_validate(dict(given))
+        valid = schema.model_validate(dict(data))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -125,12 +132,13 @@ def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def json_schema(output: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema to request from a server, in strict form: all fields are required, no
-    others allowed.
+    """Return the JSON schema to request from a server, in strict form: all fields are
+    required, no others allowed.
     """
     rules = output.model_json_schema()["properties"].items()
     properties = {
-        name: {k: v for k, v in rule.items() if k != "title"} for name, rule in rules
+        name: {k: v for k, v in rule.items() if k != "title"}
+        for name, rule in rules
     }
     return {
         "title": output.__name__,

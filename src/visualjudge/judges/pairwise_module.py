@@ -1,5 +1,5 @@
-"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. For a dataset's pairs see
-``judges/question_judge.py``.
+"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. For a
+dataset's pairs see ``judges/question_judge.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ ALIASES = {
     "Image B": ("image_b", "image b", "b"),
     "Tie": ("tie", "equal", "both", "none"),
 }
-_WINNERS = {alias: winner for winner, aliases in ALIASES.items() for alias in aliases}
+_WINNERS = {
+    alias: winner for winner, aliases in ALIASES.items() for alias in aliases
+}
 
 
 class PairwiseJudge(ClientPipe):
@@ -26,8 +28,8 @@ class PairwiseJudge(ClientPipe):
     default_input = PairJudgeInput
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
-        """Return ``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last
-        reply}}``, and ``criteria`` with a rubric.
+        """Return ``{"type": "pairwise_comparison", "value": winner, "meta":
+        {"raw_response": last reply}}``, and ``criteria`` with a rubric.
 
         Raises
         ------
@@ -50,11 +52,19 @@ class PairwiseJudge(ClientPipe):
         return Judgement(result, tuple(replies), why)
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:
-        """Return the winner that an alias stands for, ignoring case, or None. Nothing is
-        trimmed.
+        """Return the winner that an alias stands for, ignoring case, or None. Nothing
+        is trimmed.
         """
-        return _WINNERS.get(winner_str.lower()) if isinstance(winner_str, str) else None
+        return (
+            _WINNERS.get(winner_str.lower())
+            if isinstance(winner_str, str)
+            else None
+        )
 
     def _winner(self, text: str) -> str | None:
-        found = self.object_with(text, "winner")
-        return None if found is None else self._is_valid_winner(found.get("winner"))
+        result = self.object_with(text, "winner")
+        return (
+            None
+            if result is None
+            else self._is_valid_winner(result.get("winner"))
+        )

@@ -13,7 +13,9 @@ from visualjudge.core.records import FAILED, Answer, QuestionType, Verdict
 from visualjudge.judges.base import Ask, Judged, Key, OfflineJudge
 
 
-def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | None:
+def majority(
+    values: Sequence[Answer], question_type: QuestionType
+) -> Answer | None:
     """Return the majority of the members.
 
     Parameters
@@ -24,8 +26,9 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
     Returns
     -------
     Answer or None
-        The letter with more votes; the ranking nearest to all members' rankings (smallest total
-        Kendall distance, Kemeny's rule); or the median score. None without votes or for a tie.
+        The letter with more votes; the ranking nearest to all members' rankings
+        (smallest total Kendall distance, Kemeny's rule); or the median score. None
+        without votes or for a tie.
     """
     votes = [value for value in values if value != FAILED]
     if not votes:
@@ -33,14 +36,16 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
     if question_type == "scoring":
         return float(median(float(vote) for vote in votes))
     if question_type == "pairwise":
-        (first, most), *rest = Counter(str(vote) for vote in votes).most_common(2)
+        (first, most), *rest = Counter(str(vote) for vote in votes).most_common(
+            2
+        )
         return None if rest and rest[0][1] == most else first
     return _kemeny([str(vote) for vote in votes])
 
 
 def _kemeny(rankings: list[str]) -> str | None:
-    """Try all orders, at most 120 for 5 letters; the cost is the number of pairs of letters that
-    the rankings have in another order.
+    """Try all orders, at most 120 for 5 letters; the cost is the number of pairs of
+    letters that the rankings have in another order.
     """
     cost = {
         "".join(order): sum(
@@ -50,7 +55,9 @@ def _kemeny(rankings: list[str]) -> str | None:
         )
         for order in itertools.permutations(sorted(rankings[0]))
     }
-    best = [order for order, value in cost.items() if value == min(cost.values())]
+    best = [
+        order for order, value in cost.items() if value == min(cost.values())
+    ]
     return best[0] if len(best) == 1 else None
 
 
@@ -68,8 +75,8 @@ class PanelJudge(OfflineJudge):
     simulated: bool = False
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Return the majority verdict; ``raw_response`` lists the votes. It is ``unparseable`` for
-        a tie or without votes.
+        """Return the majority verdict; ``raw_response`` lists the votes. It is
+        ``unparseable`` for a tie or without votes.
         """
         votes = {
             name: FAILED if verdict.status == "ok_extracted" else verdict.value
@@ -78,13 +85,13 @@ class PanelJudge(OfflineJudge):
             if verdict is not None
         }
         value = majority(list(votes.values()), ask.question.question_type)
-        said = "; ".join(f"{name}: {vote}" for name, vote in votes.items())
+        text = "; ".join(f"{name}: {vote}" for name, vote in votes.items())
         verdict = Verdict(
             ask.question.id,
             ask.order,
             FAILED if value is None else value,
             "unparseable" if value is None else "ok",
-            said,
+            text,
             latency_s=0.0,
             repeat=ask.repeat,
             cause="tie or no vote" if value is None else None,

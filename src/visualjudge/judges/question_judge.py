@@ -41,17 +41,22 @@ from visualjudge.replies.criteria import FIELD, read_criteria, split_criteria
 Schema = Literal["followed", "refused", "ignored"]
 """How a server treats a schema."""
 TOP_LOGPROBS = 20
-TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
+TIE_ALLOWED = (
+    "\n\nIf the two are equally good, answer Tie instead; if both are bad, "
+    "answer Both bad instead."
+)
 MORE_REQUESTS = 2
-"""Maximum number of requests in a conversation besides one per call: the answer, and one that
-demands it.
+"""Maximum number of requests in a conversation besides one per call: the answer, and
+one that demands it.
 """
 TOOL_LIMIT: Ending = "tool_limit"
 IGNORED = "schema ignored by the server; asked in text"
 _REFUSALS = (400, 422, 501)
-# How servers refuse an unknown parameter; most do not name it. Other refusals are not asked again.
+# How servers refuse an unknown parameter; most do not name it. Other refusals are not
+# asked again.
 _OF_A_PARAMETER = re.compile(
-    r"unknown|unrecogni[sz]ed|unsupported|not (?:supported|permitted|allowed|implemented)|extra"
+    r"unknown|unrecogni[sz]ed|unsupported|not "
+    r"(?:supported|permitted|allowed|implemented)|extra"
     r"|unexpected|invalid|validation|field|parameter|argument|bad request",
     re.IGNORECASE,
 )
@@ -65,8 +70,8 @@ def answer_schema(
     reasons: bool = False,
     criteria: Json | None = None,
 ) -> Json:
-    """Return the JSON schema of a reply: the answer, preceded by ``reasons`` and ``criteria`` if
-    requested. Scores are in tenths, or ``whole``.
+    """Return the JSON schema of a reply: the answer, preceded by ``reasons`` and
+    ``criteria`` if requested. Scores are in tenths, or ``whole``.
     """
     fields = {"reasoning": {"type": "string"}} if reasons else {}
     asked = {} if criteria is None else {FIELD: criteria}
@@ -81,10 +86,12 @@ def answer_schema(
 
 
 def _answer_rule(question: Question, whole: bool) -> Json:
-    # Enumerated, because with a grammar that allows any number a small model may write digits until
-    # its tokens run out.
+    # Enumerated, because with a grammar that allows any number a small model may write
+    # digits until its tokens run out.
     if question.question_type == "scoring":
-        tenths = [tenth / 10 if tenth % 10 else tenth // 10 for tenth in range(101)]
+        tenths = [
+            tenth / 10 if tenth % 10 else tenth // 10 for tenth in range(101)
+        ]
         return {"type": "number", "enum": list(range(11)) if whole else tenths}
     letters = LETTERS[: len(question.annotation_ids)]
     if question.question_type == "pairwise":
@@ -110,14 +117,15 @@ class QuestionJudge:
     root
         Folder of the dataset.
     mode
-        ``"text"`` sends only the prompt and reads the reply. ``"json"`` also requests a JSON schema
-        with the answer. ``"auto"`` requests a schema with reasons before the answer; once an answer
-        shows that the server refuses or ignores it, all others are asked in text.
-        ``"logprobs"`` also requests log-probabilities for the probability of A and the expected
-        score (the schema locates the answer; scores are whole).
+        ``"text"`` sends only the prompt and reads the reply. ``"json"`` also requests a
+        JSON schema with the answer. ``"auto"`` requests a schema with reasons before
+        the answer; once an answer shows that the server refuses or ignores it, all
+        others are asked in text. ``"logprobs"`` also requests log-probabilities for the
+        probability of A and the expected score (the schema locates the answer; scores
+        are whole).
     retries
-        Number of repeats after an unreadable reply. The default, 0, keeps the first reply; more
-        repeats make the judge look better than it is.
+        Number of repeats after an unreadable reply. The default, 0, keeps the first
+        reply; more repeats make the judge look better than it is.
     seed
         Seed sent to the server; the n-th repeat gets ``seed + n``.
     """
@@ -128,19 +136,20 @@ class QuestionJudge:
     retries: int = 0
     seed: int | None = None
     ties: bool = False
-    """Whether every pairwise question allows a tie, or that both are bad, as stated in its
-    prompt.
+    """Whether every pairwise question allows a tie, or that both are bad, as stated in
+    its prompt.
     """
     read: Tiers = "all"
     """``"marked"``: replies that state their answer only in sentences fail."""
     tools: Tools | None = None
-    """Tools that the model may call before it answers. Asked in text, because a schema would
-    prevent calls.
+    """Tools that the model may call before it answers. Asked in text, because a schema
+    would prevent calls.
     """
     rubric: Rubric | None = None
     """Criteria that are asked in the same call, after the question's own text."""
     extractor: Client | None = None
-    """A second reader of replies that cannot be read (``judges/reply_extractor.py``)."""
+    """A second reader of replies that cannot be read
+    (``judges/reply_extractor.py``)."""
     images: ImageStore = field(default_factory=ImageStore)
     simulated: bool = False
     schema: Schema | None = None
@@ -165,10 +174,14 @@ class QuestionJudge:
         DataError
             If an image cannot be read or the prompt does not fit its images.
         """
-        shown = swapped(ask.question) if ask.order == "BA" else ask.question
+        displayed = swapped(ask.question) if ask.order == "BA" else ask.question
         parts: list[Part] = [
-            self.images.get(text, root=self.root) if is_image else TextPart(text)
-            for text, is_image in interleaved(shown.prompt, shown.images)
+            self.images.get(text, root=self.root)
+            if is_image
+            else TextPart(text)
+            for text, is_image in interleaved(
+                displayed.prompt, displayed.images
+            )
         ]
         return Request(
             tuple(parts),
@@ -186,7 +199,9 @@ class QuestionJudge:
             question,
             whole=self.mode == "logprobs",
             reasons=self.mode == "auto",
-            criteria=None if self.rubric is None else self.rubric.schema(question),
+            criteria=None
+            if self.rubric is None
+            else self.rubric.schema(question),
         )
 
     async def __call__(self, ask: Ask) -> Judged:
@@ -197,21 +212,27 @@ class QuestionJudge:
             and not ask.question.ties
         ):
             prompt = ask.question.prompt + TIE_ALLOWED
-            ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
+            ask = replace(
+                ask, question=replace(ask.question, prompt=prompt, ties=TIES)
+            )
         try:
             ask = self._with_criteria(ask)
             request = self.request(ask)
             box = None
             if self.tools is not None:
                 box = self.tools.box(ask)
-                told = (
-                    (TextPart(box.introduction(self.tools.most)),) if box.specs else ()
+                message = (
+                    (TextPart(box.introduction(self.tools.most)),)
+                    if box.specs
+                    else ()
                 )
                 request = replace(
-                    request, parts=(*request.parts, *told), tools=box.specs
+                    request, parts=(*request.parts, *message), tools=box.specs
                 )
         except DataError as error:
-            return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
+            return Judged(
+                failed(ask, "unreadable question", error=str(error)), calls=0
+            )
         judged = await self._asked(ask, request, box)
         return (
             judged
@@ -224,34 +245,43 @@ class QuestionJudge:
         if not text:
             return ask
         question = ask.question
-        # The options of a prompt of version 0.1 are found only before something follows it.
+        # The options of a prompt of version 0.1 are found only before something follows
+        # it.
         spans = spans_of(question) if ask.order == "BA" else question.spans
         prompt = question.prompt + text
-        return replace(ask, question=replace(question, prompt=prompt, spans=spans))
+        return replace(
+            ask, question=replace(question, prompt=prompt, spans=spans)
+        )
 
-    async def _asked(self, ask: Ask, request: Request, box: ToolBox | None) -> Judged:
+    async def _asked(
+        self, ask: Ask, request: Request, box: ToolBox | None
+    ) -> Judged:
         calls = 0
         paid = Counter[str]()
         asked_of = () if self.rubric is None else self.rubric.of(ask.question)
         for attempt in range(self.retries + 1):
             begun = time.perf_counter()
             asked = partial(self._reply, attempt=attempt)
-            said = await converse(
+            text = await converse(
                 asked,
                 request,
                 box.run if box else _no_tool,
                 self.tools.most if self.tools else 0,
             )
-            calls += said.calls
-            paid.update(said.paid)
-            trace = {"tool_calls": trace_of(said.turns)} if said.turns else {}
-            if said.error is not None:
-                told = " ".join(str(said.error).split())
+            calls += text.calls
+            paid.update(text.paid)
+            trace = {"tool_calls": trace_of(text.turns)} if text.turns else {}
+            if text.error is not None:
+                message = " ".join(str(text.error).split())
                 return Judged(
-                    failed(ask, cause_of(said.error), error=told, **trace), calls, paid
+                    failed(ask, cause_of(text.error), error=message, **trace),
+                    calls,
+                    paid,
                 )
             seconds = time.perf_counter() - begun
-            reply = replace(said.reply, usage=dict(said.usage), notes=tuple(said.notes))
+            reply = replace(
+                text.reply, usage=dict(text.usage), notes=tuple(text.notes)
+            )
             said_of, values = (
                 split_criteria(reply.text) if asked_of else (reply.text, {})
             )
@@ -266,12 +296,16 @@ class QuestionJudge:
             self._hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
             if asked_of:
-                read = read_criteria(asked_of, values, ask.question.task, ask.stored)
+                read = read_criteria(
+                    asked_of, values, ask.question.task, ask.stored
+                )
                 verdict = replace(verdict, criteria=read)
             verdict = (
-                replace(verdict, extra={**verdict.extra, **trace}) if trace else verdict
+                replace(verdict, extra={**verdict.extra, **trace})
+                if trace
+                else verdict
             )
-            if said.ending == TOOL_LIMIT:
+            if text.ending == TOOL_LIMIT:
                 verdict = replace(
                     verdict,
                     value=FAILED,
@@ -290,9 +324,13 @@ class QuestionJudge:
             return await asked(request)
         except ApiError as error:
             tried = (
-                self.tries_schema and self.schema is None and request.schema is not None
+                self.tries_schema
+                and self.schema is None
+                and request.schema is not None
             )
-            refused = error.status in _REFUSALS and _OF_A_PARAMETER.search(str(error))
+            refused = error.status in _REFUSALS and _OF_A_PARAMETER.search(
+                str(error)
+            )
             if not (tried and refused):
                 raise
             reply = await asked(replace(request, schema=None))
@@ -300,18 +338,30 @@ class QuestionJudge:
             return reply
 
     def _hear(self, request: Request, reply: Reply, *, answers: bool) -> None:
-        """Learn how the server treats a schema; declined and cut replies do not show it."""
-        if not self.tries_schema or self.schema is not None or request.schema is None:
+        """Learn how the server treats a schema; declined and cut replies do not show
+        it."""
+        if (
+            not self.tries_schema
+            or self.schema is not None
+            or request.schema is None
+        ):
             return
         if REFUSED in reply.notes:
             self.schema = "refused"
-        elif reply.finish_reason == "stop" and follows(reply.text, request.schema):
+        elif reply.finish_reason == "stop" and follows(
+            reply.text, request.schema
+        ):
             self.schema = "followed"
         elif reply.finish_reason == "stop" and answers:
             self.schema = "ignored"
 
     def _verdict(
-        self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int
+        self,
+        ask: Ask,
+        reply: Reply,
+        reading: Reading,
+        seconds: float,
+        attempt: int,
     ) -> Verdict:
         weighed = self.mode == "logprobs" and reply.tokens is not None
         kind = ask.question.question_type if weighed else ""
@@ -321,7 +371,7 @@ class QuestionJudge:
             "rule": reading.rule,
             "read_by": reading.read_by,
         }
-        shown = Verdict(
+        displayed = Verdict(
             ask.question.id,
             ask.order,
             reading.value,
@@ -330,20 +380,28 @@ class QuestionJudge:
             usage=dict(reply.usage) or None,
             latency_s=round(seconds, 4),
             repeat=ask.repeat,
-            probability_a=probability_of_a(reply) if kind == "pairwise" else None,
+            probability_a=probability_of_a(reply)
+            if kind == "pairwise"
+            else None,
             expected_score=expected_score(reply) if kind == "scoring" else None,
             cause=reply.cause or reading.cause,
             served=reply.served,
-            extra={name: value for name, value in extra.items() if value is not None},
+            extra={
+                name: value
+                for name, value in extra.items()
+                if value is not None
+            },
         )
-        return in_stored_letters(ask, shown)
+        return in_stored_letters(ask, displayed)
 
     @property
     def diagnostics(self) -> Diagnostics:
         """Return the client's diagnostics, and how the server treated a schema."""
         known = self.client.diagnostics
-        told = {"ignored": (IGNORED,), "refused": (REFUSED,)}.get(str(self.schema), ())
-        adjustments = tuple(dict.fromkeys((*known.adjustments, *told)))
+        message = {"ignored": (IGNORED,), "refused": (REFUSED,)}.get(
+            str(self.schema), ()
+        )
+        adjustments = tuple(dict.fromkeys((*known.adjustments, *message)))
         schema = self.schema if self.tries_schema else known.schema
         return replace(known, adjustments=adjustments, schema=schema)
 
@@ -356,7 +414,10 @@ class QuestionJudge:
         if self.rubric is not None:
             how |= {"rubric": self.rubric.json()}
         if self.tools is not None:
-            how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
+            how |= {
+                "tools": list(self.tools.names),
+                "max_tool_calls": self.tools.most,
+            }
         if self.extractor is not None:
             how |= {"extractor": asdict(self.extractor.identity)}
         identity = asdict(self.client.identity)

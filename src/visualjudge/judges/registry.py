@@ -1,4 +1,5 @@
-"""Judges by name: judge modules for pipelines, and question judges for ``judge --backend``."""
+"""Judges by name: judge modules for pipelines, and question judges for ``judge
+--backend``."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
         "reward": "visualjudge.judges.reward_model:reward_judge",
     },
 )
-"""Judges of a dataset's questions that use no backend: (model, dataset folder, *, seed) → Judge."""
+"""Judges of a dataset's questions that use no backend: (model, dataset folder, *, seed)
+→ Judge."""
 
 
 def check_backend(name: str) -> None:

@@ -1,5 +1,5 @@
-"""A second reader: a model that extracts the answer from replies that the rules cannot read. Its
-answers are counted separately.
+"""A second reader: a model that extracts the answer from replies that the rules cannot
+read. Its answers are counted separately.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from visualjudge.judges.base import Ask, Judged
 
 _SCORE = re.compile(r"\d{1,2}(?:\.\d+)?")
 UNDERSTOOD = frozenset({"tie", "cut", "too long", "failed call", "tool_limit"})
-"""Causes that a second reading cannot fix: the reply was understood, or is incomplete."""
+"""Causes that a second reading cannot fix: the reply was understood, or is
+incomplete."""
 LONGEST = 16_000
-"""Maximum length in characters of a reply for the second reader; longer ones stay unread."""
+"""Maximum length in characters of a reply for the second reader; longer ones stay
+unread."""
 _FORMS = {
     "pairwise": "the letter of the option that it calls better, A or B",
     "ranking": "the letters of the options, best first, worst last, as one string",
@@ -42,26 +44,31 @@ _DECLARED = re.compile(
 async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
     """Return the second reader's verdict on a reply, or the same verdict.
 
-    Only complete replies (status ``unparseable``) are passed on. An answer in the requested form
-    has the status ``ok_extracted``; the verdict keeps the judge's reply, the cause of the failure,
-    and the second reply as ``extractor_response``. Analyses count such a verdict as failed, and
-    state what the accuracy would be with it.
+    Only complete replies (status ``unparseable``) are passed on. An answer in the
+    requested form has the status ``ok_extracted``; the verdict keeps the judge's reply,
+    the cause of the failure, and the second reply as ``extractor_response``. Analyses
+    count such a verdict as failed, and state what the accuracy would be with it.
     """
     verdict = judged.verdict
     paid = Counter(judged.paid)
     understood = verdict.status != "unparseable" or verdict.cause in UNDERSTOOD
-    said = verdict.raw_response or ""
-    if understood or not 0 < len(said) <= LONGEST:
+    text = verdict.raw_response or ""
+    if understood or not 0 < len(text) <= LONGEST:
         return judged
-    form = " or ".join((_FORMS[ask.question.question_type], *(ask.question.ties or ())))
+    form = " or ".join(
+        (_FORMS[ask.question.question_type], *(ask.question.ties or ()))
+    )
     request = Request(
-        (TextPart(PROMPT.format(reply=said, form=form)),), temperature=0.0
+        (TextPart(PROMPT.format(reply=text, form=form)),), temperature=0.0
     )
     try:
         reply = await client.ask(request)
     except ClientError as error:
         paid.update(error.usage)
-        extra = {**verdict.extra, "extractor_error": " ".join(str(error).split())}
+        extra = {
+            **verdict.extra,
+            "extractor_error": " ".join(str(error).split()),
+        }
         return Judged(replace(verdict, extra=extra), judged.calls + 1, paid)
     paid.update({} if reply.cached else reply.usage)
     value = declared(reply, ask.question)
@@ -69,21 +76,31 @@ async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
         verdict, extra={**verdict.extra, "extractor_response": reply.text}
     )
     if value is not None:
-        verdict = replace(verdict, value=ask.stored(value), status="ok_extracted")
+        verdict = replace(
+            verdict, value=ask.stored(value), status="ok_extracted"
+        )
     return Judged(verdict, judged.calls + (not reply.cached), paid)
 
 
 def declared(reply: Reply, question: Question) -> Answer | None:
-    """Return the value stated on the second reader's last line, or None for "none" or any other
-    form.
+    """Return the value stated on the second reader's last line, or None for "none" or
+    any other form.
     """
-    match = _DECLARED.search(reply.text) if reply.finish_reason == "stop" else None
-    said = match[1].strip() if match else ""
+    match = (
+        _DECLARED.search(reply.text) if reply.finish_reason == "stop" else None
+    )
+    text = match[1].strip() if match else ""
     if question.question_type == "scoring":
-        return float(said) if _SCORE.fullmatch(said) and float(said) <= 10 else None
-    if question.question_type == "pairwise" and said.lower() in (question.ties or ()):
-        return said.lower()
-    letters = said.upper()
+        return (
+            float(text)
+            if _SCORE.fullmatch(text) and float(text) <= 10
+            else None
+        )
+    if question.question_type == "pairwise" and text.lower() in (
+        question.ties or ()
+    ):
+        return text.lower()
+    letters = text.upper()
     options = LETTERS[: len(question.annotation_ids)]
     if question.question_type == "pairwise":
         return letters if letters in tuple(options) else None

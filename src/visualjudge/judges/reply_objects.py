@@ -1,5 +1,5 @@
-"""The one JSON object with a key that a judge module's reply gives, by two rules: ours, and
-GEditBench's.
+"""The one JSON object with a key that a judge module's reply gives, by two rules: ours,
+and GEditBench's.
 """
 
 from __future__ import annotations
@@ -29,42 +29,47 @@ THEIR_SCHEMAS: Mapping[str, type[BaseModel]] = {
         "Scores", score=(list[int], ...), reasoning=(str, ...)
     ),
 }
-"""What GEditBench's code asks of replies, by the schema that a prompt file of its names."""
+"""What GEditBench's code asks of replies, by the schema that a prompt file of its
+names."""
 
 
 def object_with(text: str, key: str) -> Object | None:
     """Return the one object of ``text`` that has ``key`` at its top level, or None.
 
-    Thoughts are ignored; code fences have precedence over prose; a list with a single object counts
-    as that object. Different values of the key in different objects give None.
+    Thoughts are ignored; code fences have precedence over prose; a list with a single
+    object counts as that object. Different values of the key in different objects give
+    None.
     """
-    said = without_thoughts(text)
-    for regions in (_FENCE.findall(said), [said]):
-        found = [
+    answer_text = without_thoughts(text)
+    for regions in (_FENCE.findall(answer_text), [answer_text]):
+        collected = [
             value
             for region in regions
             for _, _, value in objects(region)
             if key in value
         ]
-        if found:
+        if collected:
             return (
-                found[-1]
-                if all(other[key] == found[-1][key] for other in found)
+                collected[-1]
+                if all(other[key] == collected[-1][key] for other in collected)
                 else None
             )
     return None
 
 
 def object_as_geditbench(text: str, schema: str | None) -> Object | None:
-    """Return the object that GEditBench's judges read, for figures comparable with theirs.
+    """Return the object that GEditBench's judges read, for figures comparable with
+    theirs.
 
-    This is the repaired JSON block (a fence, or the first brace to the one that closes it), or
-    without a block, the whole text repaired. Thoughts count as text. Replies to a prompt that names
-    one of its schemas must fit it.
+    This is the repaired JSON block (a fence, or the first brace to the one that closes
+    it), or without a block, the whole text repaired. Thoughts count as text. Replies to
+    a prompt that names one of its schemas must fit it.
     """
     fenced = (fence.search(text) for fence in _FENCED_JSON)
-    block = next((found[1] for found in fenced if found), None)
-    value = repaired((_braced(text) if block is None else block) or text, whole=False)
+    block = next((result[1] for result in fenced if result), None)
+    value = repaired(
+        (_braced(text) if block is None else block) or text, whole=False
+    )
     fits = THEIR_SCHEMAS.get(schema or "")
     if value is None or fits is None:
         return value
@@ -79,6 +84,11 @@ def _braced(text: str) -> str:
     marks = list(_BRACE.finditer(text, max(text.find("{"), 0)))
     depths = accumulate(1 if mark[0] == "{" else -1 for mark in marks)
     end = next(
-        (mark.end() for mark, depth in zip(marks, depths, strict=True) if not depth), 0
+        (
+            mark.end()
+            for mark, depth in zip(marks, depths, strict=True)
+            if not depth
+        ),
+        0,
     )
     return text[marks[0].start() : end] if end else ""

@@ -15,7 +15,13 @@ from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields
-from visualjudge.core.records import IMAGE_MARK, LETTERS, Answer, Pixels, Question
+from visualjudge.core.records import (
+    IMAGE_MARK,
+    LETTERS,
+    Answer,
+    Pixels,
+    Question,
+)
 from visualjudge.judges.base import (
     Ask,
     Judged,
@@ -31,7 +37,8 @@ from visualjudge.vision.tasks import task_named
 READ_BY = "score"
 """Value in verdicts that replaces the rule by which a reply was read."""
 _REQUEST = re.compile(
-    r"(?:The text prompt|The edit instruction|The prompt) is '(?P<quoted>.*?)'\.(?=\s|$)"
+    r"(?:The text prompt|The edit instruction|The prompt) is "
+    r"'(?P<quoted>.*?)'\.(?=\s|$)"
     r"|(?:^|\n)Request:\n(?P<said>.*?)(?=\n\n(?:Response|The request)|\Z)",
     re.DOTALL,
 )
@@ -41,8 +48,8 @@ _REQUEST = re.compile(
 class Shown:
     """One option: its image, its reference, and its request.
 
-    ``image`` is H×W×3 uint8; ``reference`` is the first image of the question, or None if it has no
-    other image; ``request`` is its text prompt or instruction, or "".
+    ``image`` is H×W×3 uint8; ``reference`` is the first image of the question, or None
+    if it has no other image; ``request`` is its text prompt or instruction, or "".
     """
 
     image: Pixels
@@ -53,21 +60,24 @@ class Shown:
 
 @dataclass
 class ScoreJudge(OfflineJudge):
-    """A judge of pairwise, ranking and scoring questions whose options are one image each.
+    """A judge of pairwise, ranking and scoring questions whose options are one image
+    each.
 
-    If two scores are equal, a pair is a tie if the question allows ties; otherwise the question is
-    declined.
+    If two scores are equal, a pair is a tie if the question allows ties; otherwise the
+    question is declined.
 
     Parameters
     ----------
     score
-        Options → a score for each; higher is better. An exception declines the question.
+        Options → a score for each; higher is better. An exception declines the
+        question.
     root
         Folder of the dataset.
     described
         Backend, model and parameters for ``run.json``.
     scale
-        The scores that correspond to 0 and 10 points, or None if scores can only be compared.
+        The scores that correspond to 0 and 10 points, or None if scores can only be
+        compared.
     restored
         Whether to decline all but restorations.
     """
@@ -84,27 +94,33 @@ class ScoreJudge(OfflineJudge):
         begun = time.perf_counter()
         if self.restored and not task_named(ask.question.task).restored:
             return _declined(
-                ask, f"{self.described['model']} looks at restored images only", begun
+                ask,
+                f"{self.described['model']} looks at restored images only",
+                begun,
             )
         try:
-            shown = await asyncio.to_thread(shown_of, ask.question, self.root)
+            displayed = await asyncio.to_thread(
+                shown_of, ask.question, self.root
+            )
         except DataError as error:
-            return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
-        if not shown:
+            return Judged(
+                failed(ask, "unreadable question", error=str(error)), calls=0
+            )
+        if not displayed:
             return _declined(ask, "its options must be one image each", begun)
         try:
-            scores = list(await asyncio.to_thread(self.score, shown))
+            scores = list(await asyncio.to_thread(self.score, displayed))
             scores = scores[::-1] if ask.order == "BA" else scores
             value = self._value(ask.question, scores)
         except DataError as error:
             return _declined(ask, str(error), begun)
         except Exception as error:  # third-party models may raise anything
-            said = environment_secrets()(
+            text = environment_secrets()(
                 " ".join(f"{type(error).__name__}: {error}".split())
             )
-            return _declined(ask, said[:300], begun)
-        said = f"scores: {_listed(scores)}\nAnswer: {value}"
-        return computed(ask, value, said, begun, extra={"read_by": READ_BY})
+            return _declined(ask, text[:300], begun)
+        text = f"scores: {_listed(scores)}\nAnswer: {value}"
+        return computed(ask, value, text, begun, extra={"read_by": READ_BY})
 
     def _value(self, question: Question, scores: Sequence[float]) -> Answer:
         if not np.isfinite(scores).all():
@@ -118,7 +134,9 @@ class ScoreJudge(OfflineJudge):
             )
         if len(set(scores)) < len(scores):
             if "tie" not in (question.ties or ()):
-                raise DataError(f"two of its scores are the same: {_listed(scores)}")
+                raise DataError(
+                    f"two of its scores are the same: {_listed(scores)}"
+                )
             return "tie"
         order = "".join(LETTERS[k] for k in np.argsort(scores)[::-1])
         return order[0] if question.question_type == "pairwise" else order
@@ -137,7 +155,8 @@ def _declined(ask: Ask, why: str, begun: float) -> Judged:
 
 
 def shown_of(question: Question, root: Path) -> list[Shown]:
-    """Return the options of a question in the order as stored; none if they are not one image each.
+    """Return the options of a question in the order as stored; none if they are not one
+    image each.
 
     Raises
     ------
@@ -145,7 +164,9 @@ def shown_of(question: Question, root: Path) -> list[Shown]:
         If an image cannot be read.
     """
     spans = spans_of(question)
-    named = [question.images[images_within(question, span)] for span in spans.options]
+    named = [
+        question.images[images_within(question, span)] for span in spans.options
+    ]
     if not named or any(len(images) != 1 for images in named):
         return []
     alone = len(question.images) == len(named)
@@ -158,10 +179,11 @@ def shown_of(question: Question, root: Path) -> list[Shown]:
 
 
 def request_of(question: Question) -> str:
-    """Return the text prompt, instruction or request stated in a question's prompt, or ""."""
-    found = _REQUEST.search(question.prompt)
-    said = "" if found is None else found["quoted"] or found["said"] or ""
-    return said.replace(IMAGE_MARK, "").strip()
+    """Return the text prompt, instruction or request stated in a question's prompt, or
+    ""."""
+    match = _REQUEST.search(question.prompt)
+    text = "" if match is None else match["quoted"] or match["said"] or ""
+    return text.replace(IMAGE_MARK, "").strip()
 
 
 def _pixels(root: Path, name: str) -> Pixels:

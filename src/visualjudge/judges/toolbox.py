@@ -1,7 +1,9 @@
-"""The tools of one question. They see only what the judge is shown and the predictions' data.
+"""The tools of one question. They see only what the judge is shown and the predictions'
+data.
 
-They have no access to scores, sources, error types or the ground truth: predictions are read from
-``predictions.jsonl``, which contains none of these, and images from the dataset's media.
+They have no access to scores, sources, error types or the ground truth: predictions are
+read from ``predictions.jsonl``, which contains none of these, and images from the
+dataset's media.
 """
 
 from __future__ import annotations
@@ -56,15 +58,18 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 
 
 def tool_names(stated: Sequence[str] | str) -> tuple[str, ...]:
-    """Return the names of tools, also given as one text with commas, without duplicates; ``all``
-    means every tool.
+    """Return the names of tools, also given as one text with commas, without
+    duplicates; ``all`` means every tool.
 
     Raises
     ------
     UsageError
         If a tool does not exist; the message lists the known ones.
     """
-    tools = [*GENERAL, *(tool for kind in TYPES.values() for tool in kind.tools)]
+    tools = [
+        *GENERAL,
+        *(tool for kind in TYPES.values() for tool in kind.tools),
+    ]
     known = list(dict.fromkeys(tool.name for tool in tools))
     names = (
         [name.strip() for name in stated.split(",")]
@@ -76,7 +81,8 @@ def tool_names(stated: Sequence[str] | str) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise UsageError(
-                f"--tools (tools) must be all or some of {', '.join(known)}, got {name!r}"
+                f"--tools (tools) must be all or some of {', '.join(known)}, got "
+                f"{name!r}"
             )
     return tuple(dict.fromkeys(names))
 
@@ -94,7 +100,9 @@ class Tools:
         Maximum number of calls per question.
     """
 
-    def __init__(self, root: str | Path, names: Sequence[str], most: int) -> None:
+    def __init__(
+        self, root: str | Path, names: Sequence[str], most: int
+    ) -> None:
         self.root = Path(root)
         self.names = tuple(names)
         self.most = most
@@ -127,11 +135,14 @@ class Tools:
         }
         # Data may not match images that a probe changed.
         changed = any(
-            PurePosixPath(file).name.startswith(CHANGED) for file in question.images
+            PurePosixPath(file).name.startswith(CHANGED)
+            for file in question.images
         )
         known = kind.file_field is None and not changed and "original" in files
         predictions: dict[str, Callable[[], Prediction]] = {
-            letter: partial(self._prediction, question, name, images["original"])
+            letter: partial(
+                self._prediction, question, name, images["original"]
+            )
             for letter, name in zip(LETTERS, ids if known else (), strict=False)
         }
         evidence = Evidence(images, predictions, LETTERS[: len(ids)], kind)
@@ -142,7 +153,8 @@ class Tools:
             if name in tools and tools[name].applies(evidence)
         ]
         sizes = {
-            name: image_size(image_at(self.root, file)) for name, file in files.items()
+            name: image_size(image_at(self.root, file))
+            for name, file in files.items()
         }
         return ToolBox(evidence, usable, sizes)
 
@@ -150,7 +162,9 @@ class Tools:
         self, question: Question, name: str, image: Callable[[], Pixels]
     ) -> Prediction:
         height, width = image().shape[:2]
-        prediction = self._predictions.prediction(question.task, name, (height, width))
+        prediction = self._predictions.prediction(
+            question.task, name, (height, width)
+        )
         classes = question.class_of_interest
         return prediction.only(classes) if classes else prediction
 
@@ -158,7 +172,9 @@ class Tools:
 def _images(question: Question) -> dict[str, str]:
     """Return the files of the question's images by the names used for tools."""
     spans = spans_of(question)
-    options = [question.images[images_within(question, span)] for span in spans.options]
+    options = [
+        question.images[images_within(question, span)] for span in spans.options
+    ]
     first = images_within(question, spans.options[0]).start
     original = (
         slice(first)
@@ -172,13 +188,16 @@ def _images(question: Question) -> dict[str, str]:
     }
     for name in question.images[original]:
         files[
-            "control" if PurePosixPath(name).name.startswith(_CONTROL) else "original"
+            "control"
+            if PurePosixPath(name).name.startswith(_CONTROL)
+            else "original"
         ] = name
     return files
 
 
 class ToolBox:
-    """The tools of one question. ``sizes`` are those of its images, as (height, width)."""
+    """The tools of one question. ``sizes`` are those of its images, as (height,
+    width)."""
 
     def __init__(
         self,
@@ -201,12 +220,15 @@ class ToolBox:
     def introduction(self, most: int) -> str:
         """Return the text that is added to the prompt."""
         sizes = ", ".join(
-            f"{name} {width}×{height}" for name, (height, width) in self._sizes.items()
+            f"{name} {width}×{height}"
+            for name, (height, width) in self._sizes.items()
         )
         return (
-            f"\n\nBefore you answer, you may call tools, at most {most} times. Coordinates are "
+            f"\n\nBefore you answer, you may call tools, at most {most} times. "
+            "Coordinates are "
             "pixels "
-            f"of the images (width×height: {sizes}), x to the right and y down from the top left."
+            f"of the images (width×height: {sizes}), x to the right and y down from "
+            "the top left."
         )
 
     async def run(self, call: ToolCall) -> ToolResult:
@@ -214,7 +236,9 @@ class ToolBox:
         try:
             return await _apart(partial(self._result, call))
         except TimeoutError:
-            return in_words(call, f"Error: the tool took more than {MOST_SECONDS} s")
+            return in_words(
+                call, f"Error: the tool took more than {MOST_SECONDS} s"
+            )
 
     def _result(self, call: ToolCall) -> ToolResult:
         try:
@@ -223,18 +247,23 @@ class ToolBox:
             images = (ImagePart(png_bytes(image)) for image in output.images)
             return ToolResult(call, (TextPart(_sendable(output.text)), *images))
         except VisualJudgeError as error:
-            return in_words(call, _sendable(f"Error: {' '.join(str(error).split())}"))
-        # Tools may raise anything, which must fail the call, not the run. Some exceptions, such as
-        # KeyboardInterrupt, would end the event loop.
+            return in_words(
+                call, _sendable(f"Error: {' '.join(str(error).split())}")
+            )
+        # Tools may raise anything, which must fail the call, not the run. Some
+        # exceptions, such as KeyboardInterrupt, would end the event loop.
         except BaseException as error:
-            return in_words(call, f"Error: the tool failed ({type(error).__name__})")
+            return in_words(
+                call, f"Error: the tool failed ({type(error).__name__})"
+            )
 
     def _checked(self, call: ToolCall) -> tuple[Tool, Json]:
         if call.problem:
             raise DataError(call.problem)
         if call.name not in self._tools:
             raise DataError(
-                f"the tool must be one of {', '.join(self._tools)}, got {call.name[:40]!r}"
+                f"the tool must be one of {', '.join(self._tools)}, got "
+                f"{call.name[:40]!r}"
             )
         tool = self._tools[call.name]
         return tool, checked_arguments(
@@ -247,7 +276,8 @@ def _sendable(text: str) -> str:
 
 
 async def _apart(call: Callable[[], ToolResult]) -> ToolResult:
-    """Return what a call returns, in a thread that the end of the run does not wait for."""
+    """Return what a call returns, in a thread that the end of the run does not wait
+    for."""
     done: Future[ToolResult] = Future()
 
     def work() -> None:
@@ -259,7 +289,8 @@ async def _apart(call: Callable[[], ToolResult]) -> ToolResult:
 
 
 def checked_arguments(arguments: Fields, schema: Fields) -> Json:
-    """Return arguments that satisfy a tool's schema, without optional ones that are null.
+    """Return arguments that satisfy a tool's schema, without optional ones that are
+    null.
 
     Raises
     ------
@@ -268,12 +299,17 @@ def checked_arguments(arguments: Fields, schema: Fields) -> Json:
     """
     rules = schema["properties"]
     takes = f"the tool takes {', '.join(rules) or 'none'}"
-    given = {name: value for name, value in arguments.items() if value is not None}
-    if missing := [name for name in schema["required"] if name not in given]:
+    supplied = {
+        name: value for name, value in arguments.items() if value is not None
+    }
+    if missing := [name for name in schema["required"] if name not in supplied]:
         raise DataError(f"{missing[0]}: the argument is missing; {takes}")
-    if unknown := [name for name in given if name not in rules]:
+    if unknown := [name for name in supplied if name not in rules]:
         raise DataError(f"{unknown[0][:40]}: unknown argument; {takes}")
-    return {name: _checked(name, value, rules[name]) for name, value in given.items()}
+    return {
+        name: _checked(name, value, rules[name])
+        for name, value in supplied.items()
+    }
 
 
 def _checked(name: str, value: Any, rule: Fields) -> Any:
@@ -286,7 +322,9 @@ def _checked(name: str, value: Any, rule: Fields) -> Any:
     if wrong or (number and not abs(value) < 1e9):
         raise DataError(f"{name}: must be of type {kind}, got {got}")
     if "enum" in rule and value not in rule["enum"]:
-        raise DataError(f"{name}: must be one of {', '.join(rule['enum'])}, got {got}")
+        raise DataError(
+            f"{name}: must be one of {', '.join(rule['enum'])}, got {got}"
+        )
     if number and value < rule.get("minimum", value):
         raise DataError(f"{name}: must be from {rule['minimum']}, got {got}")
     return value

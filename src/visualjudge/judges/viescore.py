@@ -1,5 +1,5 @@
-"""The judge module ``viescore``: scores one edit, or picks the better of two (after VIEScore, Ku et
-al. 2024).
+"""The judge module ``viescore``: scores one edit, or picks the better of two (after
+VIEScore, Ku et al. 2024).
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
-from visualjudge.judges.module_schemas import OUTPUTS, VIEScoreInput, VIEScoreListOutput
+from visualjudge.judges.module_schemas import (
+    OUTPUTS,
+    VIEScoreInput,
+    VIEScoreListOutput,
+)
 from visualjudge.replies.reply_to_value import Cause
 
 
@@ -23,8 +27,8 @@ class VIEscorePipe(ClientPipe):
     default_input = VIEScoreInput
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
-        """Return a "single_score" for one edit, or a "pairwise_comparison" for two: the higher
-        score wins, equal scores tie.
+        """Return a "single_score" for one edit, or a "pairwise_comparison" for two: the
+        higher score wins, equal scores tie.
 
         Raises
         ------
@@ -33,7 +37,9 @@ class VIEscorePipe(ClientPipe):
         """
         instruction, source, edits = await self.read_input(input_dict)
         requests = [self.request(instruction, source, [edit]) for edit in edits]
-        tasks = [asyncio.ensure_future(self._score(request)) for request in requests]
+        tasks = [
+            asyncio.ensure_future(self._score(request)) for request in requests
+        ]
         try:
             outcomes = await asyncio.gather(*tasks)
         finally:
@@ -54,18 +60,21 @@ class VIEscorePipe(ClientPipe):
         asked = {} if None in criteria.values() else {"criteria": criteria}
         kind = "single_score" if len(edits) == 1 else "pairwise_comparison"
         replies = tuple(reply for _, own in outcomes for reply in own)
-        unread = next((own[-1] for score, own in outcomes if score is None), None)
+        unread = next(
+            (own[-1] for score, own in outcomes if score is None), None
+        )
         details = {} if unread is None else {"cause": self.cause(unread)}
         result = {"type": kind, "value": _value(scores), "meta": meta, **asked}
         return Judgement(result, replies, details)
 
     def most_calls(self, edits: int) -> int:
-        """Return the maximum number of calls: that of :class:`ClientPipe` for each edit."""
+        """Return the maximum number of calls: that of :class:`ClientPipe` for each
+        edit."""
         return edits * super().most_calls(edits)
 
     def score_single_input(self, messages: Request) -> tuple[float | None, str]:
-        """Return the score of one edit and the last raw reply. The score is None if no reply had
-        one.
+        """Return the score of one edit and the last raw reply. The score is None if no
+        reply had one.
 
         Parameters
         ----------
@@ -75,20 +84,22 @@ class VIEscorePipe(ClientPipe):
         score, replies = run_sync(self._score(messages))
         return score, replies[-1].text
 
-    async def _score(self, request: Request) -> tuple[float | None, list[Reply]]:
+    async def _score(
+        self, request: Request
+    ) -> tuple[float | None, list[Reply]]:
         return await self.ask_until(request, self._read)
 
     def _read(self, text: str) -> float | None:
-        found = self.object_with(text, "score")
-        return None if found is None else self._parse_viescore(found)
+        result = self.object_with(text, "score")
+        return None if result is None else self._parse_viescore(result)
 
     def _parse_viescore(self, json_response: Mapping[str, Any]) -> float | None:
         """Return the score in a reply, or None.
 
         Prompts of the v1 family give one number. Those of the v2 family give a list:
-        ``instruction_following`` takes the first, ``visual_quality`` the smallest, any other the
-        second. A number outside the scale of the prompt's output schema means that the reply has no
-        score (GEditBench's rules do not check this).
+        ``instruction_following`` takes the first, ``visual_quality`` the smallest, any
+        other the second. A number outside the scale of the prompt's output schema means
+        that the reply has no score (GEditBench's rules do not check this).
         """
         score = json_response.get("score")
         dimension = self.prompt_template.prompt_id.split("/")
@@ -96,7 +107,7 @@ class VIEscorePipe(ClientPipe):
             return None
         if not self._gives_list or not isinstance(score, list):
             return None if self._gives_list else _number(score)
-        numbers = [_number(one) for one in score]
+        numbers = [_number(item) for item in score]
         if "visual_quality" in dimension:
             return None if None in numbers else min(numbers, default=None)  # type: ignore[type-var]
         at = 0 if "instruction_following" in dimension else 1
@@ -104,21 +115,25 @@ class VIEscorePipe(ClientPipe):
 
     def _on_scale(self, score: Any) -> bool:
         highest = getattr(
-            OUTPUTS.get(self.prompt_template.output_schema or ""), "highest", None
+            OUTPUTS.get(self.prompt_template.output_schema or ""),
+            "highest",
+            None,
         )
         if highest is None or self.rules == "geditbench":
             return True
         numbers = map(_number, score if isinstance(score, list) else [score])
-        return all(0 <= number <= highest for number in numbers if number is not None)
+        return all(
+            0 <= number <= highest for number in numbers if number is not None
+        )
 
     def cause_in(self, text: str) -> Cause:
-        """Return the cause, which may also be "other scale": the score is outside the prompt's
-        scale.
+        """Return the cause, which may also be "other scale": the score is outside the
+        prompt's scale.
         """
-        found = self.object_with(text, "score") or {}
+        result = self.object_with(text, "score") or {}
         return (
             super().cause_in(text)
-            if self._on_scale(found.get("score"))
+            if self._on_scale(result.get("score"))
             else "other scale"
         )
 
@@ -130,7 +145,8 @@ class VIEscorePipe(ClientPipe):
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, or a text that is only a number; None for true, NaN and infinity."""
+    """Return a number, or a text that is only a number; None for true, NaN and
+    infinity."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -147,4 +163,6 @@ def _value(scores: Sequence[float | None]) -> float | str:
     if len(known) == 1:
         return known[0]
     first, second = known
-    return "Tie" if first == second else "Image A" if first > second else "Image B"
+    return (
+        "Tie" if first == second else "Image A" if first > second else "Image B"
+    )

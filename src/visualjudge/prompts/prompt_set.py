@@ -1,5 +1,5 @@
-"""The prompt assets from which a dataset's questions are built: a version, and folders that take
-precedence.
+"""The prompt assets from which a dataset's questions are built: a version, and folders
+that take precedence.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ class PromptSet:
     Parameters
     ----------
     version
-        Such as ``"v1"``. An asset without this version is used in its latest earlier one, so a
-        version need contain only changed assets.
+        Such as ``"v1"``. An asset without this version is used in its latest earlier
+        one, so a version need contain only changed assets.
     folders
-        Folders of your own assets in order of precedence, such as ``questions/layout/v1.yaml``.
+        Folders of your own assets in order of precedence, such as
+        ``questions/layout/v1.yaml``.
     """
 
     version: str = DEFAULT_VERSION
     folders: tuple[str, ...] = ()
     newest: bool = False
-    """Whether an asset of ``folders`` is used in its newest version there, whatever ``version``."""
+    """Whether an asset of ``folders`` is used in its newest version there, whatever
+    ``version``."""
 
     def asset(self, name: str) -> PromptTemplate:
         """Return the asset ``questions/<name>``.
@@ -54,10 +56,12 @@ class PromptSet:
         return {name: _version(self, name) for name in sorted(names)}
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each asset in use that comes from one of ``folders``."""
+        """Return the SHA-256 of each asset in use that comes from one of
+        ``folders``."""
         store = _store(self.folders)
         files = {
-            name: store.path(name, version) for name, version in self.used().items()
+            name: store.path(name, version)
+            for name, version in self.used().items()
         }
         own = {
             name: path
@@ -70,14 +74,16 @@ class PromptSet:
         }
 
     def unused(self) -> list[str]:
-        """Return the YAML files of ``folders`` that change nothing: an older version, or no asset
-        of a question.
+        """Return the YAML files of ``folders`` that change nothing: an older version,
+        or no asset of a question.
         """
         known = _store(()).prompts()
         used = self.used()
         store = _store(self.folders)
         files = {
-            store.path(name, used[name]) for name, _ in known if name.startswith(_HOME)
+            store.path(name, used[name])
+            for name, _ in known
+            if name.startswith(_HOME)
         }
         return [
             str(path)
@@ -113,9 +119,9 @@ V1 = PromptSet()
 def prompt_set(
     prompts: str | Path | PromptSet | None = None, version: str | None = None
 ) -> PromptSet:
-    """Return the set that ``prompts`` names: a version (``"v2"``), or a folder of assets
-    (``"./v2"`` if its name looks like a version), in ``version``: by default the newest of the
-    folder's own assets, and v1 of others.
+    """Return the set that ``prompts`` names: a version (``"v2"``), or a folder of
+    assets (``"./v2"`` if its name looks like a version), in ``version``: by default the
+    newest of the folder's own assets, and v1 of others.
 
     Raises
     ------
@@ -131,12 +137,15 @@ def prompt_set(
     elif _VERSION.fullmatch(str(prompts)):
         if version not in (None, str(prompts)):
             raise UsageError(
-                f"prompts {prompts} and prompt_version {version} name two versions; give one"
+                f"prompts {prompts} and prompt_version {version} name two versions; "
+                "give one"
             )
         chosen = PromptSet(str(prompts))
     else:
         folder = _folder(str(prompts))
-        chosen = PromptSet(version or DEFAULT_VERSION, (folder,), version is None)
+        chosen = PromptSet(
+            version or DEFAULT_VERSION, (folder,), version is None
+        )
     chosen.check()
     return chosen
 
@@ -149,7 +158,8 @@ def _folder(path: str) -> str:
         )
     if not any((folder / _HOME).rglob("v*.yaml")):
         raise UsageError(
-            f"--prompts {path}: no asset found; expected files such as questions/layout/v1.yaml"
+            f"--prompts {path}: no asset found; expected files such as "
+            "questions/layout/v1.yaml"
         )
     return str(folder.resolve())
 
@@ -171,8 +181,8 @@ def forget() -> None:
 
 
 def _version(chosen: PromptSet, name: str) -> str:
-    """Return the newest version of ``name`` in an own folder, or the newest one that is not newer
-    than the chosen one.
+    """Return the newest version of ``name`` in an own folder, or the newest one that is
+    not newer than the chosen one.
     """
     versions = sorted(
         (
@@ -185,12 +195,17 @@ def _version(chosen: PromptSet, name: str) -> str:
     own = [
         version
         for version in versions
-        if any(Path(root, name, f"{version}.yaml").is_file() for root in chosen.folders)
+        if any(
+            Path(root, name, f"{version}.yaml").is_file()
+            for root in chosen.folders
+        )
     ]
     if own and chosen.newest:
         return own[-1]
     older = [
-        version for version in versions if _number(version) <= _number(chosen.version)
+        version
+        for version in versions
+        if _number(version) <= _number(chosen.version)
     ]
     return older[-1] if older else chosen.version
 

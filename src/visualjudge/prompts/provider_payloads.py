@@ -1,8 +1,9 @@
-"""Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude: the prompt
-adapters. A row of :data:`PROMPT_ADAPTERS` adds one, and a client names the one it sends.
+"""Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude:
+the prompt adapters. A row of :data:`PROMPT_ADAPTERS` adds one, and a client names the
+one it sends.
 
-Adapters are pure functions. The bytes of an image are passed through unchanged (or as a JSON
-fragment), so nothing is copied or encoded here.
+Adapters are pure functions. The bytes of an image are passed through unchanged (or as a
+JSON fragment), so nothing is copied or encoded here.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class ImageContent(Protocol):
 
 Content = Sequence[str | ImageContent]
 Text = Callable[[ImageContent], str]
-"""Function that returns the text in place of an image's base64 form; a transport that splices bytes
-writes a mark.
+"""Function that returns the text in place of an image's base64 form; a transport that
+splices bytes writes a mark.
 """
 
 
@@ -59,8 +60,8 @@ def openai_style(system: str | None, content: Content, data: Text) -> Json:
 
 
 def google_style(system: str | None, content: Content, data: Text) -> Json:
-    """Return ``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data``
-    returns the base64.
+    """Return ``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST
+    interface; ``data`` returns the base64.
     """
     parts = [
         {"text": part}
@@ -75,15 +76,19 @@ def google_style(system: str | None, content: Content, data: Text) -> Json:
 
 
 def anthropic_style(system: str | None, content: Content, data: Text) -> Json:
-    """Return ``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data``
-    returns an image's base64.
+    """Return ``{"messages": [...], "system": ...}`` of the Anthropic messages protocol;
+    ``data`` returns an image's base64.
     """
     parts = [
         {"type": "text", "text": part}
         if isinstance(part, str)
         else {
             "type": "image",
-            "source": {"type": "base64", "media_type": part.mime, "data": data(part)},
+            "source": {
+                "type": "base64",
+                "media_type": part.mime,
+                "data": data(part),
+            },
         }
         for part in content
     ]

@@ -1,4 +1,5 @@
-"""Text of a question: blocks of versioned text in a fixed order, with marks for the images."""
+"""Text of a question: blocks of versioned text in a fixed order, with marks for the
+images."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ _GAP = "\n\n"
 class QuestionScene:
     """Properties shared by all options of a question.
 
-    ``size`` is the (height, width) stated in the text formats; None if no format states it.
-    ``combo`` marks an encoding with a text and an image per option.
+    ``size`` is the (height, width) stated in the text formats; None if no format states
+    it. ``combo`` marks an encoding with a text and an image per option.
     """
 
     task: Task
@@ -44,8 +45,8 @@ class QuestionScene:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Contents of one option; ``prompt`` is its annotation's expression, instruction or generation
-    prompt.
+    """Contents of one option; ``prompt`` is its annotation's expression, instruction or
+    generation prompt.
     """
 
     image: bool
@@ -105,7 +106,8 @@ def question_prompt(
     Returns
     -------
     Prompt
-        The prompt, with one ``<image>`` for each image in the order: original, control, options.
+        The prompt, with one ``<image>`` for each image in the order: original, control,
+        options.
 
     Raises
     ------
@@ -115,11 +117,18 @@ def question_prompt(
     phrasings = tuple(option.prompt for option in options)
     own: Mapping[str, Callable[[], _Block]] = {
         "options": lambda: _options(prompts, scene, options),
-        "prediction": lambda: _prediction(prompts.asset("layout"), scene, options[0]),
+        "prediction": lambda: _prediction(
+            prompts.asset("layout"), scene, options[0]
+        ),
     }
-    blocks = (shared or shared_blocks)(kind, scene, phrasings, paraphrase, prompts)
+    blocks = (shared or shared_blocks)(
+        kind, scene, phrasings, paraphrase, prompts
+    )
     return _joined(
-        [(name, own[name]() if name in own else block) for name, block in blocks]
+        [
+            (name, own[name]() if name in own else block)
+            for name, block in blocks
+        ]
     )
 
 
@@ -130,15 +139,22 @@ def shared_blocks(
     paraphrase: int,
     prompts: PromptSet,
 ) -> tuple[tuple[str, _Block], ...]:
-    """Return the blocks of a prompt by name, in order; those that show the options are empty.
+    """Return the blocks of a prompt by name, in order; those that show the options are
+    empty.
 
-    Parameters as for :func:`question_prompt`; ``phrasings`` is each option's ``prompt``.
+    Parameters as for :func:`question_prompt`; ``phrasings`` is each option's
+    ``prompt``.
     """
     layout = prompts.asset("layout")
     texts: Mapping[str, Callable[[], str]] = {
-        "original": lambda: "\n".join([IMAGE_MARK] * (scene.original + scene.control)),
+        "original": lambda: "\n".join(
+            [IMAGE_MARK] * (scene.original + scene.control)
+        ),
         "role": lambda: " ".join(
-            filter(None, (_role(layout, scene), *_context(prompts, scene, phrasings)))
+            filter(
+                None,
+                (_role(layout, scene), *_context(prompts, scene, phrasings)),
+            )
         ),
         "format": lambda: _format_block(prompts, kind, scene),
         "options_head": lambda: layout.part("options_head"),
@@ -147,13 +163,14 @@ def shared_blocks(
         "final": lambda: _final(layout, kind, paraphrase, len(phrasings)),
     }
     return tuple(
-        (name, _Block(texts[name]())) for name in layout.metadata["layout"][kind]
+        (name, _Block(texts[name]()))
+        for name in layout.metadata["layout"][kind]
     )
 
 
 def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
-    """Return the description of the scene's encoding; empty if the prediction is itself an
-    image.
+    """Return the description of the scene's encoding; empty if the prediction is itself
+    an image.
     """
     if type_of(scene.task.name).is_image:
         return ""
@@ -162,7 +179,11 @@ def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
         scene.stem,
         {
             **_frame(scene.size),
-            **{k: asset.parts[k] for k in ("order", "absent") if k in asset.parts},
+            **{
+                k: asset.parts[k]
+                for k in ("order", "absent")
+                if k in asset.parts
+            },
         },
     )
 
@@ -179,14 +200,20 @@ def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
             options += tuple(
                 (first + start, end + start) for first, end in block.options
             )
-    return Prompt(text, Spans(options, places.get("original"), places.get("final")))
+    return Prompt(
+        text, Spans(options, places.get("original"), places.get("final"))
+    )
 
 
 def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
     role = layout.part("given") if scene.original or scene.control else ""
     return layout.part(
         "role",
-        {"article": scene.task.article, "task": scene.task.prose, "given": role},
+        {
+            "article": scene.task.article,
+            "task": scene.task.prose,
+            "given": role,
+        },
     )
 
 
@@ -197,9 +224,11 @@ def _context(
     return context(prompts.asset("context"), scene, list(phrasings))
 
 
-def _format_block(prompts: PromptSet, kind: QuestionType, scene: QuestionScene) -> str:
-    """Return the format block. The options of a combo show their own descriptions, unless there is
-    only one.
+def _format_block(
+    prompts: PromptSet, kind: QuestionType, scene: QuestionScene
+) -> str:
+    """Return the format block. The options of a combo show their own descriptions,
+    unless there is only one.
     """
     text = format_text(scene, prompts)
     if not text or (scene.combo and kind != "scoring"):
@@ -239,7 +268,9 @@ def _content(
         lines.append(layout.part(part, {"prompt": option.prompt}))
     if scene.combo:
         lines.append(
-            layout.part("format_inline", {"format": format_text(scene, prompts)})
+            layout.part(
+                "format_inline", {"format": format_text(scene, prompts)}
+            )
         )
         lines.append(layout.part("text_inline", {"text": option.text}))
         lines.append(layout.part("image_inline"))
@@ -249,12 +280,18 @@ def _content(
     return "\n".join(filter(None, lines))
 
 
-def _prediction(layout: PromptTemplate, scene: QuestionScene, option: Shown) -> _Block:
+def _prediction(
+    layout: PromptTemplate, scene: QuestionScene, option: Shown
+) -> _Block:
     lines = []
     if option.image:
         alone = scene.control and not scene.original
         number = "control" if alone else 1 + scene.original + scene.control
-        lines = [layout.part(f"images_{number}"), IMAGE_MARK, option.legend or ""]
+        lines = [
+            layout.part(f"images_{number}"),
+            IMAGE_MARK,
+            option.legend or "",
+        ]
     if option.text is not None:
         lines.append(layout.part("prediction_text", {"text": option.text}))
     text = "\n".join(filter(None, lines))
@@ -265,8 +302,12 @@ def _final(
     layout: PromptTemplate, kind: QuestionType, paraphrase: int, n_options: int
 ) -> str:
     question = layout.choices[paraphrase % len(layout.choices)]
-    example = "".join(letter for letter in "BCAED" if letter in LETTERS[:n_options])
-    return layout.part(f"final_{kind}", {"question": question, "example": example})
+    example = "".join(
+        letter for letter in "BCAED" if letter in LETTERS[:n_options]
+    )
+    return layout.part(
+        f"final_{kind}", {"question": question, "example": example}
+    )
 
 
 def _frame(size: Size | None) -> dict[str, int]:

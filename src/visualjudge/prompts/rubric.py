@@ -42,7 +42,9 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 def _free(name: str) -> str:
     if name in RESERVED:
-        raise ValueError(f"must not be one of {', '.join(RESERVED)}, got {name!r}")
+        raise ValueError(
+            f"must not be one of {', '.join(RESERVED)}, got {name!r}"
+        )
     return name
 
 
@@ -76,8 +78,8 @@ class Comparison:
 
 
 class Choice(BaseModel, extra="forbid", frozen=True):
-    """One of a list of words; ``faults``: the words of the question's prediction type for its
-    errors, "none" and "other".
+    """One of a list of words; ``faults``: the words of the question's prediction type
+    for its errors, "none" and "other".
     """
 
     choice: Literal["faults"] | Annotated[tuple[Text, ...], Field(min_length=2)]
@@ -99,17 +101,19 @@ class Criterion(BaseModel, extra="forbid", frozen=True):
     ask
         The question.
     answer
-        Its form: ``yes_no``, ``option`` (A, B or tie), ``place`` ([x1, y1, x2, y2] in 0..1000 of
-        the image shown), a choice or a scale.
+        Its form: ``yes_no``, ``option`` (A, B or tie), ``place`` ([x1, y1, x2, y2] in
+        0..1000 of the image shown), a choice or a scale.
     tasks, types
         The tasks and question types that it is for; empty = all.
     faults
-        Kinds of faults from which the truth of an ``option`` answer follows: the option with less
-        of them.
+        Kinds of faults from which the truth of an ``option`` answer follows: the option
+        with less of them.
     """
 
     id: Annotated[
-        str, StringConstraints(pattern=r"^[A-Za-z]\w{0,39}$"), AfterValidator(_free)
+        str,
+        StringConstraints(pattern=r"^[A-Za-z]\w{0,39}$"),
+        AfterValidator(_free),
     ]
     ask: Text
     answer: Literal["yes_no", "option", "place"] | Choice | Scale
@@ -142,7 +146,9 @@ class Criterion(BaseModel, extra="forbid", frozen=True):
 class _File(BaseModel, extra="forbid"):
     rubric: Text
     version: Annotated[str, StringConstraints(pattern=r"^v[0-9]+$")]
-    criteria: Annotated[tuple[Criterion, ...], Field(min_length=1, max_length=20)]
+    criteria: Annotated[
+        tuple[Criterion, ...], Field(min_length=1, max_length=20)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +159,11 @@ class Rubric:
     criteria: tuple[Criterion, ...]
 
     def json(self) -> Json:
-        """Return the rubric as ``run.json`` states it; :func:`rubric_of_json` reads it."""
+        """Return the rubric as ``run.json`` states it; :func:`rubric_of_json` reads
+        it."""
         asked = [
-            criterion.model_dump(exclude_defaults=True) for criterion in self.criteria
+            criterion.model_dump(exclude_defaults=True)
+            for criterion in self.criteria
         ]
         return {"name": self.name, "criteria": asked}
 
@@ -166,8 +174,9 @@ class Rubric:
         )
 
     def text(self, question: Asked, part: str = "asked") -> str:
-        """Return what follows the question's own text; empty without criteria for it. ``part`` of
-        the asset is ``member`` where the question itself asks for a JSON object.
+        """Return what follows the question's own text; empty without criteria for it.
+        ``part`` of the asset is ``member`` where the question itself asks for a JSON
+        object.
         """
         asked = self.of(question)
         if not asked:
@@ -210,7 +219,9 @@ def _form(words: Any, criterion: Criterion, task: str) -> str:
     form = criterion.answer
     if isinstance(form, Scale):
         low, high = form.scale
-        return str(words.part("scale", {"low": f"{low:g}", "high": f"{high:g}"}))
+        return str(
+            words.part("scale", {"low": f"{low:g}", "high": f"{high:g}"})
+        )
     if not isinstance(form, Choice):
         return str(words.part(form))
     clauses: Mapping[str, str] = kinds_of(task) if form.choice == FAULTS else {}
@@ -228,7 +239,11 @@ def _rule(criterion: Criterion, task: str) -> Json:
     if isinstance(form, Choice):
         return {"type": "string", "enum": list(criterion.words(task))}
     if isinstance(form, Scale):
-        return {"type": "number", "minimum": form.scale[0], "maximum": form.scale[1]}
+        return {
+            "type": "number",
+            "minimum": form.scale[0],
+            "maximum": form.scale[1],
+        }
     if form == "place":
         number = {"type": "integer", "minimum": 0, "maximum": LARGEST_PLACE}
         box = {"type": "array", "items": number, "minItems": 4, "maxItems": 4}
@@ -243,7 +258,8 @@ def is_file(named: Any) -> bool:
 
 
 def rubric_of(named: str | Path | Rubric) -> Rubric:
-    """Return a rubric: a file, or the name of a built-in one, such as ``reason`` or ``reason@v1``.
+    """Return a rubric: a file, or the name of a built-in one, such as ``reason`` or
+    ``reason@v1``.
 
     Raises
     ------
@@ -270,9 +286,12 @@ def rubric_of(named: str | Path | Rubric) -> Rubric:
             for file in files
         ]
         raise UsageError(
-            f"--rubric must be a YAML file or {one_of(str(named), every)}, got {str(named)!r}"
+            f"--rubric must be a YAML file or {one_of(str(named), every)}, got "
+            f"{str(named)!r}"
         )
-    return read_rubric(versions[version] if version else [*versions.values()][-1])
+    return read_rubric(
+        versions[version] if version else [*versions.values()][-1]
+    )
 
 
 def _number(path: Path) -> int:
@@ -293,11 +312,15 @@ def read_rubric(path: Path) -> Rubric:
         file = _File.model_validate(content)
     except ValidationError as error:
         place, reason = first_problem(error)
-        raise DataError(f"{path}: {'.'.join(place) or 'rubric'}: {reason}") from None
+        raise DataError(
+            f"{path}: {'.'.join(place) or 'rubric'}: {reason}"
+        ) from None
     names = [criterion.id for criterion in file.criteria]
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
-        raise DataError(f"{path}: criteria: id must be unique, got {twice[0]!r} twice")
+        raise DataError(
+            f"{path}: criteria: id must be unique, got {twice[0]!r} twice"
+        )
     for criterion in file.criteria:
         if (
             isinstance(criterion.answer, Scale)
@@ -319,5 +342,7 @@ def rubric_of_json(stated: Any) -> Rubric:
     ValueError, KeyError, TypeError
         If it states none.
     """
-    criteria = tuple(Criterion.model_validate(stored) for stored in stated["criteria"])
+    criteria = tuple(
+        Criterion.model_validate(stored) for stored in stated["criteria"]
+    )
     return Rubric(str(stated["name"]), criteria)

@@ -1,7 +1,7 @@
 """Positions of the parts of a prompt, and prompts with exchanged options.
 
-Datasets store the positions with each question. Only for those of version 0.1, which do not,
-prompts are parsed here.
+Datasets store the positions with each question. Only for those of version 0.1, which do
+not, prompts are parsed here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def spans_of(question: Question) -> Spans:
     DataError
         If none are stored and the prompt does not have the layout of version 0.1.
     """
-    return question.spans or find_spans(question.prompt, len(question.annotation_ids))
+    return question.spans or find_spans(
+        question.prompt, len(question.annotation_ids)
+    )
 
 
 def images_within(question: Question, span: Span) -> slice:
@@ -36,15 +38,16 @@ def images_within(question: Question, span: Span) -> slice:
 
 
 def swapped(question: Question) -> Question:
-    """Return the question as shown with options A and B exchanged; applied twice, it shows the
-    original.
+    """Return the question as shown with options A and B exchanged; applied twice, it
+    shows the original.
 
     Its answer and scores are those of the question as stored.
 
     Raises
     ------
     DataError
-        If the question does not have two options, or its numbers of marks and images differ.
+        If the question does not have two options, or its numbers of marks and images
+        differ.
     """
     spans = spans_of(question)
     images = question.images
@@ -60,7 +63,9 @@ def swapped(question: Question) -> Question:
     first, second = (images_within(question, span) for span in spans.options)
     between = images[first.stop : second.start]
     after = images[second.stop :]
-    images = images[: first.start] + images[second] + between + images[first] + after
+    images = (
+        images[: first.start] + images[second] + between + images[first] + after
+    )
     (a, b), (c, d) = spans.options
     text = question.prompt
     text = f"{text[:a]}{text[c:d]}{text[b:c]}{text[a:b]}{text[d:]}"
@@ -69,8 +74,8 @@ def swapped(question: Question) -> Question:
 
 
 def find_spans(prompt: str, n_options: int = 2) -> Spans:
-    """Find the options of a prompt of version 0.1: each follows its letter at the start of a line,
-    below ``Options:``.
+    """Find the options of a prompt of version 0.1: each follows its letter at the start
+    of a line, below ``Options:``.
 
     Raises
     ------
@@ -82,7 +87,8 @@ def find_spans(prompt: str, n_options: int = 2) -> Spans:
     if len(heads) < n_options or end < heads[-1].end():
         letters = ", ".join(f"'{letter}.'" for letter in LETTERS[:n_options])
         raise DataError(
-            f"the prompt must hold 'Options:', {letters} and a final question, in this order"
+            f"the prompt must hold 'Options:', {letters} and a final question, in this "
+            "order"
         )
     ends = [match.start() for match in heads[1:]] + [end]
     # White space at an option's end belongs to the layout.
@@ -117,8 +123,8 @@ def _final_question(prompt: str) -> int:
 
 
 def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """Return the prompt's texts and its images (True) in the order of the marks, without blank
-    texts.
+    """Return the prompt's texts and its images (True) in the order of the marks,
+    without blank texts.
 
     Raises
     ------
@@ -128,7 +134,8 @@ def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
     texts = prompt.split(IMAGE_MARK)
     if len(texts) != len(images) + 1:
         raise DataError(
-            f"the prompt must have {len(images)} {IMAGE_MARK} marks, got {len(texts) - 1}"
+            f"the prompt must have {len(images)} {IMAGE_MARK} marks, got "
+            f"{len(texts) - 1}"
         )
     pairs = itertools.zip_longest(texts, images)
     parts = [
@@ -137,4 +144,6 @@ def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
         for part in ((text, False), (image, True))
         if part[0] is not None
     ]
-    return [(text, is_image) for text, is_image in parts if is_image or text.strip()]
+    return [
+        (text, is_image) for text, is_image in parts if is_image or text.strip()
+    ]

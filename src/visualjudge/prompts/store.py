@@ -1,7 +1,8 @@
-"""Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place for prompts.
-Ours are in ``prompts/assets``.
+"""Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place
+for prompts. Ours are in ``prompts/assets``.
 
-In memory, an asset is a :class:`PromptTemplate`, whose placeholders are filled in one pass.
+In memory, an asset is a :class:`PromptTemplate`, whose placeholders are filled in one
+pass.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from visualjudge.core.yamls import read_yaml
 
 ASSETS = Path(__file__).parent / "assets"
 FOLDERS: Registry[str, str] = Registry("prompt folder", {})
-"""Folders of plug-ins. They add assets, and parts of existing assets, but replace nothing."""
+"""Folders of plug-ins. They add assets, and parts of existing assets, but replace
+nothing."""
 _TEXTS = ("user", "system", "input_schema", "output_schema")
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -34,16 +36,19 @@ _NOTHING: Fields = MappingProxyType({})
 class PromptTemplate:
     """One version of one prompt.
 
-    Placeholders are written ``{{name}}``: single braces are common in prompts that show JSON.
+    Placeholders are written ``{{name}}``: single braces are common in prompts that show
+    JSON.
 
     Parameters
     ----------
     prompt_id, version
-        Location of the asset: ``<prompt_id>/<version>.yaml``; ``version`` such as ``"v1"``.
+        Location of the asset: ``<prompt_id>/<version>.yaml``; ``version`` such as
+        ``"v1"``.
     user, system
         The texts; ``system`` may be None.
     input_schema, output_schema
-        Names of the schemas for the judge's input and the model's reply; None = unchecked.
+        Names of the schemas for the judge's input and the model's reply; None =
+        unchecked.
     parts
         Named texts that code combines (for instance, the description of each encoding).
     choices
@@ -73,14 +78,18 @@ class PromptTemplate:
         Raises
         ------
         PromptError
-            If a placeholder has no value; the message names the prompt and the placeholder.
+            If a placeholder has no value; the message names the prompt and the
+            placeholder.
         """
         return fill(self.user, values, where=self.name)
 
     def render_system(self, values: Fields = _NOTHING) -> str | None:
-        """Return the system text with its placeholders filled, or None if there is none."""
+        """Return the system text with its placeholders filled, or None if there is
+        none."""
         return (
-            None if self.system is None else fill(self.system, values, where=self.name)
+            None
+            if self.system is None
+            else fill(self.system, values, where=self.name)
         )
 
     def part(self, key: str, values: Fields = _NOTHING) -> str:
@@ -93,8 +102,11 @@ class PromptTemplate:
         """
         return fill(self._part(key), values, where=f"{self.name}, part {key!r}")
 
-    def around(self, key: str, name: str, values: Fields = _NOTHING) -> tuple[str, str]:
-        """Return the text before and after the placeholder ``name`` in the named text, both filled.
+    def around(
+        self, key: str, name: str, values: Fields = _NOTHING
+    ) -> tuple[str, str]:
+        """Return the text before and after the placeholder ``name`` in the named text,
+        both filled.
 
         Raises
         ------
@@ -109,7 +121,8 @@ class PromptTemplate:
         ]
         if len(spans) != 1:
             raise PromptError(
-                f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(spans)}"
+                f"prompt {where}: must hold {{{{{name}}}}} exactly once, got "
+                f"{len(spans)}"
             )
         text = self._part(key)
         (start, end) = spans[0]
@@ -122,22 +135,25 @@ class PromptTemplate:
             return self.parts[key]
         except KeyError:
             raise PromptError(
-                f"prompt {self.name} has no part {key!r}; it has: {', '.join(self.parts)}"
+                f"prompt {self.name} has no part {key!r}; it has: "
+                f"{', '.join(self.parts)}"
             ) from None
 
 
 def fill(text: str, values: Fields, *, where: str) -> str:
     """Replace each ``{{name}}`` in ``text`` by ``values[name]``, in one pass.
 
-    With one pass, a value that itself contains ``{{…}}`` or braces (a prediction, a user's
-    instruction) is left unchanged.
+    With one pass, a value that itself contains ``{{…}}`` or braces (a prediction, a
+    user's instruction) is left unchanged.
 
     Raises
     ------
     PromptError
         If a placeholder has no value; ``where`` begins the message.
     """
-    missing = {name for name in PLACEHOLDER.findall(text) if values.get(name) is None}
+    missing = {
+        name for name in PLACEHOLDER.findall(text) if values.get(name) is None
+    }
     if missing:
         raise PromptError(
             f"prompt {where}: no value for placeholder {', '.join(sorted(missing))}"
@@ -155,8 +171,8 @@ class PromptAssetStore:
     Parameters
     ----------
     roots
-        Folders to search first, in order, for your own prompts or further versions; then come the
-        package's own assets, and then the folders of plug-ins.
+        Folders to search first, in order, for your own prompts or further versions;
+        then come the package's own assets, and then the folders of plug-ins.
     """
 
     def __init__(self, *roots: str | Path) -> None:
@@ -191,8 +207,8 @@ class PromptAssetStore:
         )
 
     def _with_added_parts(self, asset: PromptTemplate) -> PromptTemplate:
-        """Return an asset with the parts that plug-ins add to it in the same version, or else in
-        v1.
+        """Return an asset with the parts that plug-ins add to it in the same version,
+        or else in v1.
         """
         parts = dict(asset.parts)
         for root in self._added:
@@ -201,12 +217,15 @@ class PromptAssetStore:
                 for version in (asset.version, "v1")
             )
             for path in islice((file for file in files if file.is_file()), 1):
-                parts = {**_parse(path, asset.prompt_id, path.stem).parts, **parts}
+                parts = {
+                    **_parse(path, asset.prompt_id, path.stem).parts,
+                    **parts,
+                }
         return replace(asset, parts=parts)
 
     def _extended(self, asset: PromptTemplate) -> PromptTemplate:
-        """Resolve ``extends: v1``: such an asset contains only differences from that version of the
-        same prompt.
+        """Resolve ``extends: v1``: such an asset contains only differences from that
+        version of the same prompt.
         """
         base = asset.metadata.get("extends")
         if base is None:
@@ -214,7 +233,8 @@ class PromptAssetStore:
         if not isinstance(base, str) or base == asset.version:
             own = f"; name the file, and its version, other than {base}"
             raise PromptError(
-                f"prompt {asset.name}: extends: must be another version than the file's, got "
+                f"prompt {asset.name}: extends: must be another version than the "
+                "file's, got "
                 f"{base!r}{own if base == asset.version else ''}"
             )
         known = self.get_prompt(asset.prompt_id, base)
@@ -243,7 +263,8 @@ class PromptAssetStore:
                 return path
         if versions := [v for name, v in self.prompts() if name == prompt_id]:
             raise UnknownPrompt(
-                f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}"
+                f"prompt {prompt_id!r} has no version {version!r}; it has: "
+                f"{', '.join(versions)}"
             )
         known = sorted({name for name, _ in self.prompts()})
         near = get_close_matches(prompt_id, known, 1, 0.8)
@@ -268,12 +289,15 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
     stated = content.pop("prompt_id", None), content.pop("version", None)
     if stated != (prompt_id, version):
         raise PromptError(
-            f"{path}: must state its path, {prompt_id!r} {version!r}, got {stated[0]!r} "
+            f"{path}: must state its path, {prompt_id!r} {version!r}, got "
+            f"{stated[0]!r} "
             f"{stated[1]!r}"
         )
     if "user_prompt" in content:
         content = _from_blocks(content, path)
-    texts = {name: _text(content.pop(name, None), name, path) for name in _TEXTS}
+    texts = {
+        name: _text(content.pop(name, None), name, path) for name in _TEXTS
+    }
     return PromptTemplate(
         prompt_id,
         version,
@@ -281,25 +305,31 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
         **texts,
         parts=_parts(content.pop("parts", {}), path),
         choices=tuple(
-            str(_text(choice, "choices", path)) for choice in content.pop("choices", ())
+            str(_text(choice, "choices", path))
+            for choice in content.pop("choices", ())
         ),
         metadata=content,
     )
 
 
 _EDITS = ("input_image", "edited_images", "edited_image")
-_BETWEEN = {("text", "image"): "", ("image", "text"): "\n", ("image", "image"): "\n\n"}
+_BETWEEN = {
+    ("text", "image"): "",
+    ("image", "text"): "\n",
+    ("image", "image"): "\n\n",
+}
 
 
 def _from_blocks(content: Json, path: Path) -> Json:
-    """Convert a prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of
-    texts and images in order.
+    """Convert a prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a
+    list of texts and images in order.
 
-    Texts are joined as in GEditBench's adapter. The schema of its code that replies must fit
-    becomes ``replies``, which only GEditBench's rules check.
+    Texts are joined as in GEditBench's adapter. The schema of its code that replies
+    must fit becomes ``replies``, which only GEditBench's rules check.
     """
     blocks, system, about = (
-        content.pop(name, None) for name in ("user_prompt", "system_prompt", "metadata")
+        content.pop(name, None)
+        for name in ("user_prompt", "system_prompt", "metadata")
     )
     if not isinstance(blocks, list) or not all(
         isinstance(block, dict) and block for block in blocks
@@ -313,24 +343,39 @@ def _from_blocks(content: Json, path: Path) -> Json:
     for number, block in enumerate(blocks, 1):
         kind = next(iter(block))
         if kind == "image":
-            order.append(_image_of(block[kind], f"{path}: user_prompt, block {number}"))
+            order.append(
+                _image_of(block[kind], f"{path}: user_prompt, block {number}")
+            )
         elif kind != "text":
             raise PromptError(
-                f"{path}: user_prompt, block {number}: must be text or image, got {kind}"
+                f"{path}: user_prompt, block {number}: must be text or image, got "
+                f"{kind}"
             )
         text = (
             IMAGE_MARK
             if kind == "image"
             else str(_text(block[kind], f"user_prompt, block {number}", path))
         )
-        user += ("" if before is None else _BETWEEN.get((before, kind), "\n")) + text
+        user += (
+            "" if before is None else _BETWEEN.get((before, kind), "\n")
+        ) + text
         before = kind
     if order != sorted(order):
         raise PromptError(
-            f"{path}: user_prompt: the images must be in the order source, first edit, second edit"
+            f"{path}: user_prompt: the images must be in the order source, first edit, "
+            "second edit"
         )
-    schema = str(about.get("output_schema_name")) if isinstance(about, dict) else None
-    return {**content, "user": user, "system": system or None, "replies": schema}
+    schema = (
+        str(about.get("output_schema_name"))
+        if isinstance(about, dict)
+        else None
+    )
+    return {
+        **content,
+        "user": user,
+        "system": system or None,
+        "replies": schema,
+    }
 
 
 def _image_of(image: Any, where: str) -> tuple[int, int]:
@@ -344,7 +389,9 @@ def _image_of(image: Any, where: str) -> tuple[int, int]:
 
 def _text(value: Any, name: str, path: Path) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise PromptError(f"{path}: {name} must be text, got {type(value).__name__}")
+        raise PromptError(
+            f"{path}: {name} must be text, got {type(value).__name__}"
+        )
     return None if value is None else value.removesuffix("\n")
 
 

@@ -1,5 +1,5 @@
-"""READ: the only readers of a judge's replies. They never guess: an unreadable reply is a failure
-with a cause.
+"""READ: the only readers of a judge's replies. They never guess: an unreadable reply is
+a failure with a cause.
 """
 
 from visualjudge.replies.reply_to_value import Reading, read_reply

@@ -1,4 +1,5 @@
-"""Criteria in a reply: the member ``criteria`` of its JSON object, read apart from the answer."""
+"""Criteria in a reply: the member ``criteria`` of its JSON object, read apart from the
+answer."""
 
 from __future__ import annotations
 
@@ -17,15 +18,19 @@ from visualjudge.replies.stripped_text import without_thoughts
 FIELD = "criteria"
 _NOUNS = ("", "option ", "image ")
 _OPTIONS = {
-    **{f"{noun}{letter}".lower(): letter for noun in _NOUNS for letter in LETTERS[:2]},
+    **{
+        f"{noun}{letter}".lower(): letter
+        for noun in _NOUNS
+        for letter in LETTERS[:2]
+    },
     "tie": "tie",
 }
 _YES_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 
 def split_criteria(text: str) -> tuple[str, Mapping[str, Any]]:
-    """Return a reply without the members ``criteria`` of its objects, and the last of them; the
-    same reply and nothing if it has none. What is left is read as any reply.
+    """Return a reply without the members ``criteria`` of its objects, and the last of
+    them; the same reply and nothing if it has none. What is left is read as any reply.
     """
     spoken = without_thoughts(text)
     values: Mapping[str, Any] = MappingProxyType({})
@@ -41,8 +46,9 @@ def split_criteria(text: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def read_criterion(criterion: Criterion, value: Any, task: str) -> Any:
-    """Return the value of a criterion: "yes" or "no", "A", "B" or "tie", a word of the choice, a
-    number, [x1, y1, x2, y2] in 0..1000 or "none"; "Failed" if it is none of its form.
+    """Return the value of a criterion: "yes" or "no", "A", "B" or "tie", a word of the
+    choice, a number, [x1, y1, x2, y2] in 0..1000 or "none"; "Failed" if it is none of
+    its form.
     """
     form = criterion.answer
     if isinstance(form, Scale):
@@ -67,7 +73,11 @@ def _number(value: Any, low: float, high: float) -> Any:
         number = float(value)
     except (TypeError, ValueError):
         return FAILED
-    return number if low <= number <= high and value not in (True, False) else FAILED
+    return (
+        number
+        if low <= number <= high and value not in (True, False)
+        else FAILED
+    )
 
 
 def _place(value: Any) -> Any:
@@ -91,10 +101,14 @@ def read_criteria(
 ) -> dict[str, Any]:
     """Return the value of each criterion by id; ``stored`` turns letters back."""
     read = {
-        criterion.id: read_criterion(criterion, values.get(criterion.id, FAILED), task)
+        criterion.id: read_criterion(
+            criterion, values.get(criterion.id, FAILED), task
+        )
         for criterion in criteria
     }
-    options = {criterion.id for criterion in criteria if criterion.answer == "option"}
+    options = {
+        criterion.id for criterion in criteria if criterion.answer == "option"
+    }
     return {
         name: stored(value) if name in options else value
         for name, value in read.items()

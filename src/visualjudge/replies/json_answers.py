@@ -1,5 +1,5 @@
-"""JSON in a reply: plain, in a code fence, in prose, or repaired if slightly malformed. Nothing is
-guessed.
+"""JSON in a reply: plain, in a code fence, in prose, or repaired if slightly malformed.
+Nothing is guessed.
 """
 
 from __future__ import annotations
@@ -22,16 +22,24 @@ _DECODER = json.JSONDecoder(
 MOST_OBJECTS = 24
 LONGEST_REPAIR = 20_000
 
-_COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
+_COMMON = (
+    "final_answer final answer verdict winner choice decision result selection "
+    "prediction"
+)
 ANSWER_KEYS = {
-    "pairwise": f"{_COMMON} better better_option best best_option preferred preference selected "
-    "selected_option option pick vote better_response better_prediction response conclusion "
+    "pairwise": f"{_COMMON} better better_option best best_option preferred preference "
+    "selected "
+    "selected_option option pick vote better_response better_prediction response "
+    "conclusion "
     "judgment judgement preferred_option",
-    "ranking": f"final_ranking ranking ranked_options rankings rank order {_COMMON} response "
+    "ranking": f"final_ranking ranking ranked_options rankings rank order {_COMMON} "
+    "response "
     "judgment judgement",
-    "scoring": "final_score overall_score total_score score final_rating overall_rating rating "
+    "scoring": "final_score overall_score total_score score final_rating "
+    "overall_rating rating "
     f"quality_score overall grade {_COMMON} quality",
-    "choice": f"{_COMMON} option selected selected_option correct correct_answer correct_option",
+    "choice": f"{_COMMON} option selected selected_option correct correct_answer "
+    "correct_option",
 }
 # Keys of a score's scale, or of its maximum.
 _SCALE = re.compile(
@@ -42,7 +50,9 @@ _SCALE = re.compile(
 def repaired(block: str, *, whole: bool = True) -> Object | None:
     """Return an object of slightly malformed JSON; if its last value may be cut, only
     if it need not be whole."""
-    if len(block) > LONGEST_REPAIR or (whole and block.rstrip()[-1:] not in "\"'”’]}"):
+    if len(block) > LONGEST_REPAIR or (
+        whole and block.rstrip()[-1:] not in "\"'”’]}"
+    ):
         return None
     try:
         value = json_repair.loads(block)
@@ -97,13 +107,17 @@ def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
 def _answer_in(value: Object, names: list[str]) -> str | None:
     """Return the answer under the first of the keys, in the words that the reader
     expects."""
-    keys = {re.sub(r"[ -]", "_", str(key).strip().lower()): key for key in value}
+    keys = {
+        re.sub(r"[ -]", "_", str(key).strip().lower()): key for key in value
+    }
     tops = [
         re.findall(r"\d+", str(value[keys[name]]))
         for name in keys
         if _SCALE.search(name)
     ]
-    greatest = next((f"/{top[-1]}" for top in tops if top and "score" in names), "")
+    greatest = next(
+        (f"/{top[-1]}" for top in tops if top and "score" in names), ""
+    )
     for name in names:
         if name in keys:
             return _phrase(value[keys[name]], names) + greatest

@@ -1,5 +1,5 @@
-"""Replies, first lines and last lines that are nothing but the answer, lists of options, and which
-way round an order stands.
+"""Replies, first lines and last lines that are nothing but the answer, lists of
+options, and which way round an order stands.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ MOST_LINES = 200
 def read_lines(
     raw: str, clean: str, alone: Sequence[Mark], asked: Asked
 ) -> Mark | None:
-    """Return the answer of a first or last line that is nothing else; None without one."""
+    """Return the answer of a first or last line that is nothing else; None without
+    one."""
     lines = [line for line in _LINE.finditer(clean) if not line[0].isspace()]
     if (
         asked.kind == "ranking"
@@ -39,7 +40,9 @@ def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
     item."""
     if mark.start >= lines[-1].start():
         return True
-    head, below = (raw[line.start() : line.end()].lstrip() for line in lines[:2])
+    head, below = (
+        raw[line.start() : line.end()].lstrip() for line in lines[:2]
+    )
     heads = (
         head[:1] in "#-+•"
         or head[:2] == "* "
@@ -48,7 +51,9 @@ def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
     return mark.end <= lines[0].end() and not heads
 
 
-def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | None:
+def _listed(
+    clean: str, lines: Sequence[re.Match[str]], asked: Asked
+) -> Mark | None:
     """Return the order of a reply that is nothing else, or of a list below a label, or
     of a list of places ("1. B: sharp") that is not in the order of the letters."""
     whole = (
@@ -65,7 +70,11 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
         at = len(clean) - len(clean.lstrip())
         return Mark(whole.value, None, at + whole.start, at + whole.end, "line")
     heads = [
-        _head(answering(clean, asked, line.start(), min(line.end(), line.start() + 60)))
+        _head(
+            answering(
+                clean, asked, line.start(), min(line.end(), line.start() + 60)
+            )
+        )
         for line in lines
     ]
     items = [n for n, head in enumerate(heads) if head][-len(asked.letters) :]
@@ -75,7 +84,10 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
         else None
     )
     places = [
-        word.number for n in items for word in heads[n] if word.number is not None
+        word.number
+        for n in items
+        for word in heads[n]
+        if word.number is not None
     ]
     if (
         answer is None or answer[0] is None or places != sorted(places)
@@ -86,11 +98,16 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
         words(clean, asked, *before.span()), asked
     )
     numbered = all(
-        any(w.number is not None or w.of("place") for w in heads[n]) for n in items
+        any(w.number is not None or w.of("place") for w in heads[n])
+        for n in items
     )
     if labelled or (numbered and before is None and answer[0] != asked.letters):
         return Mark(
-            answer[0], None, heads[items[0]][-1].start, heads[items[-1]][-1].end, "list"
+            answer[0],
+            None,
+            heads[items[0]][-1].start,
+            heads[items[-1]][-1].end,
+            "list",
         )
     return None
 
@@ -119,7 +136,8 @@ _DIRECTIONS = ("worst", "best", "rising", "falling")
 def best_first(clean: str, mark: Mark, asked: Asked) -> Mark:
     """Return an order, without a value if words or signs around it say worst first.
 
-    The first word of a direction decides: "best to worst" is best first, "worst first" is not.
+    The first word of a direction decides: "best to worst" is best first, "worst first"
+    is not.
     """
     if not isinstance(mark.value, str):
         return mark

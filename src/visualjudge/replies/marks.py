@@ -1,4 +1,5 @@
-"""Answers in marks: boxes, tags, brackets, JSON objects, labels ("Answer: B") and "7/10"."""
+"""Answers in marks: boxes, tags, brackets, JSON objects, labels ("Answer: B") and
+"7/10"."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ _FRAMES = {
     _BRACKETS: "brackets",
     _BRACKETED_ORDER: "brackets",
 }
-# Lists whose words may stand behind an answer: a noun, a reason, a scale, a link of an order.
+# Lists whose words may stand behind an answer: a noun, a reason, a scale, a link of an
+# order.
 _FOLLOWING = frozenset(
     [
         "noun",
@@ -77,7 +79,8 @@ _SAYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An answer at characters ``start`` to ``end``; without a value, ``cause`` says why.
+    """An answer at characters ``start`` to ``end``; without a value, ``cause`` says
+    why.
 
     ``final`` outranks others of its paragraph; ``prose`` is the tier.
     """
@@ -94,14 +97,18 @@ class Mark:
 def marks_of(
     text: str, clean: str, earlier: Sequence[Mark], asked: Asked, since: int
 ) -> list[Mark]:
-    """Return every mark that ends behind ``since`` and says something of the options, in order.
+    """Return every mark that ends behind ``since`` and says something of the options,
+    in order.
 
-    ``clean`` is the same text without markup, at the same positions, ``earlier`` its statements. A box
-    with a letter of no option has neither value nor cause: it may be mathematics.
+    ``clean`` is the same text without markup, at the same positions, ``earlier`` its
+    statements. A box with a letter of no option has neither value nor cause: it may be
+    mathematics.
     """
     objects = answers(text, asked.kind)
     labelled = [mark for mark in earlier if mark.rule == "label"]
-    labelled += _out_of_ten(clean, asked, since) if asked.kind == "scoring" else ()
+    labelled += (
+        _out_of_ten(clean, asked, since) if asked.kind == "scoring" else ()
+    )
     for start, end, opened, closed, rule in _framed(text, asked, since):
         statement = stated(words(clean, asked, opened, closed), asked)
         if statement is not None:
@@ -112,11 +119,17 @@ def marks_of(
             )
             labelled.append(Mark(statement.value, cause, start, end, rule))
     labelled = [
-        mark for mark in labelled if not any(a <= mark.start < b for _, a, b in objects)
+        mark
+        for mark in labelled
+        if not any(a <= mark.start < b for _, a, b in objects)
     ]
     for answer, start, end in objects:
-        if (statement := stated(words(plain(answer), asked), asked)) is not None:
-            labelled.append(Mark(statement.value, statement.cause, start, end, "JSON"))
+        if (
+            statement := stated(words(plain(answer), asked), asked)
+        ) is not None:
+            labelled.append(
+                Mark(statement.value, statement.cause, start, end, "JSON")
+            )
     labelled.sort(key=lambda mark: (mark.end, mark.start))
     ends = [0, *(mark.end for mark in labelled)]
     return [
@@ -146,10 +159,13 @@ def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
     rules of tables."""
     numbered = asked.kind == "scoring" or bool(asked.names)
     beside = " .:-|" if numbered else " .:-|0123456789"
-    spans = [sentence.span() for sentence in _SENTENCE.finditer(clean, max(line, 0))]
+    spans = [
+        sentence.span() for sentence in _SENTENCE.finditer(clean, max(line, 0))
+    ]
     return [
         (begin, end)
-        for begin, end in spans[:-MOST_SENTENCES][:100] + spans[-MOST_SENTENCES:]
+        for begin, end in spans[:-MOST_SENTENCES][:100]
+        + spans[-MOST_SENTENCES:]
         if clean[begin:end].strip(beside)
         and not (numbered and _ITEM.fullmatch(clean, begin, end + 1))
     ]
@@ -158,9 +174,9 @@ def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
 def statements(
     clean: str, asked: Asked, since: int, until: int
 ) -> list[tuple[Mark, bool]]:
-    """Return the sentences that begin between two positions and are an answer, or a label and an
-    answer (rule ``label``), each with whether it is a whole line; a label on a line of its own
-    belongs to the next line.
+    """Return the sentences that begin between two positions and are an answer, or a
+    label and an answer (rule ``label``), each with whether it is a whole line; a label
+    on a line of its own belongs to the next line.
     """
     spans = _spans(
         clean, asked, clean.rfind("\n", 0, len(clean[: max(since, 0)].rstrip()))
@@ -181,10 +197,15 @@ def statements(
                 place = start, answer.end, "label" if labelled else "line"
                 final = holds(answer.led_by, "final")
                 alone = (
-                    answer.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
+                    answer.bare
+                    and not before.strip(" .|-")
+                    and _ENDS.match(clean, end)
                 )
                 statements_made.append(
-                    (Mark(answer.value, answer.cause, *place, final), bool(alone))
+                    (
+                        Mark(answer.value, answer.cause, *place, final),
+                        bool(alone),
+                    )
                 )
         label = (
             [*phrase, Word("\n", end, end)]
@@ -204,7 +225,9 @@ def answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
     ].lower() == "'s":
         return []
     after = TOKEN.search(clean, reached, end)
-    if after is not None and not (_may_follow(after[1]) or (says and says[0] == "I")):
+    if after is not None and not (
+        _may_follow(after[1]) or (says and says[0] == "I")
+    ):
         return []
     known = all(
         _is_known(token[1]) or token[1].lower() in asked.names
@@ -215,7 +238,9 @@ def answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
 
 @lru_cache(4096)
 def _may_follow(part: str) -> bool:
-    odd = len(part) < 2 or not part.isalpha() or part in ("or", "and", "percent")
+    odd = (
+        len(part) < 2 or not part.isalpha() or part in ("or", "and", "percent")
+    )
     return odd or bool(
         lists().get(part.lower(), {"": set()}).get("", _FOLLOWING) & _FOLLOWING
     )
@@ -233,17 +258,22 @@ def _is_known(part: str) -> bool:
 
 
 def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
-    """Yield "7/10" where it is neither a share of things nor the score of one quality."""
+    """Yield "7/10" where it is neither a share of things nor the score of one
+    quality."""
     late = (
-        fraction for fraction in _OUT_OF_TEN.finditer(clean) if fraction.end() > since
+        fraction
+        for fraction in _OUT_OF_TEN.finditer(clean)
+        if fraction.end() > since
     )
     for fraction in list(late)[-MOST_MARKS:] if "10" in clean else ():
         begin = max(
-            clean.rfind("\n", 0, fraction.start()) + 1, fraction.start() - LONGEST_HEAD
+            clean.rfind("\n", 0, fraction.start()) + 1,
+            fraction.start() - LONGEST_HEAD,
         )
         before = words(clean, asked, begin, fraction.start())
         clause = max(
-            (n for n, word in enumerate(before) if word.text in ",.;"), default=-1
+            (n for n, word in enumerate(before) if word.text in ",.;"),
+            default=-1,
         )
         named = any(word.text == ":" for word in before[clause + 1 :])
         answer = stated(
@@ -256,7 +286,11 @@ def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
             and (not named or is_label(before[clause + 1 :], asked))
         ):
             yield Mark(
-                answer.value, answer.cause, fraction.start(), answer.end, "out of ten"
+                answer.value,
+                answer.cause,
+                fraction.start(),
+                answer.end,
+                "out of ten",
             )
 
 
@@ -267,7 +301,9 @@ def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     before = words(clean, asked, begin, mark.start)
     before = before[:-1] if before[-1:] and before[-1].text == ":" else before
     bounds = [
-        n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")
+        n
+        for n, w in enumerate(before)
+        if w.text in BREAKS | {"?"} or w.of("but", "so")
     ]
     clause = before[bounds[-1] :] if bounds else before
     denied = holds(clause, "denies", "worse", "blames", "supposes", "cannot")

@@ -10,7 +10,11 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.core.records import FAILED, LETTERS, QuestionType as QuestionType
+from visualjudge.core.records import (
+    FAILED,
+    LETTERS,
+    QuestionType as QuestionType,
+)
 from visualjudge.options import Tiers
 from visualjudge.replies.lines import best_first, read_lines
 from visualjudge.replies.marks import Mark, marks_of, statements
@@ -57,11 +61,12 @@ SHORT = 60
 class Reading:
     """Result of reading a reply.
 
-    ``value`` is a letter, a string of letters, a number from 0 to 10, ``"tie"`` or ``"both_bad"``
-    where these are allowed, or ``"Failed"``; ``status`` is the kind of failure and ``cause`` the
-    reason. ``span`` is the position of the answer in the reply (characters, end exclusive),
-    ``rule`` the rule that read it, and ``read_by`` the tier: ``"marked"`` (JSON, boxes, "Answer:
-    B", a line that is only the answer) or ``"prose"`` (sentences).
+    ``value`` is a letter, a string of letters, a number from 0 to 10, ``"tie"`` or
+    ``"both_bad"`` where these are allowed, or ``"Failed"``; ``status`` is the kind of
+    failure and ``cause`` the reason. ``span`` is the position of the answer in the
+    reply (characters, end exclusive), ``rule`` the rule that read it, and ``read_by``
+    the tier: ``"marked"`` (JSON, boxes, "Answer: B", a line that is only the answer) or
+    ``"prose"`` (sentences).
     """
 
     value: str | float
@@ -96,13 +101,16 @@ def read_reply(
     text
         The reply as received, including thoughts and markup.
     question_type, n_options
-        ``"pairwise"``, ``"ranking"`` or ``"scoring"``, and the number of options in a ranking.
+        ``"pairwise"``, ``"ranking"`` or ``"scoring"``, and the number of options in a
+        ranking.
     finish_reason
-        Why the reply ended, in any provider's words; a reply that was cut is never read.
+        Why the reply ended, in any provider's words; a reply that was cut is never
+        read.
     ties
         The answers among ``"tie"`` and ``"both_bad"`` that the question allows.
     names
-        Other words of the answers, such as ``{"left": "A", "right": "B"}`` or ``{"C": "tie"}``.
+        Other words of the answers, such as ``{"left": "A", "right": "B"}`` or ``{"C":
+        "tie"}``.
     read
         ``"marked"``: do not read sentences.
 
@@ -142,7 +150,9 @@ def _read(
     if len(text) > LONGEST_REPLY:
         return Reading(FAILED, "unparseable", "too long")
     spoken = without_thoughts(text)
-    asked = Asked(kind, letters, {name.lower(): answer for name, answer in names})
+    asked = Asked(
+        kind, letters, {name.lower(): answer for name, answer in names}
+    )
     mark = answer_in(spoken, asked, prose=prose)
     refused_tie = mark.value in (TIE, BOTH_BAD) and mark.value not in ties
     if mark.value is not None and not refused_tie:
@@ -175,12 +185,18 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
         mark = replace(
             read_sentences(sentences(clean, asked, begin), asked), prose=True
         )
-    if asked.kind == "scoring" and mark.value is not None and _other_scale(clean, mark):
+    if (
+        asked.kind == "scoring"
+        and mark.value is not None
+        and _other_scale(clean, mark)
+    ):
         return replace(mark, value=None, cause="other scale")
     return best_first(clean, mark, asked) if asked.kind == "ranking" else mark
 
 
-def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mark:
+def _in_marks(
+    spoken: str, clean: str, asked: Asked, last_paragraph: int
+) -> Mark:
     """Return the answer of marks and lines; labels before the last paragraph are looked
     for only where it holds no mark that decides."""
     marked = list[tuple[Mark, bool]]()
@@ -188,7 +204,9 @@ def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mar
     for since in dict.fromkeys((last_paragraph, -1)):
         marked = statements(clean, asked, since, until) + marked
         until = since
-        marks = marks_of(spoken, clean, [mark for mark, _ in marked], asked, since)
+        marks = marks_of(
+            spoken, clean, [mark for mark, _ in marked], asked, since
+        )
         if (mark := _last(clean, marks, asked, since)) is not None:
             return mark
     if marks:
@@ -211,7 +229,9 @@ def _other_scale(clean: str, mark: Mark) -> bool:
     )
 
 
-def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | None:
+def _last(
+    clean: str, marks: list[Mark], asked: Asked, since: int
+) -> Mark | None:
     """Return the last mark, unless another in its paragraph differs and nothing took it
     back; a mark in a numbered list may be one of a list of all answers. None where that
     begins before ``since``."""
@@ -251,4 +271,6 @@ def _unless_retracted(clean: str, mark: Mark, asked: Asked) -> Mark:
     if retracts(after) and later.value is not None:
         return replace(later, prose=True)
     differs = retracts(after) or later.value not in (None, mark.value)
-    return replace(mark, value=None, cause="several answers") if differs else mark
+    return (
+        replace(mark, value=None, cause="several answers") if differs else mark
+    )

@@ -1,5 +1,5 @@
-"""Sentences: one that is nothing but a choice or a score, one that takes an answer back, and one
-that declines.
+"""Sentences: one that is nothing but a choice or a score, one that takes an answer
+back, and one that declines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ LONGEST_REFUSAL = 1_000
 _STOPS = frozenset(".!?\n")
 _ENDS_OF_CLAIMS = frozenset(",;(")
 _BESIDE = ("noun", "filler", "is", "so", "final")
-_CHOOSES = ("chooses", "better", "is better", "wins", "choice", "beats", "so", "answer")
+_CHOOSES = (
+    "chooses",
+    "better",
+    "is better",
+    "wins",
+    "choice",
+    "beats",
+    "so",
+    "answer",
+)
 _RATES = ("rates", "score", "so")
 _LIMITS = ("if", "supposes", "but", "worse", "blames", "retracts")
 
@@ -24,7 +33,8 @@ _LIMITS = ("if", "supposes", "but", "worse", "blames", "retracts")
 def sentences(
     text: str, asked: Asked, start: int, end: int | None = None
 ) -> list[list[Word]]:
-    """Return the sentences between two positions, at most ``LONGEST_PARAGRAPH`` characters."""
+    """Return the sentences between two positions, at most ``LONGEST_PARAGRAPH``
+    characters."""
     last = min(start + LONGEST_PARAGRAPH, end or len(text))
     spoken = words(text, asked, start, last)
     ends = [n for n, word in enumerate(spoken, 1) if word.text in _STOPS]
@@ -32,22 +42,28 @@ def sentences(
 
 
 def retracts(phrases: Iterable[Sequence[Word]]) -> bool:
-    """Return whether one of the first two words of a sentence takes back what stands before."""
+    """Return whether one of the first two words of a sentence takes back what stands
+    before."""
     for sentence in phrases:
-        begins = islice((word for word in sentence if word.text[0].isalnum()), 2)
+        begins = islice(
+            (word for word in sentence if word.text[0].isalnum()), 2
+        )
         if holds(begins, "retracts"):
             return True
     return False
 
 
 def read_sentences(phrases: Sequence[Sequence[Word]], asked: Asked) -> Mark:
-    """Return the answer that plain sentences agree on, or the cause why there is none."""
+    """Return the answer that plain sentences agree on, or the cause why there is
+    none."""
     claims = list[Mark]()
     cause = "no answer"
     for sentence in phrases:
         if retracts([sentence]):
             claims = []
-        if any(word.option for word in sentence) and holds(sentence, "supposes", "if"):
+        if any(word.option for word in sentence) and holds(
+            sentence, "supposes", "if"
+        ):
             cause = "hedge"
         claim = _claim(sentence, asked)
         if claim is not None:
@@ -65,13 +81,19 @@ def _prefers_another(sentence: Sequence[Word], value: Value | None) -> bool:
 
 
 def _claim(sentence: Sequence[Word], asked: Asked) -> Mark | None:
-    """Return what a sentence states if each of its words is one that a choice or a score is made
-    of.
+    """Return what a sentence states if each of its words is one that a choice or a
+    score is made of.
     """
-    own = [word for word in without_scale(sentence, asked) if word.text not in _STOPS]
+    own = [
+        word
+        for word in without_scale(sentence, asked)
+        if word.text not in _STOPS
+    ]
     if sentence[-1].text == "?" or asked.kind == "ranking":
         return None
-    first = next((n for n, word in enumerate(own) if _answers(word, asked)), None)
+    first = next(
+        (n for n, word in enumerate(own) if _answers(word, asked)), None
+    )
     if first is None:
         return None
     ends = (
@@ -88,14 +110,19 @@ def _claim(sentence: Sequence[Word], asked: Asked) -> Mark | None:
 
 
 def _answers(word: Word, asked: Asked) -> bool:
-    return word.number is not None if asked.kind == "scoring" else bool(word.option)
+    return (
+        word.number is not None
+        if asked.kind == "scoring"
+        else bool(word.option)
+    )
 
 
 def _score(own: Sequence[Word], first: int, end: int) -> Mark | None:
     number = own[first].number
     single = all(word.number in (None, GREATEST) for word in own[first + 1 :])
     scored = all(
-        word.number is not None or word.of(*_BESIDE, *_RATES, "points", "of ten")
+        word.number is not None
+        or word.of(*_BESIDE, *_RATES, "points", "of ten")
         for word in own[:end]
         if word.text not in ",:/"
     )
@@ -119,7 +146,9 @@ def _choice(own: Sequence[Word], first: int, end: int) -> Mark | None:
         if not allowed or word.of(*_LIMITS):
             return None
     explained = holds(own[end : end + 2], "because")
-    if not explained and any(word.option not in ("", option) for word in own[end:]):
+    if not explained and any(
+        word.option not in ("", option) for word in own[end:]
+    ):
         return None
     if not holds(own[:end], *_CHOOSES):
         return None
@@ -127,7 +156,8 @@ def _choice(own: Sequence[Word], first: int, end: int) -> Mark | None:
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether any sentence declines ("cannot … help", a policy); indecision is none."""
+    """Return whether any sentence declines ("cannot … help", a policy); indecision is
+    none."""
     begin = plain(text[:LONGEST_REFUSAL])
     return may_hold(begin, "cannot", "declines") and any(
         map(_declines, sentences(begin, Asked("", ""), 0))

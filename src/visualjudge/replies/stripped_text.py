@@ -1,5 +1,5 @@
-"""Remove what surrounds an answer: thoughts, the question's own words, tags and boxes. Texts keep
-their length, so positions remain valid in the reply.
+"""Remove what surrounds an answer: thoughts, the question's own words, tags and boxes.
+Texts keep their length, so positions remain valid in the reply.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import re
 from visualjudge.replies.words import source
 
 _ENDS = frozenset(("end_of_thought", "unused95", "final", "assistantfinal"))
-# by family: gpt-oss; DeepSeek, Qwen and most others (MedGemma's numbers); Kimi and Mistral
+# by family: gpt-oss; DeepSeek, Qwen and most others (MedGemma's numbers); Kimi and
+# Mistral
 _THOUGHT = re.compile(
     r"<\|channel\|>()([a-z]+)|()(assistantfinal)"
     r"|<\|?(/?)([a-z_:]{3,18}(?:9[45])?)\|?>|[◁\[](/?)(think)[▷\]]"
@@ -35,11 +36,13 @@ _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 def without_thoughts(text: str) -> str:
     """Blank out every thought in the text, including one that never ends.
 
-    Chat templates often put the opening mark into the prompt, so that a reply has only the closing
-    one. Then all text before it is a thought, unless nothing follows.
+    Chat templates often put the opening mark into the prompt, so that a reply has only
+    the closing one. Then all text before it is a thought, unless nothing follows.
     """
     lowered = text.lower()
-    if len(lowered) != len(text) or not any(mark in lowered for mark in _MAY_THINK):
+    if len(lowered) != len(text) or not any(
+        mark in lowered for mark in _MAY_THINK
+    ):
         return text
     pieces = list[str]()
     at = 0
@@ -52,12 +55,19 @@ def without_thoughts(text: str) -> str:
             before = mark.start() if mark.end() >= whole else 0
             begun = before if begun is None else begun
             pieces = pieces if begun else []
-            pieces += [text[at:begun] if begun else "", " " * (mark.end() - begun)]
+            pieces += [
+                text[at:begun] if begun else "",
+                " " * (mark.end() - begun),
+            ]
             begun = None
             at = mark.end()
         elif name in thoughts and begun is None:
             begun = mark.start()
-    rest = text[at:] if begun is None else text[at:begun] + " " * (len(text) - begun)
+    rest = (
+        text[at:]
+        if begun is None
+        else text[at:begun] + " " * (len(text) - begun)
+    )
     return "".join([*pieces, rest])
 
 
@@ -66,7 +76,9 @@ def without_markup(text: str) -> str:
     if "\\" in text or "&" in text:
         text = _LATEX.sub(_blank, text).replace("\\n", " \n")
     if any(mark in text for mark in ("~~", "<", "[", *"☐❌✗✘")):
-        text = _TAG.sub(_blank, _STRUCK.sub(_blank, _IMAGE_MARK.sub(_blank, text)))
+        text = _TAG.sub(
+            _blank, _STRUCK.sub(_blank, _IMAGE_MARK.sub(_blank, text))
+        )
     return text
 
 

@@ -24,7 +24,21 @@ _AROUND = (
 _CLOSE = frozenset(")]}'|\\")
 _SIGNS = frozenset("<>=~")
 _ALSO = frozenset(
-    ("or", "and", "/", "|", "+", "&", ",", "oder", "und", "ou", "et", "或", "和")
+    (
+        "or",
+        "and",
+        "/",
+        "|",
+        "+",
+        "&",
+        ",",
+        "oder",
+        "und",
+        "ou",
+        "et",
+        "或",
+        "和",
+    )
 )
 _LABELS = {
     "pairwise": ("answer",),
@@ -34,7 +48,9 @@ _LABELS = {
 }
 _BESIDE = ("noun", "filler", "is", "so", "final", "retracts")
 _OF_ORDERS = ("best", "worst", "to", "foremost", "rising", "falling", "place")
-_LEADING = {kind: frozenset((*labels, *_BESIDE)) for kind, labels in _LABELS.items()}
+_LEADING = {
+    kind: frozenset((*labels, *_BESIDE)) for kind, labels in _LABELS.items()
+}
 _LEADING["ranking"] |= {*_OF_ORDERS}
 _BETWEEN = ("noun", "filler", "then", "middle", "first", "second")
 _NOTHING = Word("")
@@ -42,11 +58,11 @@ _NOTHING = Word("")
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A value, or the cause why what seems to be an answer has none, at characters ``start`` to
-    ``end``.
+    """A value, or the cause why what seems to be an answer has none, at characters
+    ``start`` to ``end``.
 
-    ``led_by`` are the words before it, which change no answer, and ``rest`` those behind it;
-    ``labelled`` says that those before it are a label.
+    ``led_by`` are the words before it, which change no answer, and ``rest`` those
+    behind it; ``labelled`` says that those before it are a label.
     """
 
     value: Value | None
@@ -67,20 +83,24 @@ class Stated:
             or rest[0].text == "not"
         )
         explained = (
-            isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
+            isinstance(self.value, float)
+            and rest[:1]
+            and rest[0].text in ":-–—"
         )
         blamed = holds(rest[:6], "worse", "blames")
         return not rest or (
             not blamed
-            and bool(aside or (explained and all(w.number is None for w in rest)))
+            and bool(
+                aside or (explained and all(w.number is None for w in rest))
+            )
         )
 
 
 def stated(phrase: Sequence[Word], asked: Asked) -> Stated | None:
     """Return the answer that a text states, or None if it names none.
 
-    Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
-    ends: at a mark, or before a reason.
+    Only words that change no answer may lead it (labels, nouns, fillers), and it must
+    end where it ends: at a mark, or before a reason.
     """
     wording = without_scale(phrase, asked)
     at = _lead(wording, asked)
@@ -98,7 +118,8 @@ def stated(phrase: Sequence[Word], asked: Asked) -> Stated | None:
     rest = wording[at + stop :]
     end = wording[at + stop - 1].end
     label = next(
-        (n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead)
+        (n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])),
+        len(lead),
     )
     labelled = any(
         word.text in ":=-–—→\n" or word.of("is") for word in lead[label + 1 :]
@@ -109,7 +130,9 @@ def stated(phrase: Sequence[Word], asked: Asked) -> Stated | None:
 def is_label(phrase: Sequence[Word], asked: Asked) -> bool:
     """Return whether words are a label and nothing else."""
     rest = without_scale(phrase, asked)
-    return holds(rest, *_LABELS[asked.kind]) and all(_may_lead(w, asked) for w in rest)
+    return holds(rest, *_LABELS[asked.kind]) and all(
+        _may_lead(w, asked) for w in rest
+    )
 
 
 def _may_lead(word: Word, asked: Asked) -> bool:
@@ -128,19 +151,26 @@ def _lead(phrase: Sequence[Word], asked: Asked) -> int | None:
     """Return the index of the answer: the first word that is not of those that may lead
     it."""
     lead = next(
-        (n for n, word in enumerate(phrase) if not _may_lead(word, asked)), len(phrase)
+        (n for n, word in enumerate(phrase) if not _may_lead(word, asked)),
+        len(phrase),
     )
-    ties = (n for n, word in enumerate(phrase[: lead + 1]) if word.of("tie", "bad"))
+    ties = (
+        n for n, word in enumerate(phrase[: lead + 1]) if word.of("tie", "bad")
+    )
     at = min(lead, next(ties, lead)) if asked.kind == "pairwise" else lead
     if at < len(phrase):
         before = phrase[at - 1] if at and asked.kind == "scoring" else _NOTHING
         counted = before.of("noun") and not before.of("score", "filler")
         signed = before.text in ("-", "–") and before.end == phrase[at].start
         return (
-            None if counted or signed or before.text in ("<", ">", "<=", ">=") else at
+            None
+            if counted or signed or before.text in ("<", ">", "<=", ">=")
+            else at
         )
     # "b." and "option a": the letter may be a word that changes no answer
-    last = max((n for n, word in enumerate(phrase) if word.text.isalpha()), default=0)
+    last = max(
+        (n for n, word in enumerate(phrase) if word.text.isalpha()), default=0
+    )
     small = (
         phrase
         and len(phrase[last].text) == 1
@@ -157,7 +187,9 @@ def _letter(phrase: Sequence[Word], asked: Asked) -> Found:
             for w in phrase[1:]
         )
         return (
-            (BOTH_BAD if first.of("bad") else TIE, None, len(phrase)) if ends else None
+            (BOTH_BAD if first.of("bad") else TIE, None, len(phrase))
+            if ends
+            else None
         )
     letter = first.option or first.text.upper()
     rest = [
@@ -166,13 +198,21 @@ def _letter(phrase: Sequence[Word], asked: Asked) -> Found:
         if word.text not in _CLOSE and (word.option or not word.of("noun"))
     ]
     if letter not in (*asked.letters, TIE, BOTH_BAD):
-        return (None, "unknown option", 1) if first.unknown and _ends(rest) else None
+        return (
+            (None, "unknown option", 1)
+            if first.unknown and _ends(rest)
+            else None
+        )
     after, then = [*rest, _NOTHING, _NOTHING][:2]
     if set(after.text) <= _SIGNS and then.option and after.text:
         return _compared(letter, rest, asked)
     if after.text in _ALSO and then.option not in ("", letter):
         return None, "several answers", 2
-    ends = after.text != ":" and _ends(rest) and not names_another(("", letter), rest)
+    ends = (
+        after.text != ":"
+        and _ends(rest)
+        and not names_another(("", letter), rest)
+    )
     return (letter, None, 1) if ends else None
 
 
@@ -188,7 +228,8 @@ def names_another(named: Collection[str], rest: Sequence[Word]) -> bool:
     """Return whether the sentence goes on with another option that is not set aside:
     "A, B"."""
     ends = (
-        word.text in (*".\n;", "not") or word.of("because", "than") for word in rest
+        word.text in (*".\n;", "not") or word.of("because", "than")
+        for word in rest
     )
     stop = next((n for n, end in enumerate(ends) if end), len(rest))
     return any(word.option not in named for word in rest[:stop])
@@ -199,11 +240,18 @@ def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
     sign = rest[0].text
     other = rest[1].option
     graded = (
-        len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
+        len(rest) > 3
+        and rest[2].text in _SIGNS
+        and rest[3].text in ("good", "bad")
     )
     behind = rest[4 if graded else 2 :]
     goes_on = bool(behind) and behind[0].text not in BREAKS
-    if other == letter or len(asked.letters) > 2 or len(set(sign)) > 1 or goes_on:
+    if (
+        other == letter
+        or len(asked.letters) > 2
+        or len(set(sign)) > 1
+        or goes_on
+    ):
         return None, "several answers", 3
     if sign[0] in "=~":
         return (
@@ -215,7 +263,8 @@ def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
 
 
 def without_scale(phrase: Sequence[Word], asked: Asked) -> Sequence[Word]:
-    """Return the words without the scale of a score: "(0-10)", "out of 10" before it."""
+    """Return the words without the scale of a score: "(0-10)", "out of 10" before
+    it."""
     for at in range(
         len(phrase) - 2
         if asked.kind == "scoring" and any(w.number == GREATEST for w in phrase)
@@ -234,7 +283,9 @@ def _score(phrase: Sequence[Word], _asked: Asked) -> Found:
     after, then = [*phrase[1:], _NOTHING, _NOTHING][:2]
     if number is None:
         return None
-    scaled = then.number is not None and (after.text == "/" or after.of("of ten"))
+    scaled = then.number is not None and (
+        after.text == "/" or after.of("of ten")
+    )
     at = 3 if scaled else 1
     at += sum(word.of("points") for word in phrase[at : at + 1])
     over = number > GREATEST or (scaled and then.number != GREATEST)
@@ -242,7 +293,10 @@ def _score(phrase: Sequence[Word], _asked: Asked) -> Found:
     if over or after.text in ("%", "/", "+", "percent"):
         return None, "other scale", at
     ranges = after.text in _ALSO or after.of("to") or after.text in "-–"
-    aside = any(w.number is not None for w in phrase[at : at + 8]) and after.text == "("
+    aside = (
+        any(w.number is not None for w in phrase[at : at + 8])
+        and after.text == "("
+    )
     if (
         aside
         or (then.number is not None and ranges)
@@ -261,7 +315,9 @@ def order_of(phrase: Sequence[Word], asked: Asked) -> Found:
     spelt = phrase[0].text.upper()
     if sorted(spelt) == sorted(asked.letters) and not phrase[0].kinds:
         return spelt, None, 1
-    stop = next((n for n, word in enumerate(phrase) if not _links(word)), len(phrase))
+    stop = next(
+        (n for n, word in enumerate(phrase) if not _links(word)), len(phrase)
+    )
     letters = [n for n, word in enumerate(phrase[:stop]) if word.option][
         : len(asked.letters)
     ]
@@ -271,7 +327,9 @@ def order_of(phrase: Sequence[Word], asked: Asked) -> Found:
     rest = [word for word in phrase[at:] if word.text not in _CLOSE]
     order = "".join(phrase[n].option for n in letters)
     signs = {
-        word.text[0] for word in phrase[:at] if word.text and set(word.text) <= _SIGNS
+        word.text[0]
+        for word in phrase[:at]
+        if word.text and set(word.text) <= _SIGNS
     }
     mixed = bool(signs) and any(word.text == "," for word in phrase[:at])
     places = [word.number for word in phrase[:at] if word.number is not None]
@@ -280,7 +338,9 @@ def order_of(phrase: Sequence[Word], asked: Asked) -> Found:
         [*range(2, len(order) + 1)],
     ):
         return None
-    goes_on = any(w.option or w.unknown for w in rest[1:2]) and rest[0].text != "("
+    goes_on = (
+        any(w.option or w.unknown for w in rest[1:2]) and rest[0].text != "("
+    )
     if any(word.unknown for word in phrase[at : stop + 1]) or (
         goes_on and rest[1].unknown
     ):
@@ -303,7 +363,13 @@ def order_of(phrase: Sequence[Word], asked: Asked) -> Found:
 
 
 def _links(word: Word) -> bool:
-    named = word.option or word.number is not None or word.of(*_OF_ORDERS, *_BETWEEN)
+    named = (
+        word.option
+        or word.number is not None
+        or word.of(*_OF_ORDERS, *_BETWEEN)
+    )
     return (
-        bool(named) or word.text in _AROUND | {"and", "&"} or set(word.text) <= _SIGNS
+        bool(named)
+        or word.text in _AROUND | {"and", "&"}
+        or set(word.text) <= _SIGNS
     )

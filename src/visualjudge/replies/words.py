@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml
 
-# A letter of a script that writes blanks between words; in the others each letter is a word.
+# A letter of a script that writes blanks between words; in the others each letter is a
+# word.
 _LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 # Group 1 is the token: a blank before it costs less than a search from the blank on.
 TOKEN = re.compile(
@@ -23,7 +24,9 @@ _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
         "।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True
     )
 }
-_PLAIN = _SAME_WIDTH | {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'}
+_PLAIN = _SAME_WIDTH | {
+    ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'
+}
 _CYRILLIC = {"А": "A", "В": "B", "С": "C"}
 
 
@@ -43,8 +46,8 @@ class Asked:
 class Word:
     """A word, number or mark at characters ``start`` to ``end``, in lower case.
 
-    ``option`` is the answer that it names (a letter, or of ``names``), ``unknown`` says that it is
-    a letter of no option, ``kinds`` are the lists that hold it.
+    ``option`` is the answer that it names (a letter, or of ``names``), ``unknown`` says
+    that it is a letter of no option, ``kinds`` are the lists that hold it.
     """
 
     text: str
@@ -77,7 +80,9 @@ def words(
     """Return the words of :func:`plain` text; an entry of several words is one word."""
     spoken = [
         _word(match, text, asked)
-        for match in TOKEN.finditer(text, start, len(text) if end is None else end)
+        for match in TOKEN.finditer(
+            text, start, len(text) if end is None else end
+        )
     ]
     merged = []
     at = 0
@@ -99,7 +104,9 @@ def words(
 def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
     token = match[1]
     (start, end) = match.span(1)
-    lowered, number, letter = (_alone if len(token) < 40 else _alone.__wrapped__)(token)
+    lowered, number, letter = (
+        _alone if len(token) < 40 else _alone.__wrapped__
+    )(token)
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
     if not letter or _is_part(text, start, end, asked.letters):
@@ -107,7 +114,11 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
     known = letter in asked.letters
     unknown = bool(asked.letters) and not known and letter != "I"
     return Word(
-        lowered, start, end, letter if known else "", unknown and end - start == 1
+        lowered,
+        start,
+        end,
+        letter if known else "",
+        unknown and end - start == 1,
     )
 
 
@@ -118,7 +129,9 @@ def _alone(text: str) -> tuple[str, float | None, str]:
     lowered = text.lower()
     if text[-1].isdecimal():
         parts = re.split("[.,]", text)
-        beyond = len(parts) > 2 or ("," in text and len(parts[1]) == 3)  # "1,000"
+        beyond = len(parts) > 2 or (
+            "," in text and len(parts[1]) == 3
+        )  # "1,000"
         return lowered, float("inf" if beyond else ".".join(parts)), ""
     letter = _CYRILLIC.get(text, text)[-1]  # "OptionB"
     lone = len(text) == 1 or lowered[:-1] in ("option", "image", "model")
@@ -129,7 +142,9 @@ def _is_part(text: str, start: int, end: int, letters: str) -> bool:
     before = text[max(0, start - 2) : start].rjust(2)
     after = text[end : end + 2].ljust(2)
     joined = after[0] in "-.'&+" and (after[1].isalpha() or after == "++")
-    led = before[1] in "-.'&" and before[0].isalpha() and before[0] not in letters
+    led = (
+        before[1] in "-.'&" and before[0].isalpha() and before[0] not in letters
+    )
     return (joined and after.lower() != "'s" and after[1] not in letters) or led
 
 
@@ -140,7 +155,9 @@ def _longest(
     lists with it."""
     end = at
     kinds = node.get("", frozenset())
-    while at < len(phrase) and not phrase[at].option and phrase[at].text in node:
+    while (
+        at < len(phrase) and not phrase[at].option and phrase[at].text in node
+    ):
         node = node[phrase[at].text]
         at += 1
         if "" in node:
@@ -153,21 +170,24 @@ def _longest(
 def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
     """Return the number and the option of lists such as "number 7" and "option A"."""
     meanings = {kind[:7]: kind[7:] for kind in kinds}
-    return float(meanings["number "]) if "number " in meanings else None, meanings.get(
-        "option ", ""
-    )
+    return float(
+        meanings["number "]
+    ) if "number " in meanings else None, meanings.get("option ", "")
 
 
 @cache
 def source() -> Mapping[str, Any]:
-    """Return ``words.yaml`` as parsed; YAML's own words for true and false stay words."""
+    """Return ``words.yaml`` as parsed; YAML's own words for true and false stay
+    words."""
     text = (files(__package__) / "words.yaml").read_text("utf-8")
     return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
 
 
 def may_hold(text: str, *lists: str) -> bool:
     """Return whether a text may hold an entry of lists: one is in it without blanks."""
-    return any(map("".join(text.lower().split()).__contains__, _entries(*lists)))
+    return any(
+        map("".join(text.lower().split()).__contains__, _entries(*lists))
+    )
 
 
 @cache

@@ -1,5 +1,5 @@
-"""What a run asks and will cost, what its verdicts answered, and whether it may be continued with
-other settings.
+"""What a run asks and will cost, what its verdicts answered, and whether it may be
+continued with other settings.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def keys_of(
 
 @dataclass
 class Answered:
-    """The verdicts of a run; the last one of each key counts. Keys are kept as hashes, as there may
-    be millions.
+    """The verdicts of a run; the last one of each key counts. Keys are kept as hashes,
+    as there may be millions.
     """
 
     # The status by the hash of the key.
@@ -54,8 +54,8 @@ class Answered:
 
     @classmethod
     def of(cls, folder: RunFolder, *, retry_errors: bool = False) -> Answered:
-        """Read the verdicts of a run; with ``retry_errors``, without those that ended in an
-        api_error. Their tokens are counted nevertheless.
+        """Read the verdicts of a run; with ``retry_errors``, without those that ended
+        in an api_error. Their tokens are counted nevertheless.
         """
         known = cls()
         for line in folder.lines() if folder.journal_path.is_file() else ():
@@ -79,7 +79,9 @@ class Answered:
 
 
 def asks_of(
-    questions: Sequence[Question], settings: RunSettings, done: Collection[int] = ()
+    questions: Sequence[Question],
+    settings: RunSettings,
+    done: Collection[int] = (),
 ) -> Iterator[Ask]:
     """Yield what is left to ask, reading each question when it is asked."""
     for question in questions[: settings.limit]:
@@ -105,8 +107,8 @@ def count_asks(
 def still_to_ask(
     folder: str | Path, questions: Sequence[Question], settings: RunSettings
 ) -> Iterator[Ask]:
-    """Return everything that an invocation with these settings would ask, excluding questions
-    answered in ``folder`` if it resumes.
+    """Return everything that an invocation with these settings would ask, excluding
+    questions answered in ``folder`` if it resumes.
     """
     known = (
         Answered.of(RunFolder(folder), retry_errors=settings.retry_errors)
@@ -122,12 +124,15 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
     Raises
     ------
     DataError
-        If one is missing or lies outside of the dataset, or if the dataset holds only labels.
+        If one is missing or lies outside of the dataset, or if the dataset holds only
+        labels.
     """
     if dataset.labels_only:
         raise DataError(
-            f"{dataset.root}: cannot be judged: it contains only labels, because the copy that it "
-            "was imported from has no images or texts; report on the runs that were adopted with it"
+            f"{dataset.root}: cannot be judged: it contains only labels, because the "
+            "copy that it "
+            "was imported from has no images or texts; report on the runs that were "
+            "adopted with it"
         )
     find = cache(image_finder(dataset.root))
     for question_id, images in columns(questions, "id", "images"):
@@ -136,7 +141,9 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
                 find(name)
             except DataError as error:
                 question = f"question {question_id}: images"
-                raise DataError(f"{dataset.root}: {question}: {error}") from None
+                raise DataError(
+                    f"{dataset.root}: {question}: {error}"
+                ) from None
 
 
 # ---------------------------------------------------------------- other settings
@@ -158,8 +165,8 @@ class Change(NamedTuple):
 
 
 def changes(old: Fields, new: Fields) -> list[Change]:
-    """Return the differences of two manifests: backend, model, server, every parameter, and the
-    questions.
+    """Return the differences of two manifests: backend, model, server, every parameter,
+    and the questions.
     """
     before = _shape(old)
     after = _shape(new)
@@ -168,14 +175,17 @@ def changes(old: Fields, new: Fields) -> list[Change]:
     return _differences(before, after, dict.fromkeys([*before, *after]))
 
 
-def _differences(old: Fields, new: Fields, names: Iterable[str]) -> list[Change]:
+def _differences(
+    old: Fields, new: Fields, names: Iterable[str]
+) -> list[Change]:
     pairs = ((name, old.get(name), new.get(name)) for name in names)
     return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
 
 
 def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
-    """Return what differs if ``unasked`` verdicts of the run are no longer asked for, because of a
-    different selection, no ``swap`` or fewer repeats. Empty if an accepted change covers as many.
+    """Return what differs if ``unasked`` verdicts of the run are no longer asked for,
+    because of a different selection, no ``swap`` or fewer repeats. Empty if an accepted
+    change covers as many.
     """
     accepted = old.get("unasked") or 0
     if unasked <= accepted:
@@ -186,7 +196,9 @@ def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
     ]
 
 
-def check_changes(folder: Path, found: Sequence[Change], *, accept: bool) -> None:
+def check_changes(
+    folder: Path, result: Sequence[Change], *, accept: bool
+) -> None:
     """Refuse to mix verdicts of different settings.
 
     Raises
@@ -194,9 +206,10 @@ def check_changes(folder: Path, found: Sequence[Change], *, accept: bool) -> Non
     UsageError
         If anything differs and ``accept`` is False; the message lists the differences.
     """
-    if found and not accept:
+    if result and not accept:
         raise UsageError(
-            f"{folder}: cannot resume with other settings: {'; '.join(map(str, found))}. Choose "
+            f"{folder}: cannot resume with other settings: "
+            f"{'; '.join(map(str, result))}. Choose "
             "another --out, or add --set accept_changes=true to record both"
         )
 
@@ -207,13 +220,18 @@ def media_checksum(dataset: Dataset) -> str:
     """
     files = dataset.meta.get("files", {})
     stated = {
-        name: digest for name, digest in files.items() if name.startswith(f"{MEDIA}/")
+        name: digest
+        for name, digest in files.items()
+        if name.startswith(f"{MEDIA}/")
     }
-    return hashlib.sha256(orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return hashlib.sha256(
+        orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
+    ).hexdigest()
 
 
 def _shape(manifest: Fields) -> Json:
-    # Return the settings that affect a verdict, by name, as they are after a JSON round trip.
+    # Return the settings that affect a verdict, by name, as they are after a JSON round
+    # trip.
     parameters = manifest.get("parameters")
     dataset = manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}
@@ -232,9 +250,11 @@ def _short(value: Any) -> str:
 
 # ---------------------------------------------------------------- cost before the start
 
-# Characters per token of English and JSON with common byte-pair vocabularies, which is 3 to 4.
+# Characters per token of English and JSON with common byte-pair vocabularies, which is
+# 3 to 4.
 CHARS_PER_TOKEN = 3.5
-# Side length in pixels of the area that becomes one token in Qwen-VL and several other models.
+# Side length in pixels of the area that becomes one token in Qwen-VL and several other
+# models.
 PATCH = 28
 # Upper limit on the tokens that models charge for an image without tiling.
 LARGEST_TOKENS = 1600
@@ -271,8 +291,8 @@ def estimate(
     reasons: bool = False,
     rubric: Rubric | None = None,
 ) -> Estimate:
-    """Count what ``asks`` would send; with ``reasons``, replies give reasons before the answer, with
-    a ``rubric`` its criteria too.
+    """Count what ``asks`` would send; with ``reasons``, replies give reasons before the
+    answer, with a ``rubric`` its criteria too.
     """
     sizes: dict[str, int] = {}
     calls = images = tokens = criteria = 0
@@ -291,4 +311,6 @@ def estimate(
         tokens += round(len(text) / CHARS_PER_TOKEN)
     out = (REASONED_TOKENS if reasons else REPLY_TOKENS) * calls
     out += CRITERION_TOKENS * criteria
-    return Estimate(calls, images, len(sizes), tokens, out, prices.of(tokens, out))
+    return Estimate(
+        calls, images, len(sizes), tokens, out, prices.of(tokens, out)
+    )

@@ -1,9 +1,9 @@
-"""Tokens and money: what a reply took, what a run spent over all its invocations, and limits. A run
-stops before it exceeds a limit, and only between jobs.
+"""Tokens and money: what a reply took, what a run spent over all its invocations, and
+limits. A run stops before it exceeds a limit, and only between jobs.
 
-A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each
-reserves the maximum that a job may use: known for calls, and the largest job so far for tokens and
-money.
+A job, such as a question, takes one or more calls, and many jobs are in flight at once.
+Each reserves the maximum that a job may use: known for calls, and the largest job so
+far for tokens and money.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Fields, Json
 
 Kind = TypeVar("Kind")
-# Number of replies without token counts after which a limit on tokens or cost is considered
-# useless.
+# Number of replies without token counts after which a limit on tokens or cost is
+# considered useless.
 SILENT = 8
-# Larger counts are invalid: JSON readers and tables store integers exactly only up to this value.
+# Larger counts are invalid: JSON readers and tables store integers exactly only up to
+# this value.
 MOST = 2**53
 # Field of a verdict's line with the tokens paid for, if they differ from ``usage``.
 PAID = "paid"
@@ -50,16 +51,21 @@ class StatedCost(TypedDict, total=False):
 
 
 def token_counts(usage: Fields | None) -> tuple[int | None, int | None]:
-    """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
+    """Return the tokens of the prompt and all tokens billed as output, or None if
+    unknown."""
     if not isinstance(usage, Mapping):
         return None, None
-    prompt, reply, total = (_first(usage, names) for names in (_PROMPT, _REPLY, _TOTAL))
+    prompt, reply, total = (
+        _first(usage, names) for names in (_PROMPT, _REPLY, _TOTAL)
+    )
     return prompt, whole_output(prompt, reply, total)
 
 
 def thinking_tokens(usage: Fields | None) -> int:
     """Return the tokens of the output that are reasoning; 0 if unknown."""
-    return (_first(usage, _THINKING) if isinstance(usage, Mapping) else None) or 0
+    return (
+        _first(usage, _THINKING) if isinstance(usage, Mapping) else None
+    ) or 0
 
 
 def _first(usage: Fields, names: tuple[str, ...]) -> int | None:
@@ -81,7 +87,9 @@ def money(cost: float) -> str:
 
 def _check(name: str, value: float | None) -> None:
     if value is not None and not 0 <= value < math.inf:
-        raise UsageError(f"{name} must be a finite number of at least 0, got {value}")
+        raise UsageError(
+            f"{name} must be a finite number of at least 0, got {value}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +132,8 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one invocation; None means no limit. Earlier invocations of a resumed run do not
-    count.
+    """Limits of one invocation; None means no limit. Earlier invocations of a resumed
+    run do not count.
 
     Raises
     ------
@@ -144,8 +152,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Tokens paid for, and their cost; None if the price of some is unknown. Thinking is part of
-    the output.
+    """Tokens paid for, and their cost; None if the price of some is unknown. Thinking
+    is part of the output.
     """
 
     tokens_in: int = 0
@@ -204,8 +212,8 @@ def spent_before(paid: Spending, manifest: StatedCost) -> Spending:
     Parameters
     ----------
     paid
-        Tokens that the lines of the run state. Those beyond the total in ``manifest`` were spent by
-        an invocation that was killed.
+        Tokens that the lines of the run state. Those beyond the total in ``manifest``
+        were spent by an invocation that was killed.
     manifest
         Contents of ``run.json``, with the prices of the last invocation.
     """
@@ -225,7 +233,8 @@ def _stated(kind: type[Kind], stated: Fields | None) -> Kind:
 
 
 class Budget:
-    """Count what was used, and decide whether more jobs may begin in addition to those in flight.
+    """Count what was used, and decide whether more jobs may begin in addition to those
+    in flight.
 
     Raises
     ------
@@ -257,7 +266,8 @@ class Budget:
         return self.prices.of(self.spent.tokens_in, self.spent.tokens_out)
 
     def expect(self, calls: int) -> None:
-        """Reserve this many calls per job in flight: the maximum for one job, including repeats.
+        """Reserve this many calls per job in flight: the maximum for one job, including
+        repeats.
 
         Raises
         ------
@@ -268,20 +278,27 @@ class Budget:
         limit = self.limits.max_calls
         if limit is not None and limit < calls:
             raise UsageError(
-                f"--max-calls must be at least {calls}, which one question or row may take with "
+                f"--max-calls must be at least {calls}, which one question or row may "
+                "take with "
                 f"its retries, got {limit}"
             )
 
     def refusal(self) -> str | None:
-        """Return why no job may begin in addition to those in flight, or None if one may.
+        """Return why no job may begin in addition to those in flight, or None if one
+        may.
 
-        With a limit on tokens or cost, one job is in flight until a reply has stated its tokens.
+        With a limit on tokens or cost, one job is in flight until a reply has stated
+        its tokens.
         """
         limits = self.limits
-        blind = not self.tokens and (limits.max_tokens, limits.max_cost) != (None, None)
+        blind = not self.tokens and (limits.max_tokens, limits.max_cost) != (
+            None,
+            None,
+        )
         if blind and self._silent >= SILENT:
             return (
-                "the replies state no tokens, so that tokens and cost cannot be limited; use "
+                "the replies state no tokens, so that tokens and cost cannot be "
+                "limited; use "
                 "--max-calls"
             )
         if blind and self.in_flight:
@@ -289,7 +306,8 @@ class Budget:
         return next(self._reasons(1 + self.in_flight), None)
 
     def excess(self) -> str | None:
-        """Return the limit exceeded because jobs were larger than all before, or None."""
+        """Return the limit exceeded because jobs were larger than all before, or
+        None."""
         return next(self._reasons(0), None)
 
     def _reasons(self, jobs: int) -> Iterator[str]:
@@ -310,15 +328,18 @@ class Budget:
                 yield f"{budget} is used up"
             elif used + jobs * each > limit:
                 more = form.format(jobs * each)
-                yield f"stopped before {budget} is exceeded: {spent}, the next may add {more}"
+                yield (
+                    f"stopped before {budget} is exceeded: {spent}, the next may add "
+                    f"{more}"
+                )
 
     def begin(self) -> None:
         """Record that a job starts."""
         self.in_flight += 1
 
     def settle(self, usage: Fields | None, *, calls: int = 1) -> None:
-        """Record that a job has ended, with ``calls=0`` if its replies were cached and cost
-        nothing, or it was cancelled.
+        """Record that a job has ended, with ``calls=0`` if its replies were cached and
+        cost nothing, or it was cancelled.
 
         ``usage`` is None without a reply, and empty for a reply that states no tokens.
         """

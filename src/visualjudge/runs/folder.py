@@ -1,5 +1,5 @@
-"""A run on disk: ``run.json`` describes the judge and the questions; ``verdicts.jsonl`` holds one
-verdict per line.
+"""A run on disk: ``run.json`` describes the judge and the questions; ``verdicts.jsonl``
+holds one verdict per line.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ _OF = "a run"
 # Start of a path to another machine: a URL or a network share. Drives have one letter.
 REMOTE = re.compile(r"\w\w+:/|//|\\\\")
 # Fields of ``run.json`` if people were the judges.
-PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
+PEOPLE = {
+    "judge": "people",
+    "backend": "people",
+    "base_url": None,
+    "model": "people",
+}
 
 
 class Asked(TypedDict, total=False):
@@ -85,7 +90,8 @@ class Manifest(StatedCost, total=False):
 
 
 def excluded_raters(manifest: Manifest) -> frozenset[str]:
-    """Return the raters whose answers are excluded by rules stated in the run beforehand."""
+    """Return the raters whose answers are excluded by rules stated in the run
+    beforehand."""
     return frozenset(manifest.get("people", {}).get("excluded", ()))
 
 
@@ -95,8 +101,8 @@ def stated_dataset(manifest: Manifest) -> str | None:
 
 
 def stated_checksum(manifest: Manifest) -> str | None:
-    """Return the SHA-256 of the questions.json that a run was asked from, or None if its manifest
-    does not state it.
+    """Return the SHA-256 of the questions.json that a run was asked from, or None if
+    its manifest does not state it.
     """
     nested = manifest.get("dataset", {}).get("checksum")
     return nested or manifest.get("dataset_checksum") or None
@@ -105,8 +111,8 @@ def stated_checksum(manifest: Manifest) -> str | None:
 def check_questions(
     run: Path, manifest: Manifest, digest: str | None, *, named: bool
 ) -> str | None:
-    """Return a message if a ``run`` is used with questions other than those it was asked, else
-    None.
+    """Return a message if a ``run`` is used with questions other than those it was
+    asked, else None.
 
     Parameters
     ----------
@@ -118,17 +124,18 @@ def check_questions(
     Raises
     ------
     DataError
-        If they differ and only the run named the dataset: an untrusted run could name any of the
-        user's folders.
+        If they differ and only the run named the dataset: an untrusted run could name
+        any of the user's folders.
     """
     asked = stated_checksum(manifest)
     if digest == asked or asked is None or digest is None:
         return None
-    told = f"{run}: the dataset's questions.json has changed since the run"
+    message = f"{run}: the dataset's questions.json has changed since the run"
     if named:
-        return told
+        return message
     raise DataError(
-        f"{told}, or the run belongs to another dataset: {stated_dataset(manifest)}; name it with "
+        f"{message}, or the run belongs to another dataset: "
+        f"{stated_dataset(manifest)}; name it with "
         "--dataset"
     )
 
@@ -147,8 +154,8 @@ class RunFolder:
 
     @property
     def journal_path(self) -> Path:
-        """Path of ``verdicts.jsonl``, which need not exist. A link is refused, because the folder
-        may be untrusted.
+        """Path of ``verdicts.jsonl``, which need not exist. A link is refused, because
+        the folder may be untrusted.
         """
         return confined_target(self.path, VERDICTS, of=_OF)
 
@@ -169,19 +176,21 @@ class RunFolder:
             return {}
         hint = "; delete it and judge with --resume"
         content = jsons.read(self.manifest_path, "manifest", hint)
-        if isinstance(content, dict) and isinstance(content.get("dataset"), str):
+        if isinstance(content, dict) and isinstance(
+            content.get("dataset"), str
+        ):
             content["dataset"] = {"path": content["dataset"]}  # as 0.1 wrote it
         manifest = record_of(Manifest, content, self.manifest_path)
         note_made_with(manifest.get("plugins", ()))
         return manifest
 
     def dataset_path(self, named: str | Path | None = None) -> Path:
-        """Return the dataset that the user ``named``, or else the one that ``run.json`` names,
-        which is only a hint.
+        """Return the dataset that the user ``named``, or else the one that ``run.json``
+        names, which is only a hint.
 
-        The run may be untrusted. Its path is used only if it is on this machine (an object store
-        would learn who asks) and ``run.json`` states the checksum of its questions, which
-        :func:`check_questions` compares.
+        The run may be untrusted. Its path is used only if it is on this machine (an
+        object store would learn who asks) and ``run.json`` states the checksum of its
+        questions, which :func:`check_questions` compares.
 
         Raises
         ------
@@ -199,12 +208,14 @@ class RunFolder:
             )
         if REMOTE.match(path):
             raise DataError(
-                f"{self.manifest_path}: dataset.path must be a folder on this machine, got "
+                f"{self.manifest_path}: dataset.path must be a folder on this machine, "
+                "got "
                 f"{path}{hint}"
             )
         if stated_checksum(manifest) is None:
             raise DataError(
-                f"{self.manifest_path}: dataset.checksum must be the SHA-256 of the questions{hint}"
+                f"{self.manifest_path}: dataset.checksum must be the SHA-256 of the "
+                f"questions{hint}"
             )
         return Path(path)
 
@@ -220,7 +231,8 @@ class RunFolder:
         atomic.write_json(self.manifest_path, {**manifest, **names})
 
     def remove_empty(self) -> None:
-        """Remove the files of a run that has no verdict, and its folder if nothing else is there."""
+        """Remove the files of a run that has no verdict, and its folder if nothing else
+        is there."""
         if not self.journal_path.stat().st_size:
             self.journal_path.unlink()
             self.manifest_path.unlink(missing_ok=True)
@@ -240,7 +252,8 @@ class RunFolder:
             hint = "name a folder that `visualjudge judge --out` wrote"
             if self.path.joinpath(COMPACTED).exists():
                 hint = (
-                    f"tools/expand_verdicts.py makes it of {COMPACTED} of version 1.0"
+                    f"tools/expand_verdicts.py makes it of {COMPACTED} of version "
+                    "1.0"
                 )
             raise DataError(f"{path}: no such file; {hint}")
         return path
@@ -255,16 +268,21 @@ class RunFolder:
         """
         for line in read_lines(self.existing_verdicts_path(), start):
             try:
-                verdict = None if line.record is None else verdict_of(line.record)
+                verdict = (
+                    None if line.record is None else verdict_of(line.record)
+                )
             except (KeyError, ValueError, TypeError):
                 verdict = None
             yield VerdictLine(
-                line.number, line.start, verdict, verdict is None and not line.whole
+                line.number,
+                line.start,
+                verdict,
+                verdict is None and not line.whole,
             )
 
     def verdicts(self) -> dict[Key, Verdict]:
-        """Return the verdicts: the last one for each question, order and repeat. A partial last
-        line is ignored.
+        """Return the verdicts: the last one for each question, order and repeat. A
+        partial last line is ignored.
 
         Raises
         ------
@@ -274,18 +292,20 @@ class RunFolder:
         verdicts: dict[Key, Verdict] = {}
         for line in self.lines():
             if line.verdict is not None:
-                verdicts[line.verdict.id, line.verdict.order, line.verdict.repeat] = (
-                    line.verdict
-                )
+                verdicts[
+                    line.verdict.id, line.verdict.order, line.verdict.repeat
+                ] = line.verdict
             elif not line.partial:
                 raise DataError(
-                    f"{self.journal_path}: line {line.number} is not a verdict; --resume "
+                    f"{self.journal_path}: line {line.number} is not a verdict; "
+                    "--resume "
                     "removes partial lines"
                 )
         return verdicts
 
     def record_at(self, start: int) -> Json:
-        """Return the line that begins at byte ``start``; empty if it is not a JSON object."""
+        """Return the line that begins at byte ``start``; empty if it is not a JSON
+        object."""
         with open_file(self.journal_path, "log") as journal:
             journal.seek(start)
             record = jsons.loads(journal.readline())
@@ -304,16 +324,16 @@ class RunFolder:
         return Journal(self.journal_path, resume=resume)
 
 
-def distinct_names(told: Mapping[Path, Fields]) -> dict[Path, str]:
-    """Return a distinct name for each run, given its ``run.json``. Simulated judges without a name
-    are named after their folders. Runs of the same judge are distinguished by their paths below the
-    folder that holds all of them.
+def distinct_names(message: Mapping[Path, Fields]) -> dict[Path, str]:
+    """Return a distinct name for each run, given its ``run.json``. Simulated judges
+    without a name are named after their folders. Runs of the same judge are
+    distinguished by their paths below the folder that holds all of them.
     """
     names = {
         home: home.name
         if info.get("simulated") and info.get("judge") == info.get("model")
         else str(info.get("judge") or info.get("model") or home.name)
-        for home, info in told.items()
+        for home, info in message.items()
     }
     out: dict[Path, str] = {}
     for home, name in names.items():

@@ -1,8 +1,8 @@
-"""Run jobs with bounded concurrency, one journal record per job, until all are done, a budget is
-used up, everything fails, or Ctrl-C is pressed. It is independent of judges.
+"""Run jobs with bounded concurrency, one journal record per job, until all are done, a
+budget is used up, everything fails, or Ctrl-C is pressed. It is independent of judges.
 
-Jobs are drawn lazily when a worker is free, so that a million of them need no memory. A record is
-written as soon as it is known, and reported once it is on disk.
+Jobs are drawn lazily when a worker is free, so that a million of them need no memory. A
+record is written as soon as it is known, and reported once it is on disk.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +33,9 @@ from visualjudge.runs.journal import Journal
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404", LONG_WAIT})
+FATAL_CAUSES = frozenset(
+    {"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404", LONG_WAIT}
+)
 FATAL_AFTER = 8
 FAILURES_AFTER = 60
 # Causes of a call that no server answered.
@@ -44,7 +53,8 @@ class Outcome:
 
     record: Mapping[str, Any]
     status: str = "ok"
-    # Why the job failed, such as "HTTP 401"; several fatal causes in a row stop the run.
+    # Why the job failed, such as "HTTP 401"; several fatal causes in a row stop the
+    # run.
     cause: str | None = None
     usage: Mapping[str, int] | None = None
     # Number of calls that the model answered or refused; 0 for a cached reply.
@@ -55,7 +65,9 @@ class Outcome:
     @property
     def paid(self) -> Mapping[str, int] | None:
         """Tokens of the replies received, or None without a reply."""
-        return (self.usage or None) if self.status == "api_error" else self.usage
+        return (
+            (self.usage or None) if self.status == "api_error" else self.usage
+        )
 
 
 @dataclass(slots=True)
@@ -76,7 +88,8 @@ class Progress:
     server: str | None = None
     # Failed calls by cause, including those that are being retried.
     failed_calls: Counter[str] = field(default_factory=Counter)
-    # Whether the jobs failed before, so that many failures in a row are no reason to stop.
+    # Whether the jobs failed before, so that many failures in a row are no reason to
+    # stop.
     again: bool = False
     started: float = field(default_factory=time.monotonic)
     # Time when the last job ended or, before that, when the first began.
@@ -127,7 +140,8 @@ class Runner:
     progress
         The counts; later jobs are added to them.
     on_event
-        Called with the progress a few times per second; it counts records that are on disk.
+        Called with the progress a few times per second; it counts records that are on
+        disk.
     stop
         Asks to end early: calls in flight finish.
     """
@@ -155,11 +169,12 @@ class Runner:
         Parameters
         ----------
         ask
-            Function that does one job and returns None if there is no outcome yet. An exception
-            ends the run once the records so far are on disk. Failures of single jobs must be
-            returned as an :class:`Outcome`.
+            Function that does one job and returns None if there is no outcome yet. An
+            exception ends the run once the records so far are on disk. Failures of
+            single jobs must be returned as an :class:`Outcome`.
         give_up
-            Whether to stop after many failures in a row. Not useful if the calls were made before.
+            Whether to stop after many failures in a row. Not useful if the calls were
+            made before.
         """
         self.progress.heard = time.monotonic()
         rest = iter(jobs)
@@ -182,12 +197,16 @@ class Runner:
         finally:
             for task in (*workers, reporter):
                 task.cancel()
-            await asyncio.gather(work, reporter, *workers, return_exceptions=True)
+            await asyncio.gather(
+                work, reporter, *workers, return_exceptions=True
+            )
             await self._report()
         self.progress.stopped = self.stop.reason
         return self.progress
 
-    async def _work(self, jobs: Iterator[Job], ask: Ask[Job], *, give_up: bool) -> None:
+    async def _work(
+        self, jobs: Iterator[Job], ask: Ask[Job], *, give_up: bool
+    ) -> None:
         breath_at = 0.0
         for job in jobs:
             if self.stop.reason is not None or not await self._has_room():
@@ -229,23 +248,29 @@ class Runner:
                 self._give_up_after(outcome)
 
     def _give_up_after(self, outcome: Outcome) -> None:
-        # Stops a run that can only fail: a refused key, an unknown model, a server that is down.
+        # Stops a run that can only fail: a refused key, an unknown model, a server that
+        # is down.
         failed = outcome.status == "api_error"
         cause = outcome.cause or ""
         counts = (
-            cause in _GONE if self.progress.again else not cause.startswith("HTTP 4")
+            cause in _GONE
+            if self.progress.again
+            else not cause.startswith("HTTP 4")
         )
         self._failures = self._failures + 1 if failed and counts else 0
         self._fatal = self._fatal + 1 if failed and cause in FATAL_CAUSES else 0
         if self._fatal >= FATAL_AFTER:
             reason = f": {outcome.error}" if cause == LONG_WAIT else ""
-            self.stop.request(f"given up: {cause} {self._fatal} times in a row{reason}")
+            self.stop.request(
+                f"given up: {cause} {self._fatal} times in a row{reason}"
+            )
         if self._failures >= FAILURES_AFTER:
             failures = f"{self._failures} calls in a row failed"
             self.stop.request(f"given up: {failures}, the last with {cause}")
 
     async def _keep_reporting(self) -> None:
-        # Syncs and reports a few times per second, so that workers need not wait for the disk.
+        # Syncs and reports a few times per second, so that workers need not wait for
+        # the disk.
         while True:
             await asyncio.sleep(_REPORT_EVERY_S)
             await self._report()
@@ -266,9 +291,11 @@ class Runner:
 # ---------------------------------------------------------------- from ordinary code
 
 
-def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """Wait for ``work(stop)`` and return its result. Works within a running event loop, as in a
-    notebook.
+def run_until_stopped(
+    work: Callable[[Stop], Coroutine[Any, Any, Result]],
+) -> Result:
+    """Wait for ``work(stop)`` and return its result. Works within a running event loop,
+    as in a notebook.
 
     The first Ctrl-C (or SIGTERM) asks the work to stop, a second one cancels it.
 
@@ -306,10 +333,12 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 
 @contextmanager
 def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    # Send Ctrl-C and SIGTERM to ``handler`` within the block; possible in the main thread only.
+    # Send Ctrl-C and SIGTERM to ``handler`` within the block; possible in the main
+    # thread only.
     here = threading.current_thread() is threading.main_thread()
     before = {
-        number: signal.signal(number, handler) for number in (_SIGNALS if here else ())
+        number: signal.signal(number, handler)
+        for number in (_SIGNALS if here else ())
     }
     try:
         yield

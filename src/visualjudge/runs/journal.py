@@ -1,7 +1,7 @@
 """An append-only file of JSON lines that survives ``kill -9``.
 
-Each record is written in one call, and synced to the disk before it is reported. A sync covers all
-records that were written before it.
+Each record is written in one call, and synced to the disk before it is reported. A sync
+covers all records that were written before it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ LONGEST_LINE = BOUNDS["log"].size
 
 
 class Line(NamedTuple):
-    """One line of a journal, its number from 1 and the offset of its first byte. ``record`` is None
-    if it is not a JSON object.
+    """One line of a journal, its number from 1 and the offset of its first byte.
+    ``record`` is None if it is not a JSON object.
     """
 
     number: int
@@ -44,8 +44,8 @@ class Line(NamedTuple):
 
 
 def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
-    """Yield all lines of a journal that are not blank, readable or not, from the one that begins at
-    byte ``start``; numbers count from there.
+    """Yield all lines of a journal that are not blank, readable or not, from the one
+    that begins at byte ``start``; numbers count from there.
 
     Raises
     ------
@@ -86,7 +86,8 @@ def read_records(path: str | Path) -> Iterator[Json]:
     for line in read_lines(path):
         if bad is not None:
             raise DataError(
-                f"{path}: line {bad} is not a JSON object; --resume removes it and asks its "
+                f"{path}: line {bad} is not a JSON object; --resume removes it and "
+                "asks its "
                 "question again"
             )
         if line.record is None:
@@ -96,11 +97,11 @@ def read_records(path: str | Path) -> Iterator[Json]:
 
 
 class Journal:
-    """A journal with one writer, as a context manager. Without ``resume`` it must hold no record;
-    with it, partial lines that a kill or a full disk left are removed first.
+    """A journal with one writer, as a context manager. Without ``resume`` it must hold
+    no record; with it, partial lines that a kill or a full disk left are removed first.
 
-    A lock file beside it keeps a second writer out; the lock is released when the process ends, for
-    any reason.
+    A lock file beside it keeps a second writer out; the lock is released when the
+    process ends, for any reason.
 
     Raises
     ------
@@ -124,7 +125,8 @@ class Journal:
                 self._mend()
             elif self._end:
                 raise UsageError(
-                    f"{path} already contains a run: add --resume to continue it, or choose "
+                    f"{path} already contains a run: add --resume to continue it, or "
+                    "choose "
                     "another --out"
                 )
         except OSError as error:
@@ -143,7 +145,8 @@ class Journal:
         ]
         if len(lines) > 1 and all(bad for bad, _, _ in lines):
             raise DataError(
-                f"{self.path}: contains no JSON object; it is not a run's file and will not be "
+                f"{self.path}: contains no JSON object; it is not a run's file and "
+                "will not be "
                 "changed"
             )
         self.torn_bytes = sum(length for bad, _, length in lines if bad)
@@ -152,7 +155,9 @@ class Journal:
 
     def _open(self) -> None:
         # Open the file without following links, because the folder may be untrusted.
-        flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        flags = (
+            os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        )
         self._file = os.open(
             self.path,
             flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0),
@@ -160,12 +165,14 @@ class Journal:
         )
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            raise OSError(errno.EPERM, "it must be a regular file without hard links")
+            raise OSError(
+                errno.EPERM, "it must be a regular file without hard links"
+            )
         self._end = status.st_size
 
     def drop(self, unwanted: Callable[[Fields], bool]) -> int:
-        """Rewrite the journal, atomically, without unreadable lines and records for which
-        ``unwanted(record)`` is true. Return the number of these records.
+        """Rewrite the journal, atomically, without unreadable lines and records for
+        which ``unwanted(record)`` is true. Return the number of these records.
         """
         removed = 0
         with atomic_path(self.path) as scratch, scratch.open("wb") as file:
@@ -182,8 +189,8 @@ class Journal:
         return removed
 
     def write(self, record: Fields) -> None:
-        """Append one record. It survives a kill of the process from now on, and a power failure
-        after :meth:`synced`.
+        """Append one record. It survives a kill of the process from now on, and a power
+        failure after :meth:`synced`.
 
         Raises
         ------
@@ -191,7 +198,8 @@ class Journal:
             If the record cannot be written; a partial record is removed.
         """
         raw = orjson.dumps(
-            record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
+            record,
+            option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY,
         )
         assert self._file is not None, "the journal is closed"
         try:
@@ -201,13 +209,15 @@ class Journal:
             with suppress(OSError):
                 os.ftruncate(self._file, self._end)
             raise RunError(
-                f"{self.path}: cannot be written: {error.strerror}; continue with --resume"
+                f"{self.path}: cannot be written: {error.strerror}; continue with "
+                "--resume"
             ) from None
         self._end += len(raw)
 
     async def synced(self) -> None:
         """Return once all records written before this call are on disk."""
-        # Imported here: takes half as long as NumPy, and readers of a journal do not need it.
+        # Imported here: takes half as long as NumPy, and readers of a journal do not
+        # need it.
         import asyncio
 
         assert self._file is not None, "the journal is closed"

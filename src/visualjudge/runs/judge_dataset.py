@@ -1,5 +1,5 @@
-"""Run one judge over one dataset: find the remaining questions and write verdicts to the run
-folder.
+"""Run one judge over one dataset: find the remaining questions and write verdicts to
+the run folder.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from visualjudge.runs.verdicts import verdict_line
 
 @dataclass(frozen=True)
 class RunReport:
-    """How a run ended: the number of verdicts by status in the run folder, and what this invocation
-    did."""
+    """How a run ended: the number of verdicts by status in the run folder, and what
+    this invocation did."""
 
     statuses: Counter[str]
     causes: Counter[str]
@@ -59,8 +59,8 @@ class RunReport:
     torn_bytes: int = 0
     # The base URL of the server, without secrets.
     server: str | None = None
-    # The error message of the last verdict without a reply, from the server or socket, with secrets
-    # masked.
+    # The error message of the last verdict without a reply, from the server or socket,
+    # with secrets masked.
     last_error: str | None = None
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     # Total spending of all invocations of the run.
@@ -96,8 +96,9 @@ async def run_judge(
     Raises
     ------
     UsageError
-        If the folder holds another run, a run although ``resume`` is off, or verdicts that are no
-        longer asked for; or if one question may take more calls than the budget allows.
+        If the folder holds another run, a run although ``resume`` is off, or verdicts
+        that are no longer asked for; or if one question may take more calls than the
+        budget allows.
     RunError
         If the first question shows that the model cannot be asked.
     """
@@ -112,10 +113,14 @@ async def run_judge(
         manifest = _manifest(dataset, judge, options, budget) | {"asked": total}
         if old:
             unasked = len(before.keys) - (total - left)
-            manifest |= _continued(folder, old, manifest, before, unasked, options)
-            # Continue in the mode that the first invocation chose. Another server or model may
-            # treat a schema differently.
-            same = old.get("schema") and old.get("changes") == manifest.get("changes")
+            manifest |= _continued(
+                folder, old, manifest, before, unasked, options
+            )
+            # Continue in the mode that the first invocation chose. Another server or
+            # model may treat a schema differently.
+            same = old.get("schema") and old.get("changes") == manifest.get(
+                "changes"
+            )
             if same and isinstance(judge, QuestionJudge) and judge.tries_schema:
                 judge.schema = old["schema"]
         again = options.retry_errors and bool(
@@ -166,7 +171,9 @@ async def run_judge(
     return report
 
 
-def _noting_schema(folder: RunFolder, manifest: Json, judge: Judge) -> AskOne[Ask]:
+def _noting_schema(
+    folder: RunFolder, manifest: Json, judge: Judge
+) -> AskOne[Ask]:
     async def asked(ask: Ask) -> Outcome:
         """Ask the judge, and record in ``run.json`` how the server treats a schema.
         This happens before the deciding verdict is in the journal, so that a killed run
@@ -195,7 +202,12 @@ async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
     if paid != dict(verdict.usage or {}):
         line[PAID] = paid
     return Outcome(
-        line, verdict.status, verdict.cause, paid, judged.calls, line.get("error")
+        line,
+        verdict.status,
+        verdict.cause,
+        paid,
+        judged.calls,
+        line.get("error"),
     )
 
 
@@ -213,7 +225,8 @@ def _manifest(
     described = dict(judge.describe())
     return {
         **described,
-        "judge": options.name or str(described.get("judge", described["model"])),
+        "judge": options.name
+        or str(described.get("judge", described["model"])),
         "simulated": judge.simulated,
         "swap": options.swap,
         "repeats": options.repeats,
@@ -234,8 +247,8 @@ def _manifest(
 
 
 def _plugins(dataset: Dataset, described: Fields) -> Json:
-    # Return the plug-ins that made the dataset and those whose backend or judge answers, if there
-    # are any.
+    # Return the plug-ins that made the dataset and those whose backend or judge
+    # answers, if there are any.
     backend = described.get("backend")
     own = in_use({("backend", backend), ("question judge", backend)})
     stated = dataset.meta.get("plugins")
@@ -244,10 +257,13 @@ def _plugins(dataset: Dataset, described: Fields) -> Json:
 
 
 def checksum_of(dataset: Dataset) -> str:
-    """Return the SHA-256 of questions.json as read, regardless of what dataset.json states."""
+    """Return the SHA-256 of questions.json as read, regardless of what dataset.json
+    states."""
     return (
         dataset.digest
-        or hashlib.sha256(read_file(dataset.root / QUESTIONS, "json")).hexdigest()
+        or hashlib.sha256(
+            read_file(dataset.root / QUESTIONS, "json")
+        ).hexdigest()
     )
 
 
@@ -256,9 +272,10 @@ def _now() -> str:
 
 
 def identities(served: Mapping[Served, int]) -> list[Json]:
-    """Return who answered how many verdicts, in the form of ``run.json``, most frequent first."""
+    """Return who answered how many verdicts, in the form of ``run.json``, most frequent
+    first."""
     rows = sorted(served.items(), key=lambda row: (-row[1], str(row[0])))
-    return [{**asdict(one), "n": n} for one, n in rows]
+    return [{**asdict(item), "n": n} for item, n in rows]
 
 
 def _ending(report: RunReport) -> Json:
@@ -292,20 +309,32 @@ def _continued(
     unasked: int,
     options: RunSettings,
 ) -> Json:
-    # Return the fields of a resumed run's manifest: its first start and every accepted change.
-    # Where nothing was answered yet, there is nothing to mix, and any settings may follow.
-    found = changes(old, manifest) + fallen_out(old, manifest, unasked)
+    # Return the fields of a resumed run's manifest: its first start and every accepted
+    # change. Where nothing was answered yet, there is nothing to mix, and any settings
+    # may follow.
+    result = changes(old, manifest) + fallen_out(old, manifest, unasked)
     answered = before.statuses.total() > before.statuses["api_error"]
-    check_changes(folder.path, found, accept=options.accept_changes or not answered)
-    kept = list(old.get("changes") or [])
-    if found:
+    check_changes(
+        folder.path, result, accept=options.accept_changes or not answered
+    )
+    selected = list(old.get("changes") or [])
+    if result:
         fields = {
-            change.name: {"was": change.was, "now": change.now} for change in found
+            change.name: {"was": change.was, "now": change.now}
+            for change in result
         }
-        kept.append(
-            {"at": _now(), "verdicts": before.statuses.total(), "fields": fields}
+        selected.append(
+            {
+                "at": _now(),
+                "verdicts": before.statuses.total(),
+                "fields": fields,
+            }
         )
-    beside = {"schema": old.get("schema"), "unasked": max(0, unasked), "changes": kept}
+    beside = {
+        "schema": old.get("schema"),
+        "unasked": max(0, unasked),
+        "changes": selected,
+    }
     return {
         "started": old.get("started") or manifest["started"],
         **{name: value for name, value in beside.items() if value},

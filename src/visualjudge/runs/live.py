@@ -1,7 +1,7 @@
 """Ask live: the first question alone, the next eleven together, then all others.
 
-A wrong name, key or port costs one call. Replies that are cut or empty stop a run before it is
-paid for. A run that another model continues is stopped after one reply.
+A wrong name, key or port costs one call. Replies that are cut or empty stop a run
+before it is paid for. A run that another model continues is stopped after one reply.
 """
 
 from __future__ import annotations
@@ -64,32 +64,36 @@ class LiveEngine:
     accept: bool = False
     _first: list[Outcome] = field(default_factory=list)
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
+    async def __call__(
+        self, todo: Todo, ask: AskOne[Ask], control: Runner
+    ) -> Progress:
         asks = todo()
         if client_of(self.judge) is not None:
             few = (control.progress.total or 0) <= PREFLIGHT
 
-            async def alone(one: Ask) -> Outcome | None:
-                outcome = await self._noted(ask, one)
+            async def alone(item: Ask) -> Outcome | None:
+                outcome = await self._noted(ask, item)
                 if outcome is not None:
-                    await self._check(outcome, control.progress.server or "", few=few)
+                    await self._check(
+                        outcome, control.progress.server or "", few=few
+                    )
                 return outcome
 
             await control.run(itertools.islice(asks, 1), alone, concurrency=1)
             rest = itertools.islice(asks, PREFLIGHT - 1)
-            await control.run(rest, lambda one: self._noted(ask, one))
+            await control.run(rest, lambda item: self._noted(ask, item))
             if not few and not self.known and (problem := self._unusable()):
                 control.stop.request(problem)
         return await control.run(asks, ask)
 
-    async def _noted(self, ask: AskOne[Ask], one: Ask) -> Outcome | None:
-        outcome = await ask(one)
+    async def _noted(self, ask: AskOne[Ask], item: Ask) -> Outcome | None:
+        outcome = await ask(item)
         self._first += [] if outcome is None else [outcome]
         return outcome
 
     async def _check(self, first: Outcome, server: str, *, few: bool) -> None:
-        # Stop after the first question if no other can succeed, or if another model answers than
-        # before.
+        # Stop after the first question if no other can succeed, or if another model
+        # answers than before.
         error = first.error or ""
         gone = first.cause == "connection" and not few
         unknown = first.cause == "HTTP 404" or (
@@ -104,16 +108,24 @@ class LiveEngine:
             advice = await near_names() if unknown and near_names else ""
             if gone:
                 advice = (
-                    "; --set attempts=25 waits about 5 minutes for a server that starts"
+                    "; --set attempts=25 waits about 5 minutes for a server that "
+                    "starts"
                 )
             if first.cause == LONG_WAIT:
-                advice = "; give the same command then, or with --resume to continue"
+                advice = (
+                    "; give the same command then, or with --resume to continue"
+                )
             at = "" if server in error else f"{server}: "
             raise RunError(f"{at}{error}{advice}")
         now = Served(
-            *(first.record.get(name) for name in ("served_model", "fingerprint"))
+            *(
+                first.record.get(name)
+                for name in ("served_model", "fingerprint")
+            )
         )
-        before = {Served(served.model, served.fingerprint) for served in self.known}
+        before = {
+            Served(served.model, served.fingerprint) for served in self.known
+        }
         if now != Served() and before and now not in before and not self.accept:
             was = " and ".join(sorted(map(str, before)))
             raise UsageError(
@@ -125,26 +137,29 @@ class LiveEngine:
         stated = (now.model or asked).rpartition("/")[2]
         if own != stated or own.endswith("latest"):
             _log.warning(
-                "%s is an alias, answered by %s; it may move, name the snapshot to fix it",
+                "%s is an alias, answered by %s; it may move, name the snapshot to fix "
+                "it",
                 asked,
                 stated,
             )
 
     def _unusable(self) -> str | None:
-        # Return why the run stops if too many of the first replies are cut or empty because of a
-        # limit that the user can raise.
-        cut = [one for one in self._first if one.status == "truncated"]
-        unread = [one for one in self._first if one.status == "unparseable"]
+        # Return why the run stops if too many of the first replies are cut or empty
+        # because of a limit that the user can raise.
+        cut = [item for item in self._first if item.status == "truncated"]
+        unread = [item for item in self._first if item.status == "unparseable"]
         empty = [
-            one for one in unread if not (one.record.get("raw_response") or "").strip()
+            item
+            for item in unread
+            if not (item.record.get("raw_response") or "").strip()
         ]
-        thinking = sum(thinking_tokens(one.usage) for one in cut + empty)
+        thinking = sum(thinking_tokens(item.usage) for item in cut + empty)
         if len(cut) + len(empty) <= _MOST_UNUSABLE * len(self._first):
             return None
         parameters = self.judge.describe().get("parameters") or {}
         stated = parameters.get("max_tokens")
         limit = stated or max(
-            (token_counts(one.usage)[1] or 0 for one in cut), default=0
+            (token_counts(item.usage)[1] or 0 for item in cut), default=0
         )
         if not (stated or thinking or limit >= _LEAST_LIMIT):
             return None
@@ -152,8 +167,10 @@ class LiveEngine:
         effort = ", or a lower --effort" if thinking else ""
         of = f"{len(self._first)} replies are"
         return (
-            f"stopped by the first questions: {len(cut)} of {of} cut at {limit} tokens and "
-            f"{len(empty)} empty; --max-tokens {enough}{effort} would do, with another --out"
+            f"stopped by the first questions: {len(cut)} of {of} cut at {limit} tokens "
+            "and "
+            f"{len(empty)} empty; --max-tokens {enough}{effort} would do, with another "
+            "--out"
         )
 
 

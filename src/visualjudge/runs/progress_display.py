@@ -1,4 +1,5 @@
-"""Show a run's progress on stderr: how far, how fast, and the number of verdicts by status."""
+"""Show a run's progress on stderr: how far, how fast, and the number of verdicts by
+status."""
 
 from __future__ import annotations
 
@@ -30,12 +31,14 @@ _QUIET_S = 10.0
 
 def counted(counts: Counter[str]) -> str:
     """Return counts such as ``ok 120 · unparseable 2``, most frequent first."""
-    return " · ".join(f"{name} {number}" for name, number in counts.most_common())
+    return " · ".join(
+        f"{name} {number}" for name, number in counts.most_common()
+    )
 
 
 def waiting(progress: Progress) -> str:
-    """Return ``8 waiting for 30 s on URL, failed calls: connection 6`` if nothing has come back for
-    a while, otherwise an empty string.
+    """Return ``8 waiting for 30 s on URL, failed calls: connection 6`` if nothing has
+    come back for a while, otherwise an empty string.
     """
     jobs = progress.budget.in_flight
     if not jobs or progress.quiet < _QUIET_S:
@@ -55,11 +58,14 @@ def spent(progress: Progress) -> str:
 
 
 def spent_in_all(progress: Progress, total: Spending) -> str:
-    """Return the total spent by a run, and this invocation's part if different; empty if nothing
-    was spent.
+    """Return the total spent by a run, and this invocation's part if different; empty
+    if nothing was spent.
     """
     budget = progress.budget
-    parts = (pluralize(budget.calls, "call") if budget.calls else "", spent(progress))
+    parts = (
+        pluralize(budget.calls, "call") if budget.calls else "",
+        spent(progress),
+    )
     now = ", ".join(filter(None, parts))
     share = (
         f"; batch prices, {100 * budget.prices.share:.0f} % of the list's"
@@ -75,7 +81,9 @@ def _amounts(spending: Spending, cost: float | None) -> str:
     thinking = spending.tokens_thinking
     tokens = pluralize(spending.tokens, "token") if spending.tokens else ""
     tokens += f" ({thinking} of them thinking)" if thinking else ""
-    return ", ".join(filter(None, (tokens, f"cost {money(cost)}" if cost else "")))
+    return ", ".join(
+        filter(None, (tokens, f"cost {money(cost)}" if cost else ""))
+    )
 
 
 class _Bar(Bar):
@@ -84,13 +92,16 @@ class _Bar(Bar):
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
         yield from (
-            Text(task.fields["counts"]) for task in self.tasks if task.fields["counts"]
+            Text(task.fields["counts"])
+            for task in self.tasks
+            if task.fields["counts"]
         )
 
 
 class Display:
-    """A context manager whose :meth:`update` the runner calls. Terminals show a live bar; logs and
-    notebooks, where rich's bar needs ipywidgets, get a line from time to time.
+    """A context manager whose :meth:`update` the runner calls. Terminals show a live
+    bar; logs and notebooks, where rich's bar needs ipywidgets, get a line from time to
+    time.
     """
 
     def __init__(
@@ -118,7 +129,9 @@ class Display:
         if self._live:
             done = progress.done
             total = progress.total
-            self._bar.update(self._task, completed=done, total=total, counts=counts)
+            self._bar.update(
+                self._task, completed=done, total=total, counts=counts
+            )
         elif time.monotonic() - self._printed > _PLAIN_EVERY_S:
             self._printed = time.monotonic()
             line = f"{progress.done} of {progress.total}: {counts}"

@@ -1,4 +1,5 @@
-"""Verdicts in the file ``verdicts.jsonl``: the one writer and the one reader of a line."""
+"""Verdicts in the file ``verdicts.jsonl``: the one writer and the one reader of a
+line."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ _KNOWN = frozenset((*_OWN, *_OPTIONAL, *_SERVED))
 
 
 class VerdictLine(NamedTuple):
-    """One line of a run's verdicts. ``verdict`` is None if the line cannot be read; ``partial``
-    tells that a kill cut it. ``start`` is the offset of its first byte.
+    """One line of a run's verdicts. ``verdict`` is None if the line cannot be read;
+    ``partial`` tells that a kill cut it. ``start`` is the offset of its first byte.
     """
 
     number: int
@@ -37,8 +38,9 @@ class VerdictLine(NamedTuple):
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as a line of ``verdicts.jsonl``: seven fields that are always present,
-    ``served_model`` and ``fingerprint`` if a server answered, and others if not empty.
+    """Return a verdict as a line of ``verdicts.jsonl``: seven fields that are always
+    present, ``served_model`` and ``fingerprint`` if a server answered, and others if
+    not empty.
     """
     line: dict[str, Any] = {
         "id": verdict.id,
@@ -63,7 +65,9 @@ def verdict_line(verdict: Verdict) -> dict[str, Any]:
         "criteria": verdict.criteria,
         **verdict.extra,
     }
-    return line | {name: value for name, value in optional.items() if value is not None}
+    return line | {
+        name: value for name, value in optional.items() if value is not None
+    }
 
 
 def verdict_of(line: Mapping[str, Any]) -> Verdict:
@@ -103,7 +107,9 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
         expected_score=_number(line.get("expected_score")),
         cause=_text(line.get("cause")),
         criteria=_object(line.get("criteria")),
-        served=Served(*served) if any(name in line for name in _SERVED) else None,
+        served=Served(*served)
+        if any(name in line for name in _SERVED)
+        else None,
         extra={name: item for name, item in line.items() if name not in _KNOWN},
     )
 

@@ -1,4 +1,5 @@
-"""A part of a run's verdicts as the one table of answers has them, for the studio's file."""
+"""A part of a run's verdicts as the one table of answers has them, for the studio's
+file."""
 
 from __future__ import annotations
 
@@ -33,11 +34,14 @@ class Answered:
         self.verdicts = verdicts
         names = {verdict.id for verdict in verdicts.values()}
         self.asked = {
-            question.id: (row, question) for row, question in study.questions(names)
+            question.id: (row, question)
+            for row, question in study.questions(names)
         }
         starts = pl.Series("offset", list(verdicts), dtype=pl.Int64)
         table = verdict_table(verdicts.values()).with_columns(starts)
-        questions = question_table([question for _, question in self.asked.values()])
+        questions = question_table(
+            [question for _, question in self.asked.values()]
+        )
         step = scale_in(read_meta(study.root)).step
         answered = join(questions, table).with_columns(accepted=is_right(step))
         info = folder.manifest()
@@ -47,15 +51,21 @@ class Answered:
 
     @property
     def orders_compare(self) -> bool:
-        """Whether answers in both orders show the effect of the order: not those of several people,
-        nor where the order shown is not known.
+        """Whether answers in both orders show the effect of the order: not those of
+        several people, nor where the order shown is not known.
         """
         return self.run.order_shown and not self.run.of_people
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the row of each verdict on a question of the dataset, without number and run."""
+        """Yield the row of each verdict on a question of the dataset, without number
+        and run."""
         counted = set(counted_of(self.run)["offset"])
-        columns = ("offset", "usable", "accepted", pl.col("cause").cast(pl.String))
+        columns = (
+            "offset",
+            "usable",
+            "accepted",
+            pl.col("cause").cast(pl.String),
+        )
         table = self.run.answered.select(columns)
         for start, usable, accepted, cause in table.iter_rows():
             verdict = self.verdicts[start]
@@ -90,8 +100,8 @@ class Answered:
 
 
 def wrong_difference(question: Question, verdict: Verdict) -> float | None:
-    """Return the largest difference of the scores of two options that a wrong verdict puts in the
-    wrong order; None for a score.
+    """Return the largest difference of the scores of two options that a wrong verdict
+    puts in the wrong order; None for a score.
     """
     scores = question.final_scores
     value = verdict.value

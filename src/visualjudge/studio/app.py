@@ -1,6 +1,7 @@
 """The routes of the studio.
 
-Reading needs no token; routes that write answers are in ``people``. Jinja escapes all text.
+Reading needs no token; routes that write answers are in ``people``. Jinja escapes all
+text.
 """
 
 from __future__ import annotations
@@ -47,7 +48,12 @@ from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.site import READING, Site, StillIndexing
 from visualjudge.studio.slices import matrix, slices, worst_tasks
 from visualjudge.studio.study import difference_of
-from visualjudge.studio.thumbnails import WIDTHS, confined, image_response, thumbnail
+from visualjudge.studio.thumbnails import (
+    WIDTHS,
+    confined,
+    image_response,
+    thumbnail,
+)
 from visualjudge.studio.working_sets import UNMARKED, Asked
 from visualjudge.vision.encodings import encoding_title
 
@@ -74,7 +80,10 @@ SHARE_TITLES = {
 }
 _OF_SLICES = ("by", "across", "judge", "at", "order_by")
 _OF_PAIR = "other.pair = here.pair"
-_OF_PROBE = "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT other.changed)"
+_OF_PROBE = (
+    "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT "
+    "other.changed)"
+)
 
 
 @cache
@@ -118,9 +127,11 @@ def create_app(site: Site) -> Any:
     return application(Pages(site).routes())
 
 
-def application(routes: Sequence[Route], names: frozenset[str] = LOOPBACK) -> Any:
-    """Create an application from these addresses, handlers and methods, behind the guard, for these
-    host names.
+def application(
+    routes: Sequence[Route], names: frozenset[str] = LOOPBACK
+) -> Any:
+    """Create an application from these addresses, handlers and methods, behind the
+    guard, for these host names.
     """
     handlers = {
         HTTPException: _refused,
@@ -130,12 +141,17 @@ def application(routes: Sequence[Route], names: frozenset[str] = LOOPBACK) -> An
         StillIndexing: _indexing,
     }
     app = FastAPI(
-        docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        exception_handlers=handlers,
     )
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
     mimetypes.add_type("text/javascript", ".js")  # as Windows may not say
-    app.mount("/static", StaticFiles(packages=[("visualjudge.studio", "static")]))
+    app.mount(
+        "/static", StaticFiles(packages=[("visualjudge.studio", "static")])
+    )
     app.add_middleware(Guard, names=names)
     return app
 
@@ -182,7 +198,10 @@ class Pages:
     def home(self, request: Request) -> Response:
         """Show the datasets and runs."""
         places = self.site.places
-        opened = {place.slug: self.site.opened(place.slug) for place in places.datasets}
+        opened = {
+            place.slug: self.site.opened(place.slug)
+            for place in places.datasets
+        }
         return page(
             "home.html.j2",
             datasets=places.datasets,
@@ -193,16 +212,20 @@ class Pages:
                 for slug, shelf in opened.items()
                 if shelf and not self.site.indexing()
             },
-            runs={place.slug: places.runs_of(place.slug) for place in places.datasets},
+            runs={
+                place.slug: places.runs_of(place.slug)
+                for place in places.datasets
+            },
         )
 
     def progress(self, request: Request) -> Response:
-        """Return a description of what is still to be indexed; empty if there is nothing."""
+        """Return a description of what is still to be indexed; empty if there is
+        nothing."""
         return json_response({"lines": self.site.indexing()})
 
     def run(self, request: Request) -> Response:
-        """Show one run with its newest replies, or with the failed ones (``failed``: the cause,
-        empty for all) from ``start``.
+        """Show one run with its newest replies, or with the failed ones (``failed``:
+        the cause, empty for all) from ``start``.
         """
         place = self._run(request)
         verdicts = self.site.verdicts_of(place)
@@ -237,7 +260,8 @@ class Pages:
         return page("state.html.j2", r=self.site.state(self._run(request)))
 
     def answer(self, request: Request) -> Response:
-        """Return the card's answer about a run, the probes that it fails, and the page of these."""
+        """Return the card's answer about a run, the probes that it fails, and the page
+        of these."""
         place = self._run(request)
         judgement = self.site.judged(place)
         return json_response(
@@ -257,7 +281,8 @@ class Pages:
         if place is None:
             raise HTTPException(
                 404,
-                "no dataset with these questions is open; start the studio with its folder",
+                "no dataset with these questions is open; start the studio with its "
+                "folder",
             )
         query = [
             (self._own_name(place, name), value)
@@ -268,18 +293,22 @@ class Pages:
         return RedirectResponse(f"/d/{place.slug}{page_of}?{urlencode(query)}")
 
     def _own_name(self, place: DatasetPlace, name: str) -> str:
-        """Return the name of a filter here, where two runs' folders may have one name."""
+        """Return the name of a filter here, where two runs' folders may have one
+        name."""
         result, dot, run = name.partition(".")
         if not dot:
             return name
         runs = self.site.places.runs_of(place.slug)
         slugs = [
-            run_place.slug for run_place in runs if address_name(run_place.root) == run
+            run_place.slug
+            for run_place in runs
+            if address_name(run_place.root) == run
         ]
         if len(slugs) != 1:
             raise HTTPException(
                 404,
-                f"{len(slugs)} open runs on {place.name} are in a folder {run}; start the studio "
+                f"{len(slugs)} open runs on {place.name} are in a folder {run}; start "
+                "the studio "
                 "with the one that is meant",
             )
         return f"{result}.{slugs[0]}"
@@ -293,8 +322,8 @@ class Pages:
         return page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
     def facets(self, request: Request) -> Response:
-        """Return the number of selected questions, and each facet's values with counts under the
-        other filters.
+        """Return the number of selected questions, and each facet's values with counts
+        under the other filters.
         """
         _, shelf = self._shelf(request, whole=False)
         state = _state(request)
@@ -307,8 +336,12 @@ class Pages:
         return json_response(
             {
                 "total": total,
-                "of": shelf.study.count - (0 if state.copies else shelf.study.changed),
-                "copies": {"shown": state.copies, "number": shelf.study.changed},
+                "of": shelf.study.count
+                - (0 if state.copies else shelf.study.changed),
+                "copies": {
+                    "shown": state.copies,
+                    "number": shelf.study.changed,
+                },
                 "facets": listed,
             }
         )
@@ -319,7 +352,11 @@ class Pages:
         (_, shelf) = self._shelf(request, whole=False)
         state = _state(request)
         facet = next(
-            (known for known in shelf.facets() if known.name == params.get("name")),
+            (
+                known
+                for known in shelf.facets()
+                if known.name == params.get("name")
+            ),
             None,
         )
         if facet is None:
@@ -344,20 +381,25 @@ class Pages:
             _card(shelf, shelf.study.question(row), verdicts.get(row, ()))
             for row in rows
         ]
-        return json_response({"start": start, "total": len(selected), "cards": cards})
+        return json_response(
+            {"start": start, "total": len(selected), "cards": cards}
+        )
 
     async def mark(self, request: Request) -> Response:
-        """Change the notes of the questions in ``ids``, or of those selected by ``query``."""
+        """Change the notes of the questions in ``ids``, or of those selected by
+        ``query``."""
         _, shelf = self._shelf(request)
         return await asyncio.to_thread(_mark, shelf, await request.body())
 
     def identities(self, request: Request) -> Response:
-        """Return the ids of the selection, one per line, for ``judge --questions`` and ``studio
-        --questions``.
+        """Return the ids of the selection, one per line, for ``judge --questions`` and
+        ``studio --questions``.
         """
         _, shelf = self._shelf(request)
         names = shelf.study.identities(shelf.select(_state(request)))
-        headers = {"content-disposition": 'attachment; filename="questions.txt"'}
+        headers = {
+            "content-disposition": 'attachment; filename="questions.txt"'
+        }
         return PlainTextResponse(
             "".join(f"{name}\n" for name in names), headers=headers
         )
@@ -365,12 +407,15 @@ class Pages:
     # ---------------------------------------------------------------- comparisons
 
     def judges(self, request: Request) -> Response:
-        """Compare two runs on one question type, with counts that link to the questions."""
+        """Compare two runs on one question type, with counts that link to the
+        questions."""
         place, shelf = self._shelf(request)
         runs = [run for run, _ in shelf.runs]
         params = request.query_params
         kinds = shelf.study.types()
-        chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
+        chosen = [
+            _chosen(runs, params.get(name), k) for k, name in enumerate("ab")
+        ]
         # Outcomes of both runs are rows and columns, so links to the grid name them.
         sides = {
             f"{side}.{run.slug}"
@@ -400,7 +445,8 @@ class Pages:
         )
 
     def slices(self, request: Request) -> Response:
-        """Show the share of right answers by a facet and judge, or by two facets for one judge."""
+        """Show the share of right answers by a facet and judge, or by two facets for
+        one judge."""
         place, shelf = self._shelf(request)
         params = request.query_params
         kinds = shelf.study.types()
@@ -413,11 +459,17 @@ class Pages:
         kind = next(
             (kind for kind in params.getlist("type") if kind in kinds), kinds[0]
         )
-        back = [pair for pair in params.multi_items() if pair[0] not in _OF_SLICES]
-        pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
+        back = [
+            pair for pair in params.multi_items() if pair[0] not in _OF_SLICES
+        ]
+        pairs = [
+            pair for pair in back if pair[0] not in ("sort", "type", facet.name)
+        ]
         order = params.get("order_by", "")
         both = (across, judge) if across and judge else None
-        probed = facet.name == "probe" and across is None and shelf.study.changed
+        probed = (
+            facet.name == "probe" and across is None and shelf.study.changed
+        )
         return page(
             "slices.html.j2",
             dataset=place,
@@ -448,14 +500,22 @@ class Pages:
         row = shelf.study.row_of(request.path_params["identity"])
         if row is None:
             raise (
-                missing("question") if shelf.study.complete else StillIndexing(READING)
+                missing("question")
+                if shelf.study.complete
+                else StillIndexing(READING)
             )
         question = shelf.study.question(row)
         family = views.related(shelf, row, _OF_PROBE) if question.probe else []
         unchanged = (
-            member.question for member in family if member.unchanged and not member.here
+            member.question
+            for member in family
+            if member.unchanged and not member.here
         )
-        pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
+        pairs = [
+            pair
+            for pair in request.query_params.multi_items()
+            if pair[0] != "at"
+        ]
         step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
         replies = [
             views.reply_of(run, *verdict, question)
@@ -518,12 +578,14 @@ class Pages:
         return place
 
     def _image(self, request: Request) -> Place:
-        """Return the file of an image that a question of the dataset shows and that is inside its
-        folder.
+        """Return the file of an image that a question of the dataset shows and that is
+        inside its folder.
         """
         place, shelf = self._shelf(request, refresh=False, whole=False)
         name = request.path_params["name"]
-        path = confined(place.root, name) if shelf.study.has_image(name) else None
+        path = (
+            confined(place.root, name) if shelf.study.has_image(name) else None
+        )
         if path is None:
             raise missing("image")
         return path
@@ -532,16 +594,19 @@ class Pages:
 def _card(
     shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]
 ) -> dict[str, Any]:
-    """Return one question for the grid, with the beginning of its prompt if no option has an image
-    or text to show.
+    """Return one question for the grid, with the beginning of its prompt if no option
+    has an image or text to show.
     """
     margin = difference_of(question)
     mark = shelf.working.marks().get(question.id, UNMARKED)
     originals = views.original_images(question)
     options = views.options(question)
-    bare = not originals and not any(option.image or option.text for option in options)
+    bare = not originals and not any(
+        option.image or option.text for option in options
+    )
     texts = [
-        {"text": "" if option.image else option.text[:EXCERPT]} for option in options
+        {"text": "" if option.image else option.text[:EXCERPT]}
+        for option in options
     ]
     return {
         "id": question.id,
@@ -556,9 +621,12 @@ def _card(
         "star": mark.star,
         "tags": mark.tags,
         "options": [
-            asdict(option) | text for option, text in zip(options, texts, strict=True)
+            asdict(option) | text
+            for option, text in zip(options, texts, strict=True)
         ],
-        "verdicts": [asdict(verdict) | {"said": verdict.said} for verdict in verdicts],
+        "verdicts": [
+            asdict(verdict) | {"said": verdict.said} for verdict in verdicts
+        ],
     }
 
 
@@ -568,7 +636,9 @@ def _mark(shelf: Shelf, body: bytes) -> Response:
         names = asked.ids
         if names is None and asked.query is not None:
             query = parse_qsl(asked.query.lstrip("?"), keep_blank_values=True)
-            names = shelf.study.identities(shelf.select(State.from_query(query)))
+            names = shelf.study.identities(
+                shelf.select(State.from_query(query))
+            )
         if names is None or -1 in shelf.study.rows_of(names):
             raise DataError(
                 "ids must be ids of questions of this dataset, or query that of a grid"
@@ -576,7 +646,9 @@ def _mark(shelf: Shelf, body: bytes) -> Response:
         return json_response({"changed": shelf.working.change(names, asked)})
     except ValidationError as error:
         place, reason = first_problem(error)
-        raise HTTPException(422, f"{'.'.join(place) or 'body'}: {reason}") from None
+        raise HTTPException(
+            422, f"{'.'.join(place) or 'body'}: {reason}"
+        ) from None
     except DataError as error:
         raise HTTPException(422, str(error)) from None
 
@@ -590,7 +662,13 @@ def _chosen(
 ) -> RunPlace | None:
     """Return the run named in the address, else the n-th, else the last."""
     named = [run for run in runs if run.slug == slug]
-    return named[0] if named else runs[min(default, len(runs) - 1)] if runs else None
+    return (
+        named[0]
+        if named
+        else runs[min(default, len(runs) - 1)]
+        if runs
+        else None
+    )
 
 
 def _whole(text: str | None, default: int) -> int:
@@ -628,7 +706,8 @@ def _problem(request: Request, text: str, status: int) -> Response:
 
 
 def _indexing(request: Request, error: Any) -> Response:
-    """Return a page that reloads once the questions are read; other requests are asked to retry."""
+    """Return a page that reloads once the questions are read; other requests are asked
+    to retry."""
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(
             "the questions are being read", 503, {"retry-after": "2"}
@@ -637,8 +716,8 @@ def _indexing(request: Request, error: Any) -> Response:
 
 
 def _unreadable(request: Request, error: Exception) -> Response:
-    """Report an error; its reason goes only to the terminal, as it may reveal what raters must not
-    see.
+    """Report an error; its reason goes only to the terminal, as it may reveal what
+    raters must not see.
     """
     logging.getLogger("visualjudge").warning("visualjudge: %s", error)
     text = "cannot be read; the terminal of the studio says why"
@@ -648,4 +727,6 @@ def _unreadable(request: Request, error: Exception) -> Response:
 def _not_done(request: Request, error: Exception) -> Response:
     """Report a full disk or a damaged index."""
     logging.getLogger("visualjudge").error("visualjudge: %s", error)
-    return _problem(request, "not saved; the terminal of the studio says why", 507)
+    return _problem(
+        request, "not saved; the terminal of the studio says why", 507
+    )

@@ -1,5 +1,5 @@
-"""Facets: criteria for choosing questions. Each is an SQL expression whose codes stand for one or
-several values, so that filters and counts are plain SQL.
+"""Facets: criteria for choosing questions. Each is an SQL expression whose codes stand
+for one or several values, so that filters and counts are plain SQL.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Facet:
-    """A criterion: ``name`` is used in addresses, ``title`` on the page; ``values`` has the values
-    of each code of the SQL expression ``column``.
+    """A criterion: ``name`` is used in addresses, ``title`` on the page; ``values`` has
+    the values of each code of the SQL expression ``column``.
 
     Attributes
     ----------
@@ -109,7 +109,8 @@ _LABELS: dict[str, Callable[[str], str]] = {
 def question_facets(study: Study) -> list[Facet]:
     """Return the facets of the questions themselves."""
     return [
-        Facet(name, TITLES[name], f"q.of_{name}", study.values[name]) for name in FACETS
+        Facet(name, TITLES[name], f"q.of_{name}", study.values[name])
+        for name in FACETS
     ]
 
 
@@ -147,7 +148,13 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
         for code in range(2 ** len(REASONS))
     ]
     rows = (
-        ("outcome", "Outcome", "outcome", 0, [(outcome,) for outcome in OUTCOMES]),
+        (
+            "outcome",
+            "Outcome",
+            "outcome",
+            0,
+            [(outcome,) for outcome in OUTCOMES],
+        ),
         (
             "order",
             "Both orders",
@@ -159,7 +166,13 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
         ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
     )
     return [
-        Facet(f"{kind}.{slug}", title, f"ifnull({at}.{column}, {none})", values, name)
+        Facet(
+            f"{kind}.{slug}",
+            title,
+            f"ifnull({at}.{column}, {none})",
+            values,
+            name,
+        )
         for kind, title, column, none, values in rows
     ]
 
@@ -171,9 +184,9 @@ def shown_facet(
     find: str = "",
     most: int = MOST_VALUES,
 ) -> dict[str, object]:
-    """Return the facet as the page's script reads it: the values that occur, most frequent first;
-    chosen values are always included. ``hint`` is shown beside a value, such as an encoding's task,
-    and ``more`` is the number of values left out.
+    """Return the facet as the page's script reads it: the values that occur, most
+    frequent first; chosen values are always included. ``hint`` is shown beside a value,
+    such as an encoding's task, and ``more`` is the number of values left out.
     """
     needle = find.casefold().strip()
     matching = [
@@ -184,12 +197,16 @@ def shown_facet(
         or needle in value.casefold()
     ]
     matching.sort(key=lambda value: -counts[value])
-    first = matching[:most] + [value for value in matching[most:] if value in chosen]
+    first = matching[:most] + [
+        value for value in matching[most:] if value in chosen
+    ]
     values = [
         {
             "value": value,
             "label": facet.label(value),
-            "hint": spaced(value.partition("/")[0]) if facet.name == "encoding" else "",
+            "hint": spaced(value.partition("/")[0])
+            if facet.name == "encoding"
+            else "",
             "count": counts[value],
             "chosen": value in chosen,
         }

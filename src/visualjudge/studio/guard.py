@@ -1,5 +1,5 @@
-"""Checks for every request: only the studio's own host names, no cross-site requests, strict
-response headers.
+"""Checks for every request: only the studio's own host names, no cross-site requests,
+strict response headers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 TOKEN_HEADER = "x-studio-token"
 LARGEST_BODY = 64 * 1024
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src "
+    "'self'; img-src "
     "'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -34,7 +35,9 @@ class Guard:
         self.app = app
         self.names = names
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Refuse requests from elsewhere; add the headers to all other responses."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -42,13 +45,18 @@ class Guard:
         refusal = refused(scope["method"], Headers(scope=scope), self.names)
         if refusal is not None:
             status, reason = refusal
-            await PlainTextResponse(reason, status, HEADERS)(scope, receive, send)
+            await PlainTextResponse(reason, status, HEADERS)(
+                scope, receive, send
+            )
             return
 
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in {**HEADERS, "cache-control": "no-store"}.items():
+                for name, value in {
+                    **HEADERS,
+                    "cache-control": "no-store",
+                }.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -60,8 +68,8 @@ def refused(
 ) -> tuple[int, str] | None:
     """Return the status and reason for refusing a request, or None to accept it.
 
-    Another host name means that a remote page resolves its own name to this machine (DNS
-    rebinding). Cross-site requests may only be plain navigation to a page.
+    Another host name means that a remote page resolves its own name to this machine
+    (DNS rebinding). Cross-site requests may only be plain navigation to a page.
     """
     host = headers.get("host", "")
     if _hostname(f"//{host}") not in names:
@@ -95,4 +103,6 @@ def _hostname(address: str) -> str | None:
 
 def same_token(token: str | None, wanted: str) -> bool:
     """Compare the token of a request in constant time."""
-    return token is not None and secrets.compare_digest(token.encode(), wanted.encode())
+    return token is not None and secrets.compare_digest(
+        token.encode(), wanted.encode()
+    )

@@ -11,7 +11,12 @@ from pathlib import Path
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.outputs import default_cache_dir
-from visualjudge.dataset.folder import META, DatasetMeta, questions_file, read_meta
+from visualjudge.dataset.folder import (
+    META,
+    DatasetMeta,
+    questions_file,
+    read_meta,
+)
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import (
     REMOTE,
@@ -27,7 +32,9 @@ from visualjudge.runs.folder import (
 DEPTH = 4
 # Maximum number of folders searched.
 MOST = 2000
-_SKIPPED = frozenset({"media", "images", "annotations", "node_modules", "__pycache__"})
+_SKIPPED = frozenset(
+    {"media", "images", "annotations", "node_modules", "__pycache__"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,8 @@ class DatasetPlace:
 
     @property
     def labels_only(self) -> bool:
-        """Return whether it holds answers without the images or texts they are about."""
+        """Return whether it holds answers without the images or texts they are
+        about."""
         return self.meta.get("benchmark", {}).get("labels_only") is True
 
 
@@ -82,7 +90,8 @@ def cache_home() -> Path:
 
 
 def slug_of(root: Path) -> str:
-    """Return a readable name for addresses and cache files, distinct for each folder."""
+    """Return a readable name for addresses and cache files, distinct for each
+    folder."""
     resolved = root.resolve()
     path = str(resolved).encode("utf-8", "surrogateescape")
     return f"{address_name(resolved)}-{hashlib.sha256(path).hexdigest()[:8]}"
@@ -119,7 +128,9 @@ def find_places(folders: Sequence[str | Path]) -> Places:
     places = tuple(
         replace(
             place,
-            name="/".join(place.root.parts[-2 if times[place.name] > 1 else -1 :]),
+            name="/".join(
+                place.root.parts[-2 if times[place.name] > 1 else -1 :]
+            ),
         )
         for place in datasets.values()
     )
@@ -148,14 +159,21 @@ def _children(folder: Path) -> list[Path]:
     except OSError:
         return []
     named = [e for e in entries if e.name[0] != "." and e.name not in _SKIPPED]
-    return [entry for entry in named if not entry.is_symlink() and entry.is_dir()]
+    return [
+        entry for entry in named if not entry.is_symlink() and entry.is_dir()
+    ]
 
 
 def _asked(info: Manifest, datasets: Mapping[Path, DatasetPlace]) -> str | None:
-    """Return the slug of a run's dataset by its path, else by its checksum, since folders move."""
+    """Return the slug of a run's dataset by its path, else by its checksum, since
+    folders move."""
     stated = stated_dataset(info)
     checksum = stated_checksum(info)
-    if stated and "\0" not in stated and (here := datasets.get(Path(stated).resolve())):
+    if (
+        stated
+        and "\0" not in stated
+        and (here := datasets.get(Path(stated).resolve()))
+    ):
         return here.slug
     same = (
         place.slug
@@ -177,7 +195,10 @@ def _named_by(info: Manifest) -> DatasetPlace | None:
 
 def _dataset_at(folder: Path) -> DatasetPlace | None:
     try:
-        if not questions_file(folder).is_file() or not (folder / META).is_file():
+        if (
+            not questions_file(folder).is_file()
+            or not (folder / META).is_file()
+        ):
             return None
         meta = read_meta(folder)
     except OSError:  # a run may name an invalid path

@@ -1,5 +1,5 @@
-"""What the report says about one judge: the answer, and which probes it fails, passes or leaves
-undecided, with an example.
+"""What the report says about one judge: the answer, and which probes it fails, passes
+or leaves undecided, with an example.
 """
 
 from __future__ import annotations
@@ -26,22 +26,29 @@ UNITS: Mapping[str, str] = {
     "change": "accuracy after the change minus accuracy before it (−1 to 1)",
     "same": "preference for the first place (−0.5 to 0.5)",
     "withheld": "right answers beyond chance (−0.5 to 0.5)",
-    "staircase": "steps scored in the wrong order minus those in the right order (−1 to 1)",
+    "staircase": "steps scored in the wrong order minus those in the right order (−1 "
+    "to 1)",
 }
 # What a probe expects of a judge, by design.
 EXPECTED: Mapping[str, str] = {
     "control": "The question as it is; probes change copies of it.",
-    "cue": "A cue was added to one option, and to the other option in a second question of the "
+    "cue": "A cue was added to one option, and to the other option in a second "
+    "question of the "
     "group. The judge should choose the same option in both.",
-    "change": "The change affects both options alike. The judge should answer as it does to the "
+    "change": "The change affects both options alike. The judge should answer as it "
+    "does to the "
     "unchanged question.",
-    "same": "Both options are the same, so no answer is right. Over many such questions, the judge "
+    "same": "Both options are the same, so no answer is right. Over many such "
+    "questions, the judge "
     "should choose the first place as often as the second.",
-    "withheld": "What the answer depends on is not shown, so no answer is right. Over many such "
+    "withheld": "What the answer depends on is not shown, so no answer is right. Over "
+    "many such "
     "questions, the judge should choose the better option no more often than the other.",
-    "staircase": "Each step is worse than the one before, and its score should be lower. No single "
+    "staircase": "Each step is worse than the one before, and its score should be "
+    "lower. No single "
     "score is right or wrong.",
-    "photograph": "The photograph is replaced. A judge that needs the photograph is right less "
+    "photograph": "The photograph is replaced. A judge that needs the photograph is "
+    "right less "
     "often than on the unchanged question.",
 }
 # What the judge did in an example, by design.
@@ -77,8 +84,8 @@ class ShownProbe:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The answer of the card and the probe results of one judge, or the reason ``why`` there are
-    none.
+    """The answer of the card and the probe results of one judge, or the reason ``why``
+    there are none.
     """
 
     judge: RunPlace
@@ -90,13 +97,17 @@ class Judged:
     @property
     def failing(self) -> list[str]:
         """Return the names of the probes that it fails."""
-        failed = (probe.result for probe in self.probes if probe.result.state == "fail")
+        failed = (
+            probe.result
+            for probe in self.probes
+            if probe.result.state == "fail"
+        )
         return [result.name.replace("_", " ") for result in failed]
 
 
 def judged(job: tuple[Path, RunPlace]) -> Judged:
-    """Return the card's answer and the report's state of every probe, failed ones first, of a run
-    on the dataset at a path.
+    """Return the card's answer and the report's state of every probe, failed ones
+    first, of a run on the dataset at a path.
     """
     root, place = job
     from visualjudge.analysis import analyse
@@ -107,15 +118,19 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
     try:
         analysis = analyse([place.root], dataset=root)
         judge = analysis.judges[0]
-        results = sorted(judge[PROBES], key=lambda row: [*STATES].index(row.state))
-        probes = tuple(_shown(analysis.study.answered[0], results))
+        results = sorted(
+            judge[PROBES], key=lambda row: [*STATES].index(row.state)
+        )
+        probes = tuple(_displayed(analysis.study.answered[0], results))
         photograph = "".join(PHOTOGRAPH.sentences(judge[PHOTOGRAPH]))
-        return Judged(place, card_of(analysis).judges[0].models, photograph, probes)
+        return Judged(
+            place, card_of(analysis).judges[0].models, photograph, probes
+        )
     except VisualJudgeError as error:
         return Judged(place, why=str(error))
 
 
-def _shown(
+def _displayed(
     answered: pl.DataFrame, results: Sequence[ProbeResult]
 ) -> Iterator[ShownProbe]:
     from visualjudge.apps.probes.kinds import PROBES
@@ -140,23 +155,32 @@ def _shown(
             yield ShownProbe(result, about, None, None, "")
         else:
             identity, group = failed.select("id", "probe_group").row(0)
-            yield ShownProbe(result, about, identity, unchanged.get(group), counted)
+            yield ShownProbe(
+                result, about, identity, unchanged.get(group), counted
+            )
 
 
 def failing(
     table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult
 ) -> pl.DataFrame:
-    """Return the verdicts on a probe that contribute to its effect; unread replies do not."""
+    """Return the verdicts on a probe that contribute to its effect; unread replies do
+    not."""
     import polars as pl
 
     read = table.filter("usable")
     if result.design == "change":
         wrong = read.filter(~pl.col("right"))
-        return wrong.join(control.filter("right"), ["probe_group", "order"], how="semi")
+        return wrong.join(
+            control.filter("right"), ["probe_group", "order"], how="semi"
+        )
     if result.design == "cue":
-        return read.filter((pl.col("text") == pl.col("probe_cue")) & ~pl.col("right"))
+        return read.filter(
+            (pl.col("text") == pl.col("probe_cue")) & ~pl.col("right")
+        )
     if result.design == "same":
-        return read.filter(pl.col("said_first") == ((result.effect.value or 0.0) >= 0))
+        return read.filter(
+            pl.col("said_first") == ((result.effect.value or 0.0) >= 0)
+        )
     if result.design == "withheld":
         return read.filter("right")
     worse = read.join(read, on="probe_group", suffix="_better").filter(

@@ -7,9 +7,20 @@ from dataclasses import dataclass
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
-from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question, Verdict
+from visualjudge.core.records import (
+    IMAGE_MARK,
+    LETTERS,
+    TURNED,
+    Question,
+    Verdict,
+)
 from visualjudge.dataset.fault_truth import WHOLE
-from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
+from visualjudge.prompts.spans import (
+    images_within,
+    interleaved,
+    spans_of,
+    swapped,
+)
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
 from visualjudge.runs.budget import token_counts
@@ -20,7 +31,8 @@ from visualjudge.studio.study import shown_as
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES
 from visualjudge.vision.encodings import encoding_title
 
-# Maximum number of layers for images that belong to no option; the prompt shows all images.
+# Maximum number of layers for images that belong to no option; the prompt shows all
+# images.
 MOST_LAYERS = 20
 MOST_RELATED = 30
 # Number of characters of a reply on the page.
@@ -30,8 +42,8 @@ LONGEST_REPLY = 200_000
 def option_images(question: Question) -> list[str | None]:
     """Return the image of each option, or None if it is shown as text alone.
 
-    If the prompt does not tell (a question from another tool), the last images are taken as one per
-    option.
+    If the prompt does not tell (a question from another tool), the last images are
+    taken as one per option.
     """
     n = len(question.final_scores)
     spans = _option_spans(question)
@@ -45,8 +57,8 @@ def option_images(question: Question) -> list[str | None]:
 
 
 def option_texts(question: Question) -> list[str]:
-    """Return the text of each option without its image marks; empty if the prompt does not separate
-    them.
+    """Return the text of each option without its image marks; empty if the prompt does
+    not separate them.
     """
     spans = _option_spans(question)
     texts = [
@@ -90,7 +102,10 @@ def options(question: Question) -> list[Option]:
     best = str(question.answer)[:1] if question.has_answer else ""
     letters = LETTERS if question.question_type != "scoring" else " "
     known = zip(
-        question.final_scores, question.sources, question.annotation_ids, strict=True
+        question.final_scores,
+        question.sources,
+        question.annotation_ids,
+        strict=True,
     )
     return [
         Option(letters[k], images[k], texts[k], *facts, letters[k] == best)
@@ -100,7 +115,8 @@ def options(question: Question) -> list[Option]:
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """One run's verdict on a question: ``value`` is that of its first usable verdict."""
+    """One run's verdict on a question: ``value`` is that of its first usable
+    verdict."""
 
     run: str
     judge: str
@@ -111,24 +127,29 @@ class RunVerdict:
 
     @property
     def said(self) -> str:
-        """Return the value for display; one of several would look like the run's verdict."""
+        """Return the value for display; one of several would look like the run's
+        verdict."""
         return "mixed" if self.outcome == "mixed" else spaced(self.value)
 
 
-def verdicts_on(shelf: Shelf, rows: Sequence[int]) -> dict[int, list[RunVerdict]]:
+def verdicts_on(
+    shelf: Shelf, rows: Sequence[int]
+) -> dict[int, list[RunVerdict]]:
     """Return by row what each run that asked these questions said."""
     some = ", ".join(map(str, rows))
     values = {
         (run, row): value
         for run, row, value in shelf.study.all(
-            f"SELECT run, row, value FROM verdict WHERE row IN ({some}) AND run IN (SELECT number "
+            f"SELECT run, row, value FROM verdict WHERE row IN ({some}) AND run IN "
+            "(SELECT number "
             "FROM run) AND usable AND NOT checks ORDER BY number DESC"
         )
     }
     outcomes = {
         (run, row): held
         for run, row, *held in shelf.study.all(
-            "SELECT run, row, outcome, consistency, round(wrong, 2) FROM outcome WHERE row IN "
+            "SELECT run, row, outcome, consistency, round(wrong, 2) FROM outcome WHERE "
+            "row IN "
             f"({some}) AND run IN (SELECT number FROM run)"
         )
     }
@@ -141,7 +162,12 @@ def verdicts_on(shelf: Shelf, rows: Sequence[int]) -> dict[int, list[RunVerdict]
                 value = values.get((run.number, row), "")
                 by_row.setdefault(row, []).append(
                     RunVerdict(
-                        place.slug, place.name, OUTCOMES[outcome], value, flipped, wrong
+                        place.slug,
+                        place.name,
+                        OUTCOMES[outcome],
+                        value,
+                        flipped,
+                        wrong,
                     )
                 )
     return by_row
@@ -149,8 +175,8 @@ def verdicts_on(shelf: Shelf, rows: Sequence[int]) -> dict[int, list[RunVerdict]
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A question compared with the one shown, and each run's verdict on it; ``here`` marks the
-    question shown.
+    """A question compared with the one shown, and each run's verdict on it; ``here``
+    marks the question shown.
     """
 
     question: Question
@@ -161,11 +187,12 @@ class Related:
 
 
 def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
-    """Return the questions (``other``) that an SQL condition relates to the one of ``row``
-    (``here``), the unchanged ones first; empty if there is no other.
+    """Return the questions (``other``) that an SQL condition relates to the one of
+    ``row`` (``here``), the unchanged ones first; empty if there is no other.
     """
     rows = shelf.study.all(
-        f"SELECT other.row, other.changed FROM question here JOIN question other ON {condition} "
+        "SELECT other.row, other.changed FROM question here JOIN question other ON "
+        f"{condition} "
         "WHERE here.row = ? ORDER BY other.changed, other.row LIMIT ?",
         row,
         MOST_RELATED,
@@ -178,22 +205,26 @@ def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
         if changed and question.probe is not None:
             title = f"{title}: {spaced(question.probe.name)}"
         answers = tuple(verdicts.get(other, ()))
-        others.append(Related(question, title, not changed, other == row, answers))
+        others.append(
+            Related(question, title, not changed, other == row, answers)
+        )
     return others
 
 
 def layers(
     question: Question, unchanged: Question | None = None
 ) -> list[dict[str, str]]:
-    """Return the images of the stage with key, title and file name, originals first; last come
-    those from before a probe's change.
+    """Return the images of the stage with key, title and file name, originals first;
+    last come those from before a probe's change.
     """
     originals = original_images(question)[:MOST_LAYERS]
     named = [
         *("Original", "Control"),
         *(f"Image {i + 1}" for i in range(2, MOST_LAYERS)),
     ]
-    listed = [_layer(f"o{i}", named[i], image) for i, image in enumerate(originals)]
+    listed = [
+        _layer(f"o{i}", named[i], image) for i, image in enumerate(originals)
+    ]
     for letter, image in zip(LETTERS, option_images(question), strict=False):
         if image is not None:
             title = (
@@ -205,7 +236,9 @@ def layers(
     known = {layer["name"] for layer in listed}
     before = layers(unchanged) if unchanged is not None else []
     return listed + [
-        _layer(f"u{layer['key']}", f"{layer['title']}, unchanged", layer["name"])
+        _layer(
+            f"u{layer['key']}", f"{layer['title']}, unchanged", layer["name"]
+        )
         for layer in before
         if layer["name"] not in known
     ]
@@ -216,8 +249,8 @@ def _layer(key: str, title: str, name: str) -> dict[str, str]:
 
 
 def prompts(question: Question) -> dict[str, list[tuple[str, str | None]]]:
-    """Return the prompt as the judge receives it, for each possible order: texts, and images by
-    file name.
+    """Return the prompt as the judge receives it, for each possible order: texts, and
+    images by file name.
     """
     by_order = {"AB": _parts(question.prompt, question.images)}
     if question.question_type == "pairwise" and _option_spans(question):
@@ -229,28 +262,38 @@ def prompts(question: Question) -> dict[str, list[tuple[str, str | None]]]:
     return by_order
 
 
-def _parts(prompt: str, images: tuple[str, ...]) -> list[tuple[str, str | None]]:
+def _parts(
+    prompt: str, images: tuple[str, ...]
+) -> list[tuple[str, str | None]]:
     try:
         runs = interleaved(prompt, images)
     except DataError:
         runs = [(prompt, False), *((name, True) for name in images)]
     return [
-        ("", text) if is_image else (text.strip("\n"), None) for text, is_image in runs
+        ("", text) if is_image else (text.strip("\n"), None)
+        for text, is_image in runs
     ]
 
 
 def step(shelf: Shelf, rows: Sequence[int], row: int) -> Json:
-    """Return a question's position in the selection (None if it is not in it), their number, and
-    the ids of the questions before and after it.
+    """Return a question's position in the selection (None if it is not in it), their
+    number, and the ids of the questions before and after it.
     """
     place = rows.index(row) if row in rows else None
     around = () if place is None else (place - 1, place + 1)
     known = [k for k in around if 0 <= k < len(rows)]
     near = dict(
-        zip(known, shelf.study.identities([rows[k] for k in known]), strict=True)
+        zip(
+            known, shelf.study.identities([rows[k] for k in known]), strict=True
+        )
     )
     before, after = (near.get(k) for k in around or (-1, -1))
-    return {"place": place, "total": len(rows), "before": before, "after": after}
+    return {
+        "place": place,
+        "total": len(rows),
+        "before": before,
+        "after": after,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +343,8 @@ def reply_of(
 
 
 def asked(verdict: Verdict) -> str:
-    """Return which repeat a verdict is, or the kind of check for a person; empty for the
-    first.
+    """Return which repeat a verdict is, or the kind of check for a person; empty for
+    the first.
 
     In a run of people, ``repeat`` only distinguishes the raters.
     """
@@ -314,8 +357,8 @@ def asked(verdict: Verdict) -> str:
 def reading(
     text: str, question: Question, order: str
 ) -> tuple[int, int, str | None, str | float | None]:
-    """Return the position of the answer in a reply, the rule that read it with its tier, and the
-    value as stored.
+    """Return the position of the answer in a reply, the rule that read it with its
+    tier, and the value as stored.
     """
     if not text:
         return 0, 0, None, None
@@ -342,11 +385,15 @@ def reading(
 def places(
     question: Question, replies: Sequence[Reply], size: tuple[int, int] | None
 ) -> list[Json]:
-    """Return the boxes to draw over the images, in pixels: the measured faults of each option, and
-    the places that judges named; ``size`` is the images' (height, width).
+    """Return the boxes to draw over the images, in pixels: the measured faults of each
+    option, and the places that judges named; ``size`` is the images' (height, width).
     """
     boxes: list[Json] = [
-        {"box": fault.box, "title": f"{letter}: {spaced(fault.kind)}", "true": letter}
+        {
+            "box": fault.box,
+            "title": f"{letter}: {spaced(fault.kind)}",
+            "true": letter,
+        }
         for letter, faults in zip(LETTERS, question.faults or (), strict=False)
         for fault in faults
     ]
@@ -354,6 +401,11 @@ def places(
         for name, value in (reply.verdict.criteria or {}).items():
             if size and isinstance(value, list) and len(value) == 4:
                 sides = size[1], size[0], size[1], size[0]
-                box = [v * side / WHOLE for v, side in zip(value, sides, strict=True)]
-                boxes.append({"box": box, "title": f"{reply.judge}: {spaced(name)}"})
+                box = [
+                    v * side / WHOLE
+                    for v, side in zip(value, sides, strict=True)
+                ]
+                boxes.append(
+                    {"box": box, "title": f"{reply.judge}: {spaced(name)}"}
+                )
     return boxes

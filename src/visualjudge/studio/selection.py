@@ -37,7 +37,8 @@ SORTS = {
     "-wrong_difference": WRONG_DIFFERENCE,
     "-disagreement": "Judges disagree most",
 }
-# Facets of the questions that probes changed, and what in an address asks for these questions.
+# Facets of the questions that probes changed, and what in an address asks for these
+# questions.
 OF_PROBES = ("probe", "group")
 COPIES = ("probes", "shown")
 _WORD = re.compile(r'"[^"]+"|\S+')
@@ -52,13 +53,15 @@ UNION SELECT row FROM verdict WHERE number IN (SELECT rowid FROM replies WHERE r
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state in the address: the chosen values of each facet, the words, and the order."""
+    """The state in the address: the chosen values of each facet, the words, and the
+    order."""
 
     chosen: tuple[tuple[str, tuple[str, ...]], ...] = ()
     words: str = ""
     sort: str = "file"
     copies: bool = False
-    """Whether questions that a probe changed are selected, too; a report counts none of them."""
+    """Whether questions that a probe changed are selected, too; a report counts none of
+    them."""
 
     @classmethod
     def from_query(cls, pairs: Sequence[Pair]) -> State:
@@ -74,7 +77,8 @@ class State:
         copies = COPIES in pairs or not chosen.keys().isdisjoint(OF_PROBES)
         return cls(
             tuple(
-                (name, tuple(dict.fromkeys(v))) for name, v in sorted(chosen.items())
+                (name, tuple(dict.fromkeys(v)))
+                for name, v in sorted(chosen.items())
             ),
             single["q"].strip(),
             sort,
@@ -97,19 +101,22 @@ class Shelf:
         self._lock = threading.RLock()
 
     def refresh(self) -> None:
-        """Read new verdicts of running judges, except of a run that another thread is reading."""
+        """Read new verdicts of running judges, except of a run that another thread is
+        reading."""
         for _, run in self.runs:
             run.refresh(wait=False)
 
     @property
     def generation(self) -> tuple[int, ...]:
-        """Return a value that changes with the verdicts, the notes and the questions read."""
+        """Return a value that changes with the verdicts, the notes and the questions
+        read."""
         self.working.marks()
         runs = (run.generation for _, run in self.runs)
         return (self.study.count, self.working.generation, *runs)
 
     def facets(self) -> list[Facet]:
-        """Return all facets in page order: those of the questions, then those of each run."""
+        """Return all facets in page order: those of the questions, then those of each
+        run."""
         self.working.marks()
         # Marks may be newer than the generation, never older: then they are read again.
         generation = self.working.generation
@@ -118,13 +125,16 @@ class Shelf:
             if self._noted is None or self._noted[0] != generation:
                 self._noted = (generation, mark_facets(self.study, marks))
             own = {facet.name: facet for facet in (*self._own, *self._noted[1])}
-        of_runs = (run_facets(place.slug, place.name, run) for place, run in self.runs)
+        of_runs = (
+            run_facets(place.slug, place.name, run) for place, run in self.runs
+        )
         return [own[name] for name in TITLES if name in own] + [
             facet for some in of_runs for facet in some
         ]
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the cached value of a key until a verdict or note changes, or make it."""
+        """Return the cached value of a key until a verdict or note changes, or make
+        it."""
         full = (key, self.generation)
         with self._lock:
             if full in self._kept:
@@ -145,7 +155,12 @@ class Shelf:
             state,
             lambda: array(
                 "i",
-                (row for (row,) in self.rows(state, "q.row", order=self._order(state))),
+                (
+                    row
+                    for (row,) in self.rows(
+                        state, "q.row", order=self._order(state)
+                    )
+                ),
             ),
         )
 
@@ -158,8 +173,8 @@ class Shelf:
         group: str = "",
         order: str = "",
     ) -> Rows:
-        """Return columns of the selected questions; ``leave_out`` names a facet whose filter does
-        not apply.
+        """Return columns of the selected questions; ``leave_out`` names a facet whose
+        filter does not apply.
         """
         facets = {facet.name: facet for facet in self.facets()}
         conditions = [
@@ -175,7 +190,8 @@ class Shelf:
             values.append(self._with_words(state.words))
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         query = (
-            f"{where}{f' GROUP BY {group}' if group else ''} ORDER BY {order or 'NULL'}"
+            f"{where}{f' GROUP BY {group}' if group else ''} ORDER BY "
+            f"{order or 'NULL'}"
         )
         joined = "".join(
             f" LEFT JOIN outcome o{n} ON o{n}.run = {n} AND o{n}.row = q.row"
@@ -188,8 +204,8 @@ class Shelf:
         )
 
     def counts(self, state: State) -> tuple[int, dict[str, Counter[str]]]:
-        """Return the number of selected questions, and for each facet how many have each value
-        under the other filters.
+        """Return the number of selected questions, and for each facet how many have
+        each value under the other filters.
         """
         state = replace(state, sort="file")
         return self.remembered(("counts", state), lambda: self._counted(state))
@@ -200,14 +216,19 @@ class Shelf:
         others = [facet for facet in facets if facet not in own]
         # Codes of all rows in one value: a row of its own for each takes half the time.
         small = f"char({', '.join(facet.column for facet in others)})"
-        joined = f"CAST(group_concat(q.codes, '') AS BLOB), group_concat({small}, ''), count(*)"
+        joined = (
+            f"CAST(group_concat(q.codes, '') AS BLOB), group_concat({small}, ''), "
+            "count(*)"
+        )
         ((stored, computed, total),) = self.rows(state, joined)
         counts = {}
         for some, codes in (
             (own, stored),
             (others, (computed or "").encode("utf-32-le")),
         ):
-            table = np.frombuffer(codes or b"", np.uint32).reshape(-1, len(some))
+            table = np.frombuffer(codes or b"", np.uint32).reshape(
+                -1, len(some)
+            )
             for facet, column in zip(some, table.T, strict=True):
                 numbers = enumerate(np.bincount(column).tolist())
                 counts[facet.name] = facet.by_value(
@@ -223,11 +244,14 @@ class Shelf:
         return total, counts
 
     def _with_words(self, words: str) -> str:
-        """Return as JSON the rows with all these words in the prompt or in one reply, or as id."""
+        """Return as JSON the rows with all these words in the prompt or in one reply,
+        or as id."""
 
         return self.remembered(
             ("words", words),
-            lambda: str(self.study.all(_WITH_WORDS, words, _match(words))[0][0]),
+            lambda: str(
+                self.study.all(_WITH_WORDS, words, _match(words))[0][0]
+            ),
         )
 
     def _order(self, state: State) -> str:
@@ -255,8 +279,8 @@ def _widest(function: str, columns: Iterable[str], none: int) -> str:
 
 
 def _match(query: str) -> str:
-    """Return an FTS5 expression for all words of ``query``; the last may be unfinished, "quoted
-    words" must be adjacent.
+    """Return an FTS5 expression for all words of ``query``; the last may be unfinished,
+    "quoted words" must be adjacent.
     """
     parts = [(match, words_of(match)) for match in _WORD.findall(query[:1000])]
     terms = [f'"{words}"' for _, words in parts if words]

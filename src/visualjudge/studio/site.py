@@ -1,5 +1,5 @@
-"""The data behind the studio: the places, each dataset opened once, and the changing counts of
-runs.
+"""The data behind the studio: the places, each dataset opened once, and the changing
+counts of runs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ MOST_JUDGED = 50_000
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The state of a run: running, finished, stopped or no dataset. ``totals`` is None without its
-    dataset, ``asked`` where the number of verdicts in the end is not known.
+    """The state of a run: running, finished, stopped or no dataset. ``totals`` is None
+    without its dataset, ``asked`` where the number of verdicts in the end is not known.
     """
 
     run: RunPlace
@@ -76,9 +76,11 @@ class Site:
         self._thread: threading.Thread | None = None
         self._indexing: dict[str, NotIndexed | None] = {}
 
-    def shelf(self, slug: str, *, refresh: bool = True, whole: bool = True) -> Shelf:
-        """Return the open dataset, with the current verdicts of its runs. Unless it must be
-        ``whole``, questions may be missing, and its runs meanwhile.
+    def shelf(
+        self, slug: str, *, refresh: bool = True, whole: bool = True
+    ) -> Shelf:
+        """Return the open dataset, with the current verdicts of its runs. Unless it
+        must be ``whole``, questions may be missing, and its runs meanwhile.
 
         Raises
         ------
@@ -93,7 +95,9 @@ class Site:
                 shelf.refresh()
             return shelf
         if slug in self._indexing:
-            raise self._indexing[slug] or StillIndexing(READING if whole else OPENS)
+            raise self._indexing[slug] or StillIndexing(
+                READING if whole else OPENS
+            )
         with self._opening:
             return self._shelves.get(slug) or self._open(self.datasets[slug])
 
@@ -122,7 +126,8 @@ class Site:
                 self._shelves.setdefault(place.slug, Shelf(study, ()))
         runs = self.places.runs_of(place.slug)
         shelf = Shelf(
-            study, [(run, RunVerdicts(study, run.root, run.slug)) for run in runs]
+            study,
+            [(run, RunVerdicts(study, run.root, run.slug)) for run in runs],
         )
         self._shelves[place.slug] = shelf
         for _, run in shelf.runs:
@@ -131,8 +136,8 @@ class Site:
         return shelf
 
     def open_all(self) -> threading.Thread:
-        """Open every dataset in a thread, which is returned, while pages are served; wait briefly
-        for small ones.
+        """Open every dataset in a thread, which is returned, while pages are served;
+        wait briefly for small ones.
         """
         self._indexing = dict.fromkeys(self.datasets)
         self._thread = threading.Thread(
@@ -171,11 +176,14 @@ class Site:
                 lines.append(f"{name}: {self._replies_read(shelf)}")
             elif shelf is not None:
                 lines.append(
-                    f"{name}: {READING}, {shelf.study.count:,} so far. The grid, its counts and "
+                    f"{name}: {READING}, {shelf.study.count:,} so far. The grid, its "
+                    "counts and "
                     "its filters cover only these"
                 )
             elif error is None:
-                lines.append(f"{name}: {READING}. {OPENS} with the first of them")
+                lines.append(
+                    f"{name}: {READING}. {OPENS} with the first of them"
+                )
         return lines
 
     def _replies_read(self, shelf: Shelf) -> str:
@@ -184,26 +192,31 @@ class Site:
         known = [number for number in asked if isinstance(number, int)]
         whole = f" of {sum(known):,}" if len(known) == len(asked) else ""
         return (
-            f"reading the replies, {read:,}{whole} so far. Search, and all numbers and filters of "
+            f"reading the replies, {read:,}{whole} so far. Search, and all numbers and "
+            "filters of "
             "judges, cover only these"
         )
 
     def verdicts_of(self, run: RunPlace) -> RunVerdicts | None:
-        """Return the verdicts of a run, or None if its dataset is missing or not indexed yet."""
+        """Return the verdicts of a run, or None if its dataset is missing or not
+        indexed yet."""
         shelf = self.opened(run.dataset) if run.dataset else None
         runs = shelf.runs if shelf else ()
         return next(
-            (verdicts for place, verdicts in runs if place.slug == run.slug), None
+            (verdicts for place, verdicts in runs if place.slug == run.slug),
+            None,
         )
 
     def judged(self, run: RunPlace) -> Judged:
-        """Return what the report says about a run, computed again once there are new verdicts."""
+        """Return what the report says about a run, computed again once there are new
+        verdicts."""
         verdicts = self.verdicts_of(run)
         if run.dataset is None or verdicts is None:
             return Judged(run, why="the questions are not open")
         if verdicts.totals().verdicts > MOST_JUDGED:
             return Judged(
-                run, why=f"more than {MOST_JUDGED:,} verdicts: see `visualjudge report`"
+                run,
+                why=f"more than {MOST_JUDGED:,} verdicts: see `visualjudge report`",
             )
         with self._judging[run.slug]:  # two pages may ask for it
             known = self._judged.get(run.slug)
@@ -213,7 +226,10 @@ class Site:
                     judgement = next(
                         iter(workers.map(judged, [(verdicts.study.root, run)]))
                     )
-                known = self._judged[run.slug] = (verdicts.generation, judgement)
+                known = self._judged[run.slug] = (
+                    verdicts.generation,
+                    judgement,
+                )
         return known[1]
 
     def state(self, run: RunPlace) -> RunState:
@@ -221,7 +237,11 @@ class Site:
         info = run.info()
         verdicts = self.verdicts_of(run)
         totals = verdicts.totals() if verdicts else None
-        done = totals.read if totals else sum((info.get("statuses") or {}).values())
+        done = (
+            totals.read
+            if totals
+            else sum((info.get("statuses") or {}).values())
+        )
         asked: int | None = info.get("asked")
         state = _state(run, info, complete=asked is not None and done >= asked)
         known = state if run.dataset else "no dataset"
@@ -229,8 +249,8 @@ class Site:
 
 
 def _state(run: RunPlace, info: Fields, *, complete: bool) -> str:
-    """Return the state of a run; ``complete`` tells that all verdicts are present, as in a run of
-    published replies, which has no end time.
+    """Return the state of a run; ``complete`` tells that all verdicts are present, as
+    in a run of published replies, which has no end time.
     """
     if info.get("finished") or complete:
         return (
@@ -241,5 +261,7 @@ def _state(run: RunPlace, info: Fields, *, complete: bool) -> str:
     journal = RunFolder(run.root).journal_path
     file = journal if journal.is_file() else run.root
     return (
-        "running" if time.time() - file.stat().st_mtime < STALE_AFTER_S else "stopped"
+        "running"
+        if time.time() - file.stat().st_mtime < STALE_AFTER_S
+        else "stopped"
     )

@@ -1,10 +1,11 @@
-"""The SQLite file of one dataset in the user's cache: its questions, texts and verdicts.
+"""The SQLite file of one dataset in the user's cache: its questions, texts and
+verdicts.
 
 ``question`` has a column of small integers for each criterion (their values are in
-``vocabulary``), ``record`` each question as JSON, ``verdict`` a row for each verdict that counts,
-and ``outcome`` what a run's verdicts on a question come to. ``prompts`` and ``replies`` are
-full-text indexes. The file's name changes with the questions. It is usable while questions are
-read into it, those of a large dataset by other processes.
+``vocabulary``), ``record`` each question as JSON, ``verdict`` a row for each verdict
+that counts, and ``outcome`` what a run's verdicts on a question come to. ``prompts``
+and ``replies`` are full-text indexes. The file's name changes with the questions. It is
+usable while questions are read into it, those of a large dataset by other processes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
 from visualjudge.core.workers import Workers
-from visualjudge.dataset.folder import Dataset, load_dataset, questions_file, read_meta
+from visualjudge.dataset.folder import (
+    Dataset,
+    load_dataset,
+    questions_file,
+    read_meta,
+)
 from visualjudge.dataset.json_form import (
     QUESTIONS,
     question_json,
@@ -39,16 +45,24 @@ from visualjudge.vision.tasks import TASKS
 
 FORMAT = "1.2.0"
 NONE = "(none)"
-# Size in bytes above which questions are read by other processes, while pages are served.
+# Size in bytes above which questions are read by other processes, while pages are
+# served.
 LARGE = 32 * 2**20
 # Bytes of a questions.json, or questions, that are read at a time.
 FIRST_STEP = 2**18
 STEP = 2**21
 BATCH = 2048
 MARGINS = (0.5, 1.0, 2.0, 4.0)
-MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
-# Criteria of a question; each is a column with the code of its values, one or several. The column
-# ``codes`` has all of them, which is faster to read.
+MARGIN_NAMES = (
+    "below 0.5",
+    "0.5 to 1",
+    "1 to 2",
+    "2 to 4",
+    "4 and more",
+    "one option",
+)
+# Criteria of a question; each is a column with the code of its values, one or several.
+# The column ``codes`` has all of them, which is faster to read.
 FACETS = (
     "task",
     "form",
@@ -101,9 +115,12 @@ _Numbers = dict[str, dict[Any, int]]
 
 
 def words_of(text: str) -> str:
-    """Return a text as it is searched: words only, since a prediction as text is mostly numbers."""
+    """Return a text as it is searched: words only, since a prediction as text is mostly
+    numbers."""
     content = (
-        text.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore").encode()
+        text.encode("utf-8", "replace")[:LONGEST]
+        .decode("utf-8", "ignore")
+        .encode()
     )
     return b" ".join(content.translate(_LETTERS).split()).decode()
 
@@ -140,12 +157,16 @@ class Study:
         self.complete = bool(stated)
         self.checksum: str | None = stated[0][0] if stated else None
         self.count: int = self.all("SELECT count(*) FROM question")[0][0]
-        self.values: dict[str, list[tuple[str, ...]]] = {name: [] for name in FACETS}
+        self.values: dict[str, list[tuple[str, ...]]] = {
+            name: [] for name in FACETS
+        }
         for name, text in self.all(
             "SELECT facet, json FROM vocabulary ORDER BY facet, code"
         ):
             self.values[name].append(tuple(orjson.loads(text)))
-        ((self.changed,),) = self.all("SELECT ifnull(sum(changed), 0) FROM question")
+        ((self.changed,),) = self.all(
+            "SELECT ifnull(sum(changed), 0) FROM question"
+        )
 
     def all(self, statement: str, *values: Any) -> Rows:
         """Return the rows of a query."""
@@ -163,7 +184,8 @@ class Study:
             yield self._writer
 
     def types(self) -> list[str]:
-        """Return the question types, in order of appearance; pairwise without a question."""
+        """Return the question types, in order of appearance; pairwise without a
+        question."""
         return [value for (value,) in self.values["type"]] or ["pairwise"]
 
     def row_of(self, identity: str) -> int | None:
@@ -175,14 +197,18 @@ class Study:
         """Return the row of each id, or -1 if there is none."""
         names = list(identities)
         known: dict[str, int] = dict(
-            self.all(f"SELECT id, row FROM question WHERE id {AMONG}", among(names))
+            self.all(
+                f"SELECT id, row FROM question WHERE id {AMONG}", among(names)
+            )
         )
         return [known.get(name, -1) for name in names]
 
     def identities(self, rows: Sequence[int]) -> list[str]:
         """Return the id of each row."""
         known: dict[int, str] = dict(
-            self.all(f"SELECT row, id FROM question WHERE row {AMONG}", among(rows))
+            self.all(
+                f"SELECT row, id FROM question WHERE row {AMONG}", among(rows)
+            )
         )
         return [known[row] for row in rows]
 
@@ -192,10 +218,14 @@ class Study:
             self.all("SELECT json FROM record WHERE row = ?", row)[0][0]
         )
 
-    def questions(self, identities: Iterable[str]) -> Iterator[tuple[int, Question]]:
-        """Read questions by id, with their rows; ids without a question are left out."""
+    def questions(
+        self, identities: Iterable[str]
+    ) -> Iterator[tuple[int, Question]]:
+        """Read questions by id, with their rows; ids without a question are left
+        out."""
         joined = (
-            f"SELECT row, json FROM question JOIN record USING (row) WHERE id {AMONG}"
+            "SELECT row, json FROM question JOIN record USING (row) WHERE id "
+            f"{AMONG}"
         )
         for row, text in self.all(joined, among(identities)):
             yield row, question_of_json(text)
@@ -223,8 +253,8 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def open_study(root: Path, home: Path, slug: str) -> Study:
-    """Open the file of the dataset at ``root``; make an empty one if it is missing, damaged, out of
-    date or not complete. :func:`read_in` fills it.
+    """Open the file of the dataset at ``root``; make an empty one if it is missing,
+    damaged, out of date or not complete. :func:`read_in` fills it.
 
     Raises
     ------
@@ -232,7 +262,8 @@ def open_study(root: Path, home: Path, slug: str) -> Study:
         If the file cannot be written.
     """
     path = (
-        home / f"{slug}-{hashlib.sha256(_stamp(root).encode()).hexdigest()[:12]}.sqlite"
+        home
+        / f"{slug}-{hashlib.sha256(_stamp(root).encode()).hexdigest()[:12]}.sqlite"
     )
     with storing(path):
         home.mkdir(parents=True, exist_ok=True)
@@ -243,7 +274,9 @@ def open_study(root: Path, home: Path, slug: str) -> Study:
             if study.complete:
                 return study
         for other in (*home.glob(f"{slug}-*.sqlite*"), home / f"{slug}.sqlite"):
-            other.unlink(missing_ok=True)  # of earlier questions, or of version 1.0
+            other.unlink(
+                missing_ok=True
+            )  # of earlier questions, or of version 1.0
         with closing(_connected(path)) as connection:
             connection.executescript(_SCHEMA)
         return Study(root, path)
@@ -284,9 +317,13 @@ def read_in(study: Study) -> Iterator[None]:
                     f"{file}: changed while it was read; start the studio again"
                 )
             stated = meta.get("files", {}).get(QUESTIONS)
-            study.checksum = file_sha256(file) if file.name == QUESTIONS else stated
+            study.checksum = (
+                file_sha256(file) if file.name == QUESTIONS else stated
+            )
             with study.writing() as db:
-                db.execute("INSERT INTO meta VALUES ('checksum', ?)", (study.checksum,))
+                db.execute(
+                    "INSERT INTO meta VALUES ('checksum', ?)", (study.checksum,)
+                )
             study.complete = True
     finally:
         if not study.complete:
@@ -295,7 +332,9 @@ def read_in(study: Study) -> Iterator[None]:
 
 
 # A question's JSON, id, words, case, images, facts, and values of each facet.
-_Row = tuple[str, str, str, tuple[Any, ...], tuple[str, ...], tuple[Any, ...], Values]
+_Row = tuple[
+    str, str, str, tuple[Any, ...], tuple[str, ...], tuple[Any, ...], Values
+]
 
 
 def _parts(file: Path, stamp: str, workers: Workers) -> Iterator[list[_Row]]:
@@ -318,10 +357,12 @@ def _parts(file: Path, stamp: str, workers: Workers) -> Iterator[list[_Row]]:
 
 
 def _rows_of_lines(place: tuple[Path, int, int]) -> list[_Row] | None:
-    """Return the questions on some lines; None if there is not one on each line, or it is wrong."""
+    """Return the questions on some lines; None if there is not one on each line, or it
+    is wrong."""
     try:
         return [
-            _row(record, question) for record, question in questions_between(*place)
+            _row(record, question)
+            for record, question in questions_between(*place)
         ]
     except ValueError:
         return None
@@ -372,18 +413,34 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
     texts = []
     records = []
     images = set[str]()
-    for row, (record, identity, words, case, image_names, facts, values) in enumerate(
-        part, study.count
-    ):
+    for row, (
+        record,
+        identity,
+        words,
+        case,
+        image_names,
+        facts,
+        values,
+    ) in enumerate(part, study.count):
         new = len(prompts)
         number = prompts.setdefault(hash(words), new)
         if number == new:
             texts.append((number, words))
         named = zip(FACETS, values, strict=True)
-        codes = [numbers[name].setdefault(v, len(numbers[name])) for name, v in named]
+        codes = [
+            numbers[name].setdefault(v, len(numbers[name])) for name, v in named
+        ]
         pair = cases.setdefault(hash(case), len(cases))
         rows.append(
-            (row, identity, number, *facts, pair, array("I", codes).tobytes(), *codes)
+            (
+                row,
+                identity,
+                number,
+                *facts,
+                pair,
+                array("I", codes).tobytes(),
+                *codes,
+            )
         )
         records.append((row, record))
         images.update(image_names)
@@ -393,7 +450,8 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
         fresh = list(islice(numbers[name], len(known), None))
         more = enumerate(fresh, len(known))
         added += [
-            (name, code, orjson.dumps(values_of).decode()) for code, values_of in more
+            (name, code, orjson.dumps(values_of).decode())
+            for code, values_of in more
         ]
         known += fresh
     marks = ", ".join("?" * (9 + len(FACETS)))
@@ -401,17 +459,22 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
         try:
             db.executemany(f"INSERT INTO question VALUES ({marks})", rows)
         except sqlite3.IntegrityError:
-            raise DataError(f"{study.root}: questions: id: must be unique") from None
+            raise DataError(
+                f"{study.root}: questions: id: must be unique"
+            ) from None
         db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", added)
         db.executemany("INSERT INTO record VALUES (?, ?)", records)
-        db.executemany("INSERT INTO prompts (rowid, words) VALUES (?, ?)", texts)
+        db.executemany(
+            "INSERT INTO prompts (rowid, words) VALUES (?, ?)", texts
+        )
         db.executemany("INSERT OR IGNORE INTO image VALUES (?)", zip(images))
     study.changed += sum(row[5] for row in rows)
     study.count += len(rows)
 
 
 def difference_of(question: Question) -> float | None:
-    """Return the difference between the best and the worst option; None for a single option."""
+    """Return the difference between the best and the worst option; None for a single
+    option."""
     scores = question.final_scores
     return max(scores) - min(scores) if len(scores) > 1 else None
 
@@ -432,13 +495,18 @@ def _values(question: Question) -> Values:
         _distinct(source or NONE for source in question.sources),
         (NONE if probe is None else probe.name,),
         (NONE if probe is None else probe.group,),
-        (MARGIN_NAMES[-1 if margin is None else sum(margin >= m for m in MARGINS)],),
+        (
+            MARGIN_NAMES[
+                -1 if margin is None else sum(margin >= m for m in MARGINS)
+            ],
+        ),
         (_answer(question),),
     )
 
 
 def shown_as(question: Question) -> str | None:
-    """Return how an encoding shows predictions: pixel, combo or text; None if it is not ours."""
+    """Return how an encoding shows predictions: pixel, combo or text; None if it is not
+    ours."""
     task = TASKS.get(question.task)
     row = CATALOGUE.get((task.type, question.encoding)) if task else None
     return None if row is None else row.kind

@@ -1,4 +1,5 @@
-"""Images of a dataset for the page: the original files, and thumbnails at the size shown."""
+"""Images of a dataset for the page: the original files, and thumbnails at the size
+shown."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place, bytes_of, image_at
 from visualjudge.vision.raster.images import opened, rgb_of
 
-# Allowed widths of thumbnails, so that requests for other widths cannot fill the memory.
+# Allowed widths of thumbnails, so that requests for other widths cannot fill the
+# memory.
 WIDTHS = (96, 160, 240, 320, 480, 640)
 TYPES = {
     ".png": "image/png",
@@ -26,13 +28,14 @@ TYPES = {
 # Number of thumbnails in memory, at 20 to 150 KB each.
 KEPT = 200
 _QUALITY = 82
-# Makes thumbnails in request order, so that none waits long; two at a time limit memory.
+# Makes thumbnails in request order, so that none waits long; two at a time limit
+# memory.
 _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")
 
 
 def confined(root: Path, name: str) -> Place | None:
-    """Return the file ``name`` of the dataset at ``root``, or None if it is outside the folder,
-    missing or not an image.
+    """Return the file ``name`` of the dataset at ``root``, or None if it is outside the
+    folder, missing or not an image.
     """
     if Path(name).suffix.lower() not in TYPES:
         return None
@@ -52,8 +55,8 @@ def image_response(place: Place) -> Response:
 
 
 def thumbnail(image: Place, width: int) -> bytes:
-    """Return the thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own width if
-    smaller). The most recent ones are kept in memory.
+    """Return the thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's
+    own width if smaller). The most recent ones are kept in memory.
 
     Raises
     ------
@@ -61,7 +64,9 @@ def thumbnail(image: Place, width: int) -> bytes:
         If the image cannot be read.
     """
     stat = image.stat()
-    return _MAKING.submit(_made, image, width, stat.st_mtime_ns, stat.st_size).result()
+    return _MAKING.submit(
+        _made, image, width, stat.st_mtime_ns, stat.st_size
+    ).result()
 
 
 @lru_cache(KEPT)

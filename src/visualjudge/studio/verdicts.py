@@ -1,4 +1,5 @@
-"""A run's verdicts in the study's file: taken in as the journal grows, summed up by question."""
+"""A run's verdicts in the study's file: taken in as the journal grows, summed up by
+question."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ _LEAN = "(value = 'A') - (value = 'B')"
 # Code of a question on which no verdict puts two options in the wrong order.
 NO_WRONG = len(MARGINS) + 1
 _WRONG_CODE = " + ".join(f"(wrong >= {margin})" for margin in MARGINS)
-# Values of "right, and for the right reason?" by bit; a question has those of all its verdicts.
+# Values of "right, and for the right reason?" by bit; a question has those of all its
+# verdicts.
 REASONS = (
     "right, right reason",
     "right, wrong reason",
@@ -49,9 +51,12 @@ _REASONS = " | ".join(
     for bit, (right, reason) in enumerate(((1, 1), (1, 0), (0, 1), (0, 0)))
 )
 # The verdicts that a report counts: not on copies made by probes, nor to check a rater.
-_COUNTED = "FROM verdict JOIN question USING (row) WHERE run = ? AND NOT checks AND NOT changed"
-# One order agrees with the other if the majority of repeats leans the same way; a tie is its own.
-# A share of scores is of those that could be read, as in the report.
+_COUNTED = (
+    "FROM verdict JOIN question USING (row) WHERE run = ? AND NOT checks AND "
+    "NOT changed"
+)
+# One order agrees with the other if the majority of repeats leans the same way; a tie
+# is its own. A share of scores is of those that could be read, as in the report.
 _SUM_UP = f"""
 INSERT OR REPLACE INTO outcome
 SELECT run, row,
@@ -94,8 +99,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """A run's verdicts that are counted: not those that only check a rater, nor those on copies made
-    by probes; ``read`` are all that were read.
+    """A run's verdicts that are counted: not those that only check a rater, nor those
+    on copies made by probes; ``read`` are all that were read.
     """
 
     read: int
@@ -119,9 +124,9 @@ class RunVerdicts:
         with storing(study.path), study.writing() as db:
             db.execute("INSERT OR IGNORE INTO run (slug) VALUES (?)", (slug,))
             self.number = int(
-                db.execute("SELECT number FROM run WHERE slug = ?", (slug,)).fetchone()[
-                    0
-                ]
+                db.execute(
+                    "SELECT number FROM run WHERE slug = ?", (slug,)
+                ).fetchone()[0]
             )
 
     # ---------------------------------------------------------------- keeping up
@@ -129,7 +134,8 @@ class RunVerdicts:
     def refresh(
         self, stopped: threading.Event | None = None, *, wait: bool = True
     ) -> None:
-        """Take in the new lines of the journal; an incomplete last line is left for the next time.
+        """Take in the new lines of the journal; an incomplete last line is left for the
+        next time.
 
         Without ``wait``, return at once if another thread is reading.
         """
@@ -155,7 +161,9 @@ class RunVerdicts:
         with self.study.writing() as db:
             known = "SELECT stamp, size, last FROM run WHERE number = ?"
             stamp, size, last = db.execute(known, (self.number,)).fetchone()
-            if stamp != now[0] or now[1] < size:  # a resumed run writes another file
+            if (
+                stamp != now[0] or now[1] < size
+            ):  # a resumed run writes another file
                 self._forget(db, now[0])
                 last = None
                 size = 0
@@ -169,12 +177,14 @@ class RunVerdicts:
             if whole:
                 last = whole[-1].start
                 db.execute(
-                    "UPDATE run SET last = ? WHERE number = ?", (last, self.number)
+                    "UPDATE run SET last = ? WHERE number = ?",
+                    (last, self.number),
                 )
             if len(lines) < _BATCH - 1:
                 self._seen = now
                 db.execute(
-                    "UPDATE run SET size = ? WHERE number = ?", (now[1], self.number)
+                    "UPDATE run SET size = ? WHERE number = ?",
+                    (now[1], self.number),
                 )
                 return bool(whole)
         return True
@@ -182,17 +192,28 @@ class RunVerdicts:
     def _forget(self, db: sqlite3.Connection, stamp: str) -> None:
         for table in ("verdict", "outcome"):
             db.execute(f"DELETE FROM {table} WHERE run = ?", (self.number,))
-        reset = "UPDATE run SET stamp = ?, size = 0, last = NULL WHERE number = ?"
+        reset = (
+            "UPDATE run SET stamp = ?, size = 0, last = NULL WHERE number = ?"
+        )
         db.execute(reset, (stamp, self.number))
 
-    def _store(self, db: sqlite3.Connection, lines: Sequence[VerdictLine]) -> None:
+    def _store(
+        self, db: sqlite3.Connection, lines: Sequence[VerdictLine]
+    ) -> None:
         from visualjudge.studio.answered import Answered  # loads the analysis
 
-        read = {line.start: line.verdict for line in lines if line.verdict is not None}
+        read = {
+            line.start: line.verdict
+            for line in lines
+            if line.verdict is not None
+        }
         answered = Answered(self.study, self.folder, read)
-        ((number,),) = db.execute("SELECT ifnull(max(number), 0) + 1 FROM verdict")
+        ((number,),) = db.execute(
+            "SELECT ifnull(max(number), 0) + 1 FROM verdict"
+        )
         rows = [
-            (number + k, self.number, *row) for k, row in enumerate(answered.rows())
+            (number + k, self.number, *row)
+            for k, row in enumerate(answered.rows())
         ]
         marks = ", ".join("?" * len(rows[0])) if rows else ""
         replies = (
@@ -200,7 +221,9 @@ class RunVerdicts:
             for number, _, _, _, _, start, *_ in rows
         )
         db.executemany(f"INSERT OR REPLACE INTO verdict VALUES ({marks})", rows)
-        db.executemany("INSERT INTO replies (rowid, words) VALUES (?, ?)", replies)
+        db.executemany(
+            "INSERT INTO replies (rowid, words) VALUES (?, ?)", replies
+        )
         some = ", ".join({str(row) for _, _, row, *_ in rows})
         values = (answered.orders_compare, self.number)
         db.execute(f"{_SUM_UP}{some}) GROUP BY row)", values)
@@ -217,11 +240,15 @@ class RunVerdicts:
     def _summed(self) -> Totals:
         kinds = self.study.types()
         sums = self.study.all(
-            "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN question "
-            "USING (row) WHERE run = ? AND NOT changed GROUP BY of_type HAVING sum(asked)",
+            "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN "
+            "question "
+            "USING (row) WHERE run = ? AND NOT changed GROUP BY of_type HAVING "
+            "sum(asked)",
             self.number,
         )
-        shares = {kinds[code]: Share(kinds[code], *counts) for code, *counts in sums}
+        shares = {
+            kinds[code]: Share(kinds[code], *counts) for code, *counts in sums
+        }
         ((verdicts, failed),) = self.study.all(
             f"SELECT count(*), ifnull(sum(NOT usable), 0) {_COUNTED}",
             self.number,
@@ -238,30 +265,41 @@ class RunVerdicts:
             read,
             verdicts,
             failed,
-            tuple(shares[kind] for kind in get_args(QuestionType) if kind in shares),
+            tuple(
+                shares[kind]
+                for kind in get_args(QuestionType)
+                if kind in shares
+            ),
             tuple(causes),
         )
 
     def of_question(self, row: int) -> Iterator[tuple[Verdict, str]]:
         """Return the verdicts on one question with their outcomes, in journal order."""
-        return self._read("run = ? AND row = ? ORDER BY number", self.number, row)
+        return self._read(
+            "run = ? AND row = ? ORDER BY number", self.number, row
+        )
 
     def latest(self, count: int) -> Iterator[tuple[Verdict, str]]:
         """Return the last ``count`` verdicts with their outcomes, newest first."""
-        return self._read("run = ? ORDER BY start DESC LIMIT ?", self.number, count)
+        return self._read(
+            "run = ? ORDER BY start DESC LIMIT ?", self.number, count
+        )
 
     def failures(
         self, cause: str, start: int, count: int
     ) -> Iterator[tuple[Verdict, str]]:
         """Return some failed verdicts that are counted, of one cause or all ("")."""
         where = (
-            "run = ? AND NOT usable AND NOT checks AND NOT changed AND ? IN (cause, '') "
+            "run = ? AND NOT usable AND NOT checks AND NOT changed AND ? IN (cause, "
+            "'') "
             "ORDER BY start LIMIT ? OFFSET ?"
         )
         return self._read(where, self.number, cause, count, start)
 
     def _read(self, where: str, *values: Any) -> Iterator[tuple[Verdict, str]]:
         joined = "FROM verdict JOIN question USING (row) WHERE"
-        rows = self.study.all(f"SELECT start, {_OUTCOME} {joined} {where}", *values)
+        rows = self.study.all(
+            f"SELECT start, {_OUTCOME} {joined} {where}", *values
+        )
         for start, outcome in rows:
             yield verdict_of(self.folder.record_at(start)), OUTCOMES[outcome]

@@ -1,7 +1,8 @@
-"""Stars, tags and notes on the questions of one dataset, in ``marks.json`` in a folder next to it.
+"""Stars, tags and notes on the questions of one dataset, in ``marks.json`` in a folder
+next to it.
 
-The file maps the id of a question to ``{"star": true, "tags": ["…"], "note": "…"}`` and may be
-edited by hand.
+The file maps the id of a question to ``{"star": true, "tags": ["…"], "note": "…"}`` and
+may be edited by hand.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Marked(BaseModel, frozen=True):
 
 
 class Change(BaseModel, frozen=True):
-    """A change to some questions; ``add`` and ``remove`` are tags, None changes nothing."""
+    """A change to some questions; ``add`` and ``remove`` are tags, None changes
+    nothing."""
 
     star: StrictBool | None = None
     add: Tag | None = None
@@ -62,7 +64,11 @@ class Change(BaseModel, frozen=True):
         DataError
             If a question would have too many tags.
         """
-        tags = [tag for tag in (*before.tags, self.add) if tag and tag != self.remove]
+        tags = [
+            tag
+            for tag in (*before.tags, self.add)
+            if tag and tag != self.remove
+        ]
         if len({*tags}) > MOST_TAGS:
             raise DataError(
                 f"tags must be at most {MOST_TAGS} per question, got {len({*tags})}"
@@ -75,7 +81,8 @@ class Change(BaseModel, frozen=True):
 
 
 class Asked(Change, frozen=True):
-    """A change of the questions with these ids, or of those that the query of a grid selects."""
+    """A change of the questions with these ids, or of those that the query of a grid
+    selects."""
 
     ids: list[str] | None = None
     query: str | None = None
@@ -106,7 +113,9 @@ class WorkingSets:
         """
         with self._lock:
             stat = self.path.stat() if self.path.is_file() else None
-            stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino) if stat else None
+            stamp = (
+                (stat.st_mtime_ns, stat.st_size, stat.st_ino) if stat else None
+            )
             if stamp != self._stamp:
                 self._marks = self._read() if stamp else {}
                 self._stamp = stamp
@@ -114,7 +123,9 @@ class WorkingSets:
             return self._marks
 
     def _read(self) -> dict[str, Marked]:
-        return record_of(dict[str, Marked], read_file(self.path, "manifest"), self.path)
+        return record_of(
+            dict[str, Marked], read_file(self.path, "manifest"), self.path
+        )
 
     def change(self, identities: Iterable[str], change: Change) -> int:
         """Apply a change and return the number of questions changed.

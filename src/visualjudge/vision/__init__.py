@@ -1,1 +1,2 @@
-"""WHAT IS JUDGED: a folder for each type of prediction, and the code that they share."""
+"""WHAT IS JUDGED: a folder for each type of prediction, and the code that they
+share."""

@@ -1,4 +1,5 @@
-"""Base class of predictions. The parts of a type are in :mod:`visualjudge.vision.rows`."""
+"""Base class of predictions. The parts of a type are in
+:mod:`visualjudge.vision.rows`."""
 
 from __future__ import annotations
 
@@ -59,13 +60,14 @@ class Prediction:
         return {}
 
     def only(self, labels: Collection[str]) -> Self:
-        """Return the prediction without items of other labels; unchanged if items have no
-        labels.
+        """Return the prediction without items of other labels; unchanged if items have
+        no labels.
         """
         return self
 
     def without_crowds(self) -> Self:
-        """Return the ground truth as a prediction, without items that need not be found."""
+        """Return the ground truth as a prediction, without items that need not be
+        found."""
         return self
 
     def regions(self) -> tuple[Mask, ...]:
@@ -73,31 +75,39 @@ class Prediction:
         return ()
 
     def marks(self) -> Iterator[Mark]:
-        """Return the labelled regions of the image that the studio shows under the pointer."""
+        """Return the labelled regions of the image that the studio shows under the
+        pointer."""
         return iter(())
 
     def coverage(self, size: Size) -> BoolArray | None:
-        """Return the pixels of an image of (height, width) ``size`` that boxes or masks cover, H×W
-        bool; None without boxes or masks.
+        """Return the pixels of an image of (height, width) ``size`` that boxes or masks
+        cover, H×W bool; None without boxes or masks.
         """
         return None
 
     def scaled(self, size: Size, target: Size) -> Self:
-        """Return the prediction for its image resized from (height, width) ``size`` to ``target``.
+        """Return the prediction for its image resized from (height, width) ``size`` to
+        ``target``.
 
-        A prediction without items, marks and extent has no positions, and is returned unchanged.
+        A prediction without items, marks and extent has no positions, and is returned
+        unchanged.
 
         Raises
         ------
         DataError
-            If it has positions, the sizes differ, and its type does not define this method.
+            If it has positions, the sizes differ, and its type does not define this
+            method.
         """
-        placed = self.extent or self.count is not None or next(self.marks(), None)
+        placed = (
+            self.extent or self.count is not None or next(self.marks(), None)
+        )
         if size == target or not placed:
             return self
         raise DataError(
-            f"prediction: {type(self).__name__} must have a method scaled(size, target), which "
-            f"returns it for its image resized from {size[0]}×{size[1]} to {target[0]}×{target[1]}"
+            f"prediction: {type(self).__name__} must have a method scaled(size, "
+            "target), which "
+            f"returns it for its image resized from {size[0]}×{size[1]} to "
+            f"{target[0]}×{target[1]}"
         )
 
     def check(self, size: Size) -> None:
@@ -127,8 +137,9 @@ class ReadContext:
 class WriteContext:
     """The context for writing a payload.
 
-    Files are written to ``root``/``stem`` plus a suffix, and named in the payload relative to
-    ``root``; coordinates are rounded to ``digits`` decimals, or not rounded if it is None.
+    Files are written to ``root``/``stem`` plus a suffix, and named in the payload
+    relative to ``root``; coordinates are rounded to ``digits`` decimals, or not rounded
+    if it is None.
     """
 
     root: Path

@@ -1,5 +1,5 @@
-"""The built-in types, in the order of the tables. The ``type.py`` of each folder defines everything
-about its type.
+"""The built-in types, in the order of the tables. The ``type.py`` of each folder
+defines everything about its type.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Sentences of a prompt about the task, after the role sentence. The words are in the assets.
+"""Sentences of a prompt about the task, after the role sentence. The words are in the
+assets.
 
 Each function takes the asset ``questions/context``
 (:class:`~visualjudge.prompts.store.PromptTemplate`), the common part of the options
-(:class:`~visualjudge.prompts.question_text.QuestionScene`) and the ``prompt`` of each option.
+(:class:`~visualjudge.prompts.question_text.QuestionScene`) and the ``prompt`` of each
+option.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ Prompts = Sequence[str | None]
 
 
 def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
-    """Return the part named after the prediction type, if any, and the class of interest or the
-    statement that all categories are of interest.
+    """Return the part named after the prediction type, if any, and the class of
+    interest or the statement that all categories are of interest.
     """
     names = ", ".join(scene.class_of_interest or ())
     known = (
-        type_sentence(asset, scene, _prompts) if scene.task.type in asset.parts else []
+        type_sentence(asset, scene, _prompts)
+        if scene.task.type in asset.parts
+        else []
     )
     sentence = (
         asset.part("classes", {"classes": names})

@@ -1,9 +1,10 @@
-"""ENCODE: show a prediction as an image or text in one of 53 encodings, each of which can be
-decoded. The drawing code is in ``vision/<type>/draw.py`` and ``texts.py``.
+"""ENCODE: show a prediction as an image or text in one of 53 encodings, each of which
+can be decoded. The drawing code is in ``vision/<type>/draw.py`` and ``texts.py``.
 
-One row of :mod:`~visualjudge.vision.encodings` defines an encoding: task, stem, drawing function
-and a frozen style. Encoders take arrays and records and return an :class:`Encoded`; they read only
-files named by a prediction, and use random numbers only with a fixed seed.
+One row of :mod:`~visualjudge.vision.encodings` defines an encoding: task, stem, drawing
+function and a frozen style. Encoders take arrays and records and return an
+:class:`Encoded`; they read only files named by a prediction, and use random numbers
+only with a fixed seed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from visualjudge.vision.predictions import read_prediction
 from visualjudge.vision.raster.images import pixels_of
 from visualjudge.vision.rows import Encoding
 
-__all__ = ["Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
+__all__ = [
+    "Encoded",
+    "Encoding",
+    "context_image",
+    "encode",
+    "encode_each",
+    "encodings",
+]
 
 
 def encode(
@@ -44,8 +52,8 @@ def encode(
     image
         The photograph: H×W×3 uint8 RGB, or a PIL image. It is not modified.
     classes
-        Labels in the order in which they get colours; by default the prediction's labels, sorted.
-        Pass the same labels for all options of a question.
+        Labels in the order in which they get colours; by default the prediction's
+        labels, sorted. Pass the same labels for all options of a question.
     expression
         The referring expression, for referring segmentation.
 
@@ -84,11 +92,11 @@ def encode_each(
     classes: Iterable[str] | None = None,
     expression: str | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
-    """Yield the stem and result of several encodings of one prediction; shared steps are computed
-    once.
+    """Yield the stem and result of several encodings of one prediction; shared steps
+    are computed once.
 
-    Parameters and errors are those of :func:`encode`. A combo comes directly before the encoding
-    with the same image, and both return the same array.
+    Parameters and errors are those of :func:`encode`. A combo comes directly before the
+    encoding with the same image, and both return the same array.
     """
     asked = sorted((encoding_named(task, stem) for stem in stems), key=order_of)
     with in_field("image"):

@@ -1,5 +1,5 @@
-"""The table of encodings of all prediction types: 53, and 2 extended ones. No code parses a
-stem.
+"""The table of encodings of all prediction types: 53, and 2 extended ones. No code
+parses a stem.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
 
 
 def encodings(task: str | None = None) -> list[Encoding]:
-    """Return the catalogue of 53 final and 2 extended encodings, with shared rows once per task;
-    only those of ``task`` if given.
+    """Return the catalogue of 53 final and 2 extended encodings, with shared rows once
+    per task; only those of ``task`` if given.
 
     Raises
     ------
@@ -44,7 +44,8 @@ def encodings(task: str | None = None) -> list[Encoding]:
 
 
 def order_of(row: Encoding) -> tuple[str, bool]:
-    """Return a sort key that puts a combo directly before the encoding whose image it shows."""
+    """Return a sort key that puts a combo directly before the encoding whose image it
+    shows."""
     return (
         (row.style.pixel, False)
         if isinstance(row.style, ComboStyle)
@@ -64,12 +65,14 @@ def encoding_named(task: str, stem: str) -> Encoding:
     if key not in CATALOGUE:
         known = one_of(stem, [row.stem for row in encodings(task)])
         raise UsageError(
-            f"encoding of {task} must be {known}, got {stem!r}{lacking('encoding', key)}"
+            f"encoding of {task} must be {known}, got "
+            f"{stem!r}{lacking('encoding', key)}"
         )
     return replace(CATALOGUE[key], task=task)
 
 
 def encoding_title(task: str, stem: str) -> str:
-    """Return the title of an encoding, such as "Boxes with labels"; its stem if it has no title."""
+    """Return the title of an encoding, such as "Boxes with labels"; its stem if it has
+    no title."""
     row = CATALOGUE.get((TASKS[task].type, stem)) if task in TASKS else None
     return stem if row is None else row.title or stem

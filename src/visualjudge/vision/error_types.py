@@ -14,15 +14,15 @@ from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import ErrorType
 from visualjudge.vision.tasks import task_named
 
-# How the predictions of a group differ: in their distance from the truth, with errors that look
-# alike, or in a visible error that grows.
+# How the predictions of a group differ: in their distance from the truth, with errors
+# that look alike, or in a visible error that grows.
 Pairing = Literal["matched", "ladder"]
 PAIRINGS: tuple[Pairing, ...] = get_args(Pairing)
 
 
 def error_types(task: str) -> tuple[str, ...]:
-    """Return the names of a task's error types, in the table's order; none for the generation
-    tasks.
+    """Return the names of a task's error types, in the table's order; none for the
+    generation tasks.
     """
     return tuple(row.name for row in type_of(task_named(task).name).errors)
 
@@ -53,15 +53,18 @@ def perturbed(
     key: Key,
     pairing: Pairing = "ladder",
 ) -> Iterator[tuple[float, Prediction]]:
-    """Yield predictions of one error type at ``scene.levels`` rising severities, mildest first.
+    """Yield predictions of one error type at ``scene.levels`` rising severities,
+    mildest first.
 
-    Every severity starts from the same generator state, so that a more severe prediction extends a
-    milder one. ``pairing`` is described in :func:`visualjudge.vision.errors.groups.graded`.
+    Every severity starts from the same generator state, so that a more severe
+    prediction extends a milder one. ``pairing`` is described in
+    :func:`visualjudge.vision.errors.groups.graded`.
 
     Raises
     ------
     DataError
-        If the function of the error type, for example from a plug-in, does not return a prediction.
+        If the function of the error type, for example from a plug-in, does not return a
+        prediction.
     """
     row = error_type_named(task, error_type)
     function = row.perturb

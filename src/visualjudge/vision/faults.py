@@ -1,5 +1,5 @@
-"""How a prediction differs from its ground truth: kinds, places and weights. The measures are in
-``vision/<type>/faults.py``.
+"""How a prediction differs from its ground truth: kinds, places and weights. The
+measures are in ``vision/<type>/faults.py``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _STATED = TypeAdapter(tuple[Fault, ...] | None)
 
 
 def kinds_of(task: str) -> Mapping[str, str]:
-    """Return the kinds of faults of a task's predictions, each with a clause that describes it;
-    empty without a measure, as of tasks that are not ours.
+    """Return the kinds of faults of a task's predictions, each with a clause that
+    describes it; empty without a measure, as of tasks that are not ours.
     """
     row = type_of(task).faults if task in TASKS else None
     return {} if row is None else row.kinds
@@ -35,9 +35,9 @@ def faults_of(
     labels: Collection[str] | None = None,
     input_image: Pixels | None = None,
 ) -> dict[str, Any]:
-    """Return the ``metadata`` of an annotation about its faults: ``{"faults": […]}``, heaviest
-    first, with boxes in pixels to one decimal; empty if its type has no measure or the sides cannot
-    be compared.
+    """Return the ``metadata`` of an annotation about its faults: ``{"faults": […]}``,
+    heaviest first, with boxes in pixels to one decimal; empty if its type has no
+    measure or the sides cannot be compared.
 
     Parameters
     ----------
@@ -83,4 +83,6 @@ def stated_faults(metadata: Mapping[str, Any]) -> tuple[Fault, ...] | None:
         return _STATED.validate_python(metadata.get("faults"))
     except ValidationError as error:
         place, reason = first_problem(error)
-        raise ValueError(": ".join((".".join(("faults", *place)), reason))) from None
+        raise ValueError(
+            ": ".join((".".join(("faults", *place)), reason))
+        ) from None

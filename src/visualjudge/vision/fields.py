@@ -1,5 +1,5 @@
-"""Fields that several types of payload share: lists of objects, labels, confidences, boxes,
-paths.
+"""Fields that several types of payload share: lists of objects, labels, confidences,
+boxes, paths.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def objects(payload: Payload, field: str) -> list[Payload]:
         isinstance(item, Mapping) for item in items
     ):
         reason = (
-            "the field is missing" if items is None else "must be a list of objects"
+            "the field is missing"
+            if items is None
+            else "must be a list of objects"
         )
         raise DataError(f"{field}: {reason}")
     check_items(field, len(items))
@@ -48,19 +50,27 @@ def objects(payload: Payload, field: str) -> list[Payload]:
 def label(item: Payload, where: str) -> str:
     """Return the label of an item."""
     text = item.get("label")
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_LABEL:
+    if (
+        not isinstance(text, str)
+        or not text.strip()
+        or len(text) > LONGEST_LABEL
+    ):
         raise DataError(
-            f"{where}.label: must be non-empty text of at most {LONGEST_LABEL} characters"
+            f"{where}.label: must be non-empty text of at most {LONGEST_LABEL} "
+            "characters"
         )
     return text
 
 
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
-    """Return a finite number of bounded size; text, booleans, lists and objects are rejected."""
+    """Return a finite number of bounded size; text, booleans, lists and objects are
+    rejected."""
     plain = isinstance(value, int | float | np.number) and not isinstance(
         value, bool | np.bool_
     )
-    if not plain or not abs(value) <= largest:  # false for NaN; ints of any length
+    if (
+        not plain or not abs(value) <= largest
+    ):  # false for NaN; ints of any length
         text = (
             f"{value!r}"[:40]
             if plain and not isinstance(value, int)
@@ -76,7 +86,9 @@ def score(item: Payload, where: str = "") -> float | None:
     """Return the confidence of an item, or None."""
     value = item.get("score")
     return (
-        None if value is None else number(value, f"{where}.score" if where else "score")
+        None
+        if value is None
+        else number(value, f"{where}.score" if where else "score")
     )
 
 
@@ -99,20 +111,25 @@ def box(value: Any, field: str) -> Xyxy:
     """Return [x1, y1, x2, y2] in pixels."""
     if not isinstance(value, list | tuple | np.ndarray) or len(value) != 4:
         raise DataError(f"{field}: must be [x1, y1, x2, y2]")
-    x1, y1, x2, y2 = (number(v, field, largest=LARGEST_COORDINATE) for v in value)
+    x1, y1, x2, y2 = (
+        number(v, field, largest=LARGEST_COORDINATE) for v in value
+    )
     if x2 < x1 or y2 < y1:
         raise DataError(
-            f"{field}: must be [x1, y1, x2, y2], got x2 < x1 or y2 < y1 (is it [x, y, width, "
+            f"{field}: must be [x1, y1, x2, y2], got x2 < x1 or y2 < y1 (is it [x, y, "
+            "width, "
             "height]?)"
         )
     return x1, y1, x2, y2
 
 
 def check_in_pixels(places: FloatArray, where: str) -> None:
-    """Refuse the corners of items, n×4, if all look like fractions of the image size."""
+    """Refuse the corners of items, n×4, if all look like fractions of the image
+    size."""
     if places.size and places.max() <= SHARES and (places % 1).any():
         raise DataError(
-            f"{where}: must be in pixels; all {len(places)} lie between 0 and {SHARES} and look "
+            f"{where}: must be in pixels; all {len(places)} lie between 0 and {SHARES} "
+            "and look "
             "normalised: multiply them by the image's width and height"
         )
 
@@ -151,6 +168,7 @@ def check_size(field: str, size: Size, image: Size) -> None:
     """Check that two (height, width) agree."""
     if size != image:
         raise DataError(
-            f"{field}: must match the image size {height_width(image)} (height×width), got "
+            f"{field}: must match the image size {height_width(image)} (height×width), "
+            "got "
             f"{height_width(size)}"
         )

@@ -30,7 +30,9 @@ class LabelledItems(Prediction):
         return by_label
 
     def only(self, labels: Collection[str]) -> Self:
-        return self.with_items(item for item in self.items if item.label in labels)
+        return self.with_items(
+            item for item in self.items if item.label in labels
+        )
 
     def without_crowds(self) -> Self:
         return self.with_items(item for item in self.items if not item.iscrowd)

@@ -7,7 +7,8 @@ from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.rows import Metric
 
 METRICS: Registry[tuple[str, str], Metric] = Registry(
-    "metric", {(row.type, row.name): row for kind in BUILT_IN for row in kind.metrics}
+    "metric",
+    {(row.type, row.name): row for kind in BUILT_IN for row in kind.metrics},
 )
 
 

@@ -1,8 +1,8 @@
-"""PREDICTIONS: typed model outputs for an image. Each type has a record and functions to read,
-write and check it.
+"""PREDICTIONS: typed model outputs for an image. Each type has a record and functions
+to read, write and check it.
 
-:data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the type of its
-predictions.
+:data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the
+type of its predictions.
 """
 
 from __future__ import annotations
@@ -64,15 +64,16 @@ def read_prediction(
     root: Path | None = None,
     expression: str | None = None,
 ) -> Prediction:
-    """Return the typed prediction of a payload; a prediction that is already typed is unchanged.
+    """Return the typed prediction of a payload; a prediction that is already typed is
+    unchanged.
 
     Parameters
     ----------
     task
         Task name.
     payload
-        Payload as in a data folder, with paths that are absolute or relative to ``root``, or arrays
-        in the forms listed in docs/python.md.
+        Payload as in a data folder, with paths that are absolute or relative to
+        ``root``, or arrays in the forms listed in docs/python.md.
     size
         (height, width) of the image; required if the payload has only polygons.
     expression
@@ -86,8 +87,8 @@ def read_prediction(
     Raises
     ------
     DataError
-        If the payload lacks a field, a value is malformed or a file cannot be read. The message
-        begins with the field.
+        If the payload lacks a field, a value is malformed or a file cannot be read. The
+        message begins with the field.
     """
     if isinstance(payload, Prediction):
         return payload
@@ -95,7 +96,8 @@ def read_prediction(
     payload = kind.arrays(supervision_columns(payload))
     if not isinstance(payload, Mapping):
         raise DataError(
-            f"a prediction must be a payload, a record or arrays, got {type(payload).__name__}"
+            "a prediction must be a payload, a record or arrays, got "
+            f"{type(payload).__name__}"
         )
     typed: Prediction = kind.read(payload, ReadContext(size, root, expression))
     return typed
@@ -111,8 +113,9 @@ def payload_of(
 ) -> dict[str, Any]:
     """Return the payload of a typed prediction.
 
-    Masks are stored inline as compressed RLE; a depth map or image is written to ``root``/``stem``
-    plus ``.npy`` or ``.png``, and the payload holds that path relative to ``root``. Boxes and
-    keypoints are rounded to ``digits`` decimals, or not rounded if it is None.
+    Masks are stored inline as compressed RLE; a depth map or image is written to
+    ``root``/``stem`` plus ``.npy`` or ``.png``, and the payload holds that path
+    relative to ``root``. Boxes and keypoints are rounded to ``digits`` decimals, or not
+    rounded if it is None.
     """
     return type_of(task).write(prediction, WriteContext(root, stem, digits))

@@ -1,4 +1,5 @@
-"""The parts of a prediction type: the rows that built-in types and plug-ins register."""
+"""The parts of a prediction type: the rows that built-in types and plug-ins
+register."""
 
 from __future__ import annotations
 
@@ -15,14 +16,20 @@ from functools import partial
 from typing import Any, Literal
 
 from visualjudge.core.records import Fault, FloatArray, Pixels, Size
-from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
+from visualjudge.vision.base import (
+    Payload,
+    Prediction,
+    ReadContext,
+    WriteContext,
+)
 from visualjudge.vision.drawing.encoded import Draw, Encoded, Scene
 from visualjudge.vision.drawing.styles import ComboStyle, Style
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
 from visualjudge.vision.tools import Tool
 from visualjudge.vision.view import Features, Given
 
-# (asset ``questions/context``, common part of the options, ``prompt`` of each option) → sentences.
+# (asset ``questions/context``, common part of the options, ``prompt`` of each option) →
+# sentences.
 Context = Callable[[Any, Any, Sequence[str | None]], list[str]]
 
 
@@ -33,7 +40,8 @@ class Task:
     name: str
     prose: str
     type: str
-    """Name of the prediction type, a row of :data:`visualjudge.vision.predictions.TYPES`."""
+    """Name of the prediction type, a row of
+    :data:`visualjudge.vision.predictions.TYPES`."""
     classed: bool = False
     """Predictions are shown and scored for a class of interest."""
     expression: bool = False
@@ -95,7 +103,8 @@ class Encoding:
 def drawn(
     type: str, kind: Kind, draw: Draw, *rows: tuple[str, str, Style]
 ) -> tuple[Encoding, ...]:
-    """Return the encodings of a type that one function draws, from (stem, title, style) each."""
+    """Return the encodings of a type that one function draws, from (stem, title, style)
+    each."""
     return tuple(
         Encoding(type, stem, kind, draw, style, title=title)
         for stem, title, style in rows
@@ -104,8 +113,8 @@ def drawn(
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Drawing function of a combo: the text of one encoding with the image and legend of
-    another.
+    """Drawing function of a combo: the text of one encoding with the image and legend
+    of another.
     """
 
     text: Encoding
@@ -125,7 +134,12 @@ def combo(
     by_stem = {row.stem: row for row in rows}
     both = Both(by_stem[text], by_stem[pixel])
     return Encoding(
-        both.text.type, stem, "combo", both, ComboStyle(text, pixel), title=title
+        both.text.type,
+        stem,
+        "combo",
+        both,
+        ComboStyle(text, pixel),
+        title=title,
     )
 
 
@@ -143,17 +157,18 @@ class Metric:
     name
         Value of the option ``metric`` of :func:`visualjudge.score`.
     measure
-        (prediction, truth, **options) → 0..1, higher is better. Raises DataError if they cannot be
-        compared.
+        (prediction, truth, **options) → 0..1, higher is better. Raises DataError if
+        they cannot be compared.
     options
-        Names of the options that ``measure`` takes. If ``class_of_interest`` is not among them,
-        ``measure`` receives only the items of that class.
+        Names of the options that ``measure`` takes. If ``class_of_interest`` is not
+        among them, ``measure`` receives only the items of that class.
     by_class
-        (prediction, truth, labels, **options) → the results of ``measure`` with each label as the
-        class of interest. By default ``measure`` is called for each label.
+        (prediction, truth, labels, **options) → the results of ``measure`` with each
+        label as the class of interest. By default ``measure`` is called for each label.
     note
-        ((prediction, truth) of some images, options) → how the score is made, with each default
-        that changes it, and a sentence about each thing in these images that a default hides.
+        ((prediction, truth) of some images, options) → how the score is made, with each
+        default that changes it, and a sentence about each thing in these images that a
+        default hides.
     """
 
     type: str
@@ -170,14 +185,16 @@ Clean = Callable[[Any], Prediction]
 
 @dataclass(frozen=True)
 class ErrorType:
-    """An error type of a prediction type: the function that makes the error, and when it applies.
+    """An error type of a prediction type: the function that makes the error, and when
+    it applies.
 
-    ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a prediction;
-    ``applies`` takes (truth, scene) and returns whether the error can be made; ``clean`` takes the
-    truth and returns it in the form that ``perturb`` writes, so that the order of its parts does
-    not distinguish it from a prediction with an error. ``matched`` is like ``perturb``, for
-    predictions that look alike at all severities (see :mod:`visualjudge.vision.errors.matched`);
-    None if this error has no such form.
+    ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a
+    prediction; ``applies`` takes (truth, scene) and returns whether the error can be
+    made; ``clean`` takes the truth and returns it in the form that ``perturb`` writes,
+    so that the order of its parts does not distinguish it from a prediction with an
+    error. ``matched`` is like ``perturb``, for predictions that look alike at all
+    severities (see :mod:`visualjudge.vision.errors.matched`); None if this error has no
+    such form.
     """
 
     type: str
@@ -190,19 +207,21 @@ class ErrorType:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """How COCO's average precision sees a type whose items have a confidence, ``score``, and
-    ``iscrowd``.
+    """How COCO's average precision sees a type whose items have a confidence,
+    ``score``, and ``iscrowd``.
 
     Attributes
     ----------
     kind
-        How items are compared: "bbox", "obb" (oriented boxes) or "segm" by IoU, "keypoints" by OKS.
+        How items are compared: "bbox", "obb" (oriented boxes) or "segm" by IoU,
+        "keypoints" by OKS.
     annotation
-        Item → COCO's fields for that: ``bbox`` ([x, y, width, height]), ``obb`` ([centre x, y,
-        width, height, radians]), ``segmentation`` (RLE), or ``keypoints``, ``num_keypoints``,
-        ``bbox`` and ``area``.
+        Item → COCO's fields for that: ``bbox`` ([x, y, width, height]), ``obb``
+        ([centre x, y, width, height, radians]), ``segmentation`` (RLE), or
+        ``keypoints``, ``num_keypoints``, ``bbox`` and ``area``.
     most
-        Maximum number of items per image and label that count, the most confident first.
+        Maximum number of items per image and label that count, the most confident
+        first.
     """
 
     kind: Literal["bbox", "obb", "segm", "keypoints"]
@@ -219,12 +238,13 @@ class Misreading:
     told
         The mistake as a clause: "the boxes are [y, x, height, width]".
     mended
-        (prediction, truth) → the corrected prediction. Raises DataError if the mistake cannot
-        apply.
+        (prediction, truth) → the corrected prediction. Raises DataError if the mistake
+        cannot apply.
     of_size
         ``mended`` takes the (height, width) of the image in place of the truth.
     fitted
-        ``mended`` fits the truth, and can make right what is only bad: more images must agree.
+        ``mended`` fits the truth, and can make right what is only bad: more images must
+        agree.
     """
 
     told: str
@@ -240,14 +260,14 @@ LETTERBOXES = (416, 512, 640, 1024, 1280)
 def letterboxes(
     moved: Callable[[Any, float, float, float], Prediction],
 ) -> Iterator[Misreading]:
-    """Yield the mistakes of places in an image that was fitted into a square with equal borders,
-    as YOLO does.
+    """Yield the mistakes of places in an image that was fitted into a square with equal
+    borders, as YOLO does.
 
     Parameters
     ----------
     moved
-        (prediction, factor, right, down) → the prediction without borders of ``right`` and
-        ``down`` pixels, each coordinate divided by the factor.
+        (prediction, factor, right, down) → the prediction without borders of ``right``
+        and ``down`` pixels, each coordinate divided by the factor.
     """
 
     def mended(side: int, prediction: Any, size: Size) -> Prediction:
@@ -257,7 +277,9 @@ def letterboxes(
         return moved(prediction, factor, right, down)
 
     for side in LETTERBOXES:
-        mistake = f"coordinates refer to an image letterboxed to {side} × {side}"
+        mistake = (
+            f"coordinates refer to an image letterboxed to {side} × {side}"
+        )
         yield Misreading(mistake, partial(mended, side), of_size=True)
 
 
@@ -270,8 +292,8 @@ class Faults:
     kinds
         Kind → a clause that describes it to a judge.
     measure
-        (prediction, truth, labels of the class of interest or None, input of a restoration or
-        None) → faults, with boxes in pixels. The truth has all labels.
+        (prediction, truth, labels of the class of interest or None, input of a
+        restoration or None) → faults, with boxes in pixels. The truth has all labels.
     """
 
     kinds: Mapping[str, str]
@@ -282,71 +304,78 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class PredictionType:
-    """A prediction type: its record, functions to read and write it, and everything that belongs to
-    it.
+    """A prediction type: its record, functions to read and write it, and everything
+    that belongs to it.
 
-    Everything in a row is registered with the type; ``register_encoding`` and similar functions
-    extend a known type.
+    Everything in a row is registered with the type; ``register_encoding`` and similar
+    functions extend a known type.
 
     Attributes
     ----------
     name
-        Name of the type, as :class:`~visualjudge.vision.tasks.Task` and the other tables refer to
-        it.
+        Name of the type, as :class:`~visualjudge.vision.tasks.Task` and the other
+        tables refer to it.
     record
         Class of the typed prediction.
     read
         Payload → record. Raises DataError, whose message begins with the field.
     arrays
-        Array, or mapping that holds arrays → payload with them, or the same object if it has none.
-        Raises DataError, whose message begins with the field.
+        Array, or mapping that holds arrays → payload with them, or the same object if
+        it has none. Raises DataError, whose message begins with the field.
     check
-        Faster function that raises the errors of ``read``, or None. It may miss data crafted to
-        deceive it, so ``read`` can still fail.
+        Faster function that raises the errors of ``read``, or None. It may miss data
+        crafted to deceive it, so ``read`` can still fail.
     write
         Record → payload.
     files
-        Payload → (field, path) of each file that it names, to check that they are in the data
-        folder.
+        Payload → (field, path) of each file that it names, to check that they are in
+        the data folder.
     told_size
         Payload → (height, width) that it contains, or None.
     file_field
-        Field of the payload if the prediction is a single file, which importers copy unchanged.
+        Field of the payload if the prediction is a single file, which importers copy
+        unchanged.
     is_image
-        Whether the prediction is itself an image: it can be judged without the original, and may
-        differ from it in size.
+        Whether the prediction is itself an image: it can be judged without the
+        original, and may differ from it in size.
     tasks, encodings, metrics, errors
         Rows of the tables of the same names; the first metric is the default.
     ranked
-        How items are compared for average precision and for the threshold of the best F1, if they
-        have a confidence.
+        How items are compared for average precision and for the threshold of the best
+        F1, if they have a confidence.
     context
-        (asset ``questions/context``, scene, ``prompt`` of each option) → sentences of a prompt
-        about the task. By default the part named after the type.
+        (asset ``questions/context``, scene, ``prompt`` of each option) → sentences of a
+        prompt about the task. By default the part named after the type.
     look
-        (record, :class:`~visualjudge.vision.view.Given`) → features for the local judge, which
-        declines types without this function.
+        (record, :class:`~visualjudge.vision.view.Given`) → features for the local
+        judge, which declines types without this function.
     look_drawn
-        (image of an option, stem, :class:`~visualjudge.vision.view.Given`) → features, for types
-        whose predictions are files: they are decoded from the dataset's images.
+        (image of an option, stem, :class:`~visualjudge.vision.view.Given`) → features,
+        for types whose predictions are files: they are decoded from the dataset's
+        images.
     places
-        Record → n×4 corners of its items in pixels, to measure what predictions reveal without the
-        photograph.
+        Record → n×4 corners of its items in pixels, to measure what predictions reveal
+        without the photograph.
     misreadings
-        Mistakes to try if an import scores low; wrong pairs of files are tried for every type.
+        Mistakes to try if an import scores low; wrong pairs of files are tried for
+        every type.
     faults
         How predictions differ from their ground truth; None if that is not measured.
     tools
-        Tools that a judge may call before it answers, in addition to those of all types.
+        Tools that a judge may call before it answers, in addition to those of all
+        types.
     example
-        Returns a photograph, a prediction for it and an expression or None, for ``check_type``.
+        Returns a photograph, a prediction for it and an expression or None, for
+        ``check_type``.
     """
 
     name: str
     record: type[Prediction]
     read: Callable[[Payload, ReadContext], Any]
     write: Callable[[Any, WriteContext], dict[str, Any]]
-    files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: iter(())
+    files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: (
+        iter(())
+    )
     told_size: Callable[[Payload], Size | None] = lambda _payload: None
     arrays: Callable[[Any], Any] = lambda value: value
     check: Callable[[Payload, ReadContext], None] | None = None

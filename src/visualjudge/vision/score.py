@@ -1,5 +1,5 @@
-"""``score``, one function for all tasks. Metrics are rows of :mod:`visualjudge.vision.metrics`;
-their formulas are in ``vision/<type>/score.py``.
+"""``score``, one function for all tasks. Metrics are rows of
+:mod:`visualjudge.vision.metrics`; their formulas are in ``vision/<type>/score.py``.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ DECIMALS = 4
 
 
 def score(task: str, prediction: Any, truth: Any, **options: Any) -> float:
-    """Return the ``final_score`` of a prediction: 10 × the task's metric, rounded to 4 decimals.
+    """Return the ``final_score`` of a prediction: 10 × the task's metric, rounded to 4
+    decimals.
 
     Parameters
     ----------
     task
-        Task name. The generation tasks have no metric: their scores come from people or an external
-        metric.
+        Task name. The generation tasks have no metric: their scores come from people or
+        an external metric.
     prediction, truth
-        Payloads as in a data folder, arrays in the forms listed in docs/python.md, or typed
-        predictions. ``truth`` has the same form as the prediction; its instances may have
-        ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and ``iscrowd``.
+        Payloads as in a data folder, arrays in the forms listed in docs/python.md, or
+        typed predictions. ``truth`` has the same form as the prediction; its instances
+        may have ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and ``iscrowd``.
     options
-        ``class_of_interest`` (labels; detection and instance segmentation), ``align`` ("none",
-        "median" or "affine"; depth), ``metric`` ("ssim" or "psnr"; restoration), ``size`` ((height,
-        width), if only polygons are given). Options of other tasks are ignored, so that one set
-        works for several tasks.
+        ``class_of_interest`` (labels; detection and instance segmentation), ``align``
+        ("none", "median" or "affine"; depth), ``metric`` ("ssim" or "psnr";
+        restoration), ``size`` ((height, width), if only polygons are given). Options of
+        other tasks are ignored, so that one set works for several tasks.
 
     Returns
     -------
@@ -49,10 +50,11 @@ def score(task: str, prediction: Any, truth: Any, **options: Any) -> float:
     Raises
     ------
     UsageError
-        If the task is unknown or has no metric, or an option is unknown or has an unknown value.
+        If the task is unknown or has no metric, or an option is unknown or has an
+        unknown value.
     DataError
-        If a payload is malformed or sizes differ (the message begins with the field), or if a
-        metric, for example from a plug-in, returns no number from 0 to 1.
+        If a payload is malformed or sizes differ (the message begins with the field),
+        or if a metric, for example from a plug-in, returns no number from 0 to 1.
 
     Examples
     --------
@@ -73,8 +75,8 @@ def scores_by_class(
     labels: Sequence[str],
     **options: Any,
 ) -> list[float]:
-    """Return :func:`score` with each of ``labels`` as the class of interest; items are compared
-    only once.
+    """Return :func:`score` with each of ``labels`` as the class of interest; items are
+    compared only once.
     """
     metric, sides, chosen = _prepared(task, prediction, truth, options)
     if metric.by_class is None:
@@ -94,7 +96,8 @@ def _prepared(
     truth: Any,
     options: Fields,
 ) -> tuple[Metric, tuple[Prediction, Prediction], Json]:
-    """Return the metric, both sides as records, and the options that the metric takes."""
+    """Return the metric, both sides as records, and the options that the metric
+    takes."""
     kind = task_named(task).type
     named = _named(options)
     metric = _chosen(task, kind, named.pop("metric", None))
@@ -103,7 +106,9 @@ def _prepared(
     size: Size | None = _told_size(task, truth) or _told_size(task, prediction)
     if stated is not None:
         if np.shape(stated) != (2,):
-            raise UsageError(f"size must be (height, width), got {stated!r:.40}")
+            raise UsageError(
+                f"size must be (height, width), got {stated!r:.40}"
+            )
         height, width = map(int, stated)
         size = height, width
     ours = read_prediction(task, prediction, size=size)
@@ -122,7 +127,11 @@ def _prepared(
     return (
         metric,
         sides,
-        {name: value for name, value in named.items() if name in metric.options},
+        {
+            name: value
+            for name, value in named.items()
+            if name in metric.options
+        },
     )
 
 
@@ -133,15 +142,17 @@ def _final_score(value: object, metric: Metric) -> float:
         value_of_ten = math.nan
     if not 0 <= value_of_ten <= 10:
         raise DataError(
-            f"metric {metric.name} of {metric.type}: must give a number from 0 to 1, got "
+            f"metric {metric.name} of {metric.type}: must give a number from 0 to 1, "
+            "got "
             f"{value!r:.40}"
         )
     return value_of_ten
 
 
 def measured_by(task: str, options: Fields) -> dict[str, Any]:
-    """Return what the score of a record depends on: the metric where the type has several, and its
-    options, with the default of each that is not given; nothing for tasks without a metric.
+    """Return what the score of a record depends on: the metric where the type has
+    several, and its options, with the default of each that is not given; nothing for
+    tasks without a metric.
     """
     known = metrics_of(task_named(task).type)
     if not known:
@@ -158,8 +169,8 @@ def measured_by(task: str, options: Fields) -> dict[str, Any]:
 def notes(
     task: str, pairs: Sequence[tuple[Prediction, Prediction]], options: Fields
 ) -> tuple[str, ...]:
-    """Return how these pairs of prediction and truth are scored, and a sentence about each thing
-    that a default of the metric hides in them.
+    """Return how these pairs of prediction and truth are scored, and a sentence about
+    each thing that a default of the metric hides in them.
     """
     metric = _chosen(task, task_named(task).type, options.get("metric"))
     return tuple(metric.note(pairs, options))
@@ -179,7 +190,8 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
         and not any(name == other for _, other in METRICS)
     ):
         raise UsageError(
-            f"metric must be {one_of(name, own)}, got {name!r}{lacking('metric', (kind, name))}"
+            f"metric must be {one_of(name, own)}, got "
+            f"{name!r}{lacking('metric', (kind, name))}"
         )
     return own.get(name or "", next(iter(own.values())))
 
@@ -187,7 +199,9 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
 def _named(options: Fields) -> Json:
     """Return the options by name: ``psnr=True`` is short for ``metric="psnr"``; None
     means the default."""
-    named = {name: value for name, value in options.items() if value is not None}
+    named = {
+        name: value for name, value in options.items() if value is not None
+    }
     if named.pop("psnr", False):
         named["metric"] = "psnr"
     every = {"metric", "size"}.union(*(row.options for row in METRICS.values()))
@@ -202,4 +216,8 @@ def _named(options: Fields) -> Json:
 def _told_size(task: str, payload: Any) -> Size | None:
     if isinstance(payload, Prediction):
         return payload.extent
-    return type_of(task).told_size(payload) if isinstance(payload, Mapping) else None
+    return (
+        type_of(task).told_size(payload)
+        if isinstance(payload, Mapping)
+        else None
+    )

@@ -1,7 +1,7 @@
 """The 15 vision tasks of the built-in types, and those that plug-ins register.
 
-Code branches on a row's field, or looks up a table by ``type``; it never compares a task's or a
-type's name.
+Code branches on a row's field, or looks up a table by ``type``; it never compares a
+task's or a type's name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tools that a judge may call before it answers.
 
-Those of :data:`GENERAL` are for predictions of all types; a type can have others, or its own of the
-same name (:attr:`~visualjudge.vision.rows.PredictionType.tools`).
+Those of :data:`GENERAL` are for predictions of all types; a type can have others, or
+its own of the same name (:attr:`~visualjudge.vision.rows.PredictionType.tools`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.vision.base import Prediction
 from visualjudge.vision.raster.overlaps import box_ious
 
-# Maximum longer side of a returned image in pixels; most providers do not reduce this size.
+# Maximum longer side of a returned image in pixels; most providers do not reduce this
+# size.
 LONGEST = 768
 # Maximum factor by which a region is enlarged.
 LARGEST_FACTOR = 8
@@ -27,7 +28,11 @@ GAP = 8
 # Maximum number of items listed; the others are only counted.
 MOST_LISTED = 60
 BOX = ("x0", "y0", "x1", "y1")
-ITEM = {"type": "integer", "minimum": 1, "description": "Number of an item, from 1."}
+ITEM = {
+    "type": "integer",
+    "minimum": 1,
+    "description": "Number of an item, from 1.",
+}
 # JSON schemas of the arguments that tools take.
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "option": {"type": "string", "description": "Letter of an option."},
@@ -49,24 +54,29 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The data of a question that a judge may see: never a ground truth, a score or a source.
+    """The data of a question that a judge may see: never a ground truth, a score or a
+    source.
 
     Images and predictions are read when a tool requests them.
 
     Attributes
     ----------
     images
-        H×W×3 uint8 RGB by name: ``original``, ``control``, and each option by its letter as shown.
+        H×W×3 uint8 RGB by name: ``original``, ``control``, and each option by its
+        letter as shown.
     predictions
         Each option as data, for types whose predictions are not files.
     letters
         Letters of the options, in the order shown.
     kind
-        The row of the predictions' type (:class:`~visualjudge.vision.rows.PredictionType`).
+        The row of the predictions' type
+        (:class:`~visualjudge.vision.rows.PredictionType`).
     """
 
     images: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
-    predictions: Mapping[str, Callable[[], Prediction]] = field(default_factory=dict)
+    predictions: Mapping[str, Callable[[], Prediction]] = field(
+        default_factory=dict
+    )
     letters: str = ""
     kind: Any = None
 
@@ -80,14 +90,18 @@ class Evidence:
         return _read(self.predictions, "option", option)
 
 
-def _read(known: Mapping[str, Callable[[], Any]], argument: str, name: str) -> Any:
+def _read(
+    known: Mapping[str, Callable[[], Any]], argument: str, name: str
+) -> Any:
     if name not in known:
         raise DataError(
             f"{argument}: must be one of {', '.join(known) or '(none)'}, got {name!r}"
         )
     try:
         return known[name]()
-    except VisualJudgeError:  # names files and annotations, which judges must not see
+    except (
+        VisualJudgeError
+    ):  # names files and annotations, which judges must not see
         raise DataError(f"{argument} {name} cannot be read") from None
 
 
@@ -114,10 +128,11 @@ class Tool:
     about
         Description of the tool for the judge, sent with every request.
     run
-        (:class:`Evidence`, **arguments) → :class:`ToolOutput`. Raises DataError if an argument is
-        invalid; the judge receives the message.
+        (:class:`Evidence`, **arguments) → :class:`ToolOutput`. Raises DataError if an
+        argument is invalid; the judge receives the message.
     needs, may
-        Names of the required and of the optional arguments, from :data:`ARGUMENTS` or ``rules``.
+        Names of the required and of the optional arguments, from :data:`ARGUMENTS` or
+        ``rules``.
     on
         What a question must have for the tool.
     rules
@@ -142,18 +157,25 @@ class Tool:
             evidence.kind is None or evidence.kind.places is None
         ):
             return False
-        return bool(evidence.images if self.on == "images" else evidence.predictions)
+        return bool(
+            evidence.images if self.on == "images" else evidence.predictions
+        )
 
     def schema(self, evidence: Evidence) -> dict[str, Any]:
-        """Return the JSON schema of the arguments, with the names of a question's images and
-        options.
+        """Return the JSON schema of the arguments, with the names of a question's
+        images and options.
         """
-        rules = {name: dict(rule) for name, rule in {**ARGUMENTS, **self.rules}.items()}
+        rules = {
+            name: dict(rule)
+            for name, rule in {**ARGUMENTS, **self.rules}.items()
+        }
         rules["option"]["enum"] = list(evidence.letters)
         rules["image"]["enum"] = list(evidence.images)
         return {
             "type": "object",
-            "properties": {name: rules[name] for name in (*self.needs, *self.may)},
+            "properties": {
+                name: rules[name] for name in (*self.needs, *self.may)
+            },
             "required": list(self.needs),
             "additionalProperties": False,
         }
@@ -188,14 +210,17 @@ def region(
 
 
 def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
-    """Return an image at most ``longest`` pixels long, and the factor by which it was enlarged.
+    """Return an image at most ``longest`` pixels long, and the factor by which it was
+    enlarged.
 
-    Small images are enlarged by a whole factor (cubic interpolation), and large ones are reduced
-    (area averaging).
+    Small images are enlarged by a whole factor (cubic interpolation), and large ones
+    are reduced (area averaging).
     """
     longer = max(pixels.shape[:2])
     factor = min(LARGEST_FACTOR, longest // longer) or longest / longer
-    width, height = (max(1, round(side * factor)) for side in pixels.shape[1::-1])
+    width, height = (
+        max(1, round(side * factor)) for side in pixels.shape[1::-1]
+    )
     way = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
     return np.asarray(
         cv2.resize(pixels, (width, height), interpolation=way), np.uint8
@@ -229,15 +254,21 @@ def compare(evidence: Evidence, **corners: float) -> ToolOutput:
     return ToolOutput(f"from left to right: {', '.join(captions)}", (image,))
 
 
-def count(evidence: Evidence, option: str, label: str | None = None) -> ToolOutput:
+def count(
+    evidence: Evidence, option: str, label: str | None = None
+) -> ToolOutput:
     """Return the number of items of an option, by label."""
     prediction = evidence.prediction(option)
     if prediction.count is None:
         raise DataError("the options have no items that can be counted")
-    counts = {name: len(items) for name, items in prediction.items_by_label().items()}
+    counts = {
+        name: len(items) for name, items in prediction.items_by_label().items()
+    }
     if label is not None:
         return ToolOutput(f"{option}: {counts.get(label, 0)} of {label!r}")
-    listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    listed = ", ".join(
+        f"{number} {name}" for name, number in sorted(counts.items())
+    )
     text = f"{option}: {sum(counts.values())} items"
     return ToolOutput(f"{text}: {listed}" if listed else text)
 
@@ -248,8 +279,8 @@ def measure(
     item: int | None = None,
     other_item: int | None = None,
 ) -> ToolOutput:
-    """Return the places and sizes of an option's items, of one item, or the distance and overlap of
-    two.
+    """Return the places and sizes of an option's items, of one item, or the distance
+    and overlap of two.
     """
     record = evidence.prediction(option)
     corners = evidence.kind.places(record)
@@ -263,21 +294,34 @@ def measure(
             if len(corners) > len(lines)
             else []
         )
-        return ToolOutput("\n".join([f"{option}: {len(corners)} items", *lines, *more]))
+        return ToolOutput(
+            "\n".join([f"{option}: {len(corners)} items", *lines, *more])
+        )
     first = _number(item, len(corners), "item")
     if other_item is None:
-        return ToolOutput(f"{option} item {item}: {_size(record, corners, first)}")
+        return ToolOutput(
+            f"{option} item {item}: {_size(record, corners, first)}"
+        )
     second = _number(other_item, len(corners), "other_item")
-    dx, dy = (corners[second].reshape(2, 2) - corners[first].reshape(2, 2)).mean(axis=0)
+    dx, dy = (
+        corners[second].reshape(2, 2) - corners[first].reshape(2, 2)
+    ).mean(axis=0)
     shared = box_ious(corners[[first]], corners[[second]])[0, 0]
     apart = f"centres {np.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
-    text = f"{option} items {item} and {other_item}: {apart}, IoU of their boxes {shared:.3f}"
+    text = (
+        f"{option} items {item} and {other_item}: {apart}, IoU of their boxes "
+        f"{shared:.3f}"
+    )
     return ToolOutput(text)
 
 
 def _number(stated: int, count: int, argument: str) -> int:
     if not 1 <= stated <= count:
-        known = f"from 1 to {count}" if count else "left out: the option has no items"
+        known = (
+            f"from 1 to {count}"
+            if count
+            else "left out: the option has no items"
+        )
         raise DataError(f"{argument}: must be {known}, got {stated}")
     return stated - 1
 
@@ -286,7 +330,10 @@ def _size(record: Any, corners: FloatArray, number: int) -> str:
     x1, y1, x2, y2 = corners[number]
     masks = record.regions()
     area = f", {masks[number].area} of them inside" if masks else ""
-    box = f"x {x1:.1f} to {x2:.1f}, y {y1:.1f} to {y2:.1f}, {x2 - x1:.1f}×{y2 - y1:.1f} pixels"
+    box = (
+        f"x {x1:.1f} to {x2:.1f}, y {y1:.1f} to {y2:.1f}, "
+        f"{x2 - x1:.1f}×{y2 - y1:.1f} pixels"
+    )
     return f"{getattr(record.items[number], 'label', 'item')}, {box}{area}"
 
 
@@ -314,7 +361,8 @@ GENERAL = (
     ),
     Tool(
         "measure",
-        "List an option's items with their places and sizes; with item, one of them; with "
+        "List an option's items with their places and sizes; with item, one of them; "
+        "with "
         "other_item too, the distance of the two and the overlap (IoU) of their boxes.",
         measure,
         ("option",),

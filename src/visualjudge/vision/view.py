@@ -1,4 +1,5 @@
-"""The photograph prepared for features: reduced in size, in CIELAB, with edge strengths."""
+"""The photograph prepared for features: reduced in size, in CIELAB, with edge
+strengths."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from visualjudge.core.records import FloatArray, Pixels, Size
 # Longer side of the reduced photograph in pixels. Computing time grows with its square.
 SIDE = 192
 
-# Side of the square around a pixel with which it is compared, in pixels of the reduced photograph.
+# Side of the square around a pixel with which it is compared, in pixels of the reduced
+# photograph.
 SURROUND = 61
 
 Plane = NDArray[np.float32]
@@ -30,11 +32,11 @@ _STEP = np.array([100 / 255, 1, 1], np.float32)
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A reduced photograph: ``lab`` is h×w×3 float32 CIELAB, ``edges`` h×w float32 with a 95th
-    percentile of 1.
+    """A reduced photograph: ``lab`` is h×w×3 float32 CIELAB, ``edges`` h×w float32 with
+    a 95th percentile of 1.
 
-    ``scale`` is (x, y): multiply coordinates of the full image by it. ``size`` is the full image's
-    (height, width).
+    ``scale`` is (x, y): multiply coordinates of the full image by it. ``size`` is the
+    full image's (height, width).
     """
 
     size: Size
@@ -50,8 +52,8 @@ class View:
 
     @cached_property
     def salient(self) -> Plane:
-        """Return the distance of each pixel's colour from its surroundings and from the image's
-        mean, h×w float32 with mean 1.
+        """Return the distance of each pixel's colour from its surroundings and from the
+        image's mean, h×w float32 with mean 1.
         """
         wide = cv2.blur(self.lab, (SURROUND, SURROUND))
         apart = length(self.soft - wide) + length(
@@ -87,13 +89,18 @@ def view_of(pixels: Pixels) -> View:
     unit = max(float(np.percentile(edges, 95)), 1e-3)
     height, width = pixels.shape[:2]
     return View(
-        (height, width), lab, dx / unit, dy / unit, np.minimum(edges / unit, 2.0)
+        (height, width),
+        lab,
+        dx / unit,
+        dy / unit,
+        np.minimum(edges / unit, 2.0),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The image that a question shows in addition to its options: the source or control image."""
+    """The image that a question shows in addition to its options: the source or control
+    image."""
 
     image: Pixels | None = None
     _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
@@ -120,16 +127,16 @@ def shrunk(pixels: Pixels) -> Pixels:
 
 
 def strided(plane: np.ndarray) -> np.ndarray:
-    """Return every k-th row and column of an H×W×… array, with at least ``SIDE`` pixels on the
-    longer side. Fine structure is not smoothed.
+    """Return every k-th row and column of an H×W×… array, with at least ``SIDE`` pixels
+    on the longer side. Fine structure is not smoothed.
     """
     step = max(1, max(plane.shape[:2]) // SIDE)
     return np.ascontiguousarray(plane[::step, ::step])
 
 
 def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
-    """Resize an H×W×3 uint8 image to ``size`` (width, height), first by whole factors, which OpenCV
-    does ten times faster.
+    """Resize an H×W×3 uint8 image to ``size`` (width, height), first by whole factors,
+    which OpenCV does ten times faster.
     """
     whole = max(1, min(pixels.shape[1] // size[0], pixels.shape[0] // size[1]))
     height, width = (n // whole for n in pixels.shape[:2])
@@ -145,7 +152,8 @@ def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
 
 
 def lab_of(pixels: Pixels) -> Plane:
-    """Return CIELAB of an h×w×3 uint8 RGB image: float32, L in 0..100, in OpenCV's 8-bit steps."""
+    """Return CIELAB of an h×w×3 uint8 RGB image: float32, L in 0..100, in OpenCV's
+    8-bit steps."""
     lab = cv2.cvtColor(pixels, cv2.COLOR_RGB2LAB).astype(np.float32)
     return np.asarray((lab - _ZERO) * _STEP)
 
@@ -154,7 +162,9 @@ def correlation(first: Plane, two: Plane) -> float:
     """Return Pearson's correlation of two h×w arrays; near 0 if one is constant."""
     first = first - first.mean()
     two = two - two.mean()
-    return float((first * two).mean() / max(float(first.std() * two.std()), 1e-6))
+    return float(
+        (first * two).mean() / max(float(first.std() * two.std()), 1e-6)
+    )
 
 
 def length(vectors: np.ndarray) -> Plane:

@@ -1,5 +1,5 @@
-"""Features of a set of labelled regions for the local judge: along their outlines, sums over the
-items, overlaps, colour differences, coverage.
+"""Features of a set of labelled regions for the local judge: along their outlines, sums
+over the items, overlaps, colour differences, coverage.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def region_features(
         for name in (rows_looks[0][0] if rows_looks else ())
     }
     looks = np.array([look for _, look in rows_looks]).reshape(-1, 3)
-    boxes = np.array([region.xyxy for region in regions], dtype=np.float64).reshape(
-        -1, 4
-    )
+    boxes = np.array(
+        [region.xyxy for region in regions], dtype=np.float64
+    ).reshape(-1, 4)
     number = np.zeros(view.edges.shape, dtype=np.uint16)
     for k, mask in enumerate(masks, 1):
         number[mask] = k
@@ -55,17 +55,17 @@ def region_features(
 def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
     """Return the number of items and the sum of each of their features.
 
-    With a weight for each feature and for the number, each item contributes a positive or negative
-    amount. Means and minima depend on the number of items, and weights learned from them did not
-    transfer to photographs.
+    With a weight for each feature and for the number, each item contributes a positive
+    or negative amount. Means and minima depend on the number of items, and weights
+    learned from them did not transfer to photographs.
     """
     sums = {f"sum_{name}": float(values.sum()) for name, values in rows.items()}
     return {"count": float(count), "log_count": float(np.log1p(count)), **sums}
 
 
 def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
-    """Measure how far items repeat others, of the same label and of any label. Of two items, the
-    one that overlaps more in total counts as the repeat.
+    """Measure how far items repeat others, of the same label and of any label. Of two
+    items, the one that overlaps more in total counts as the repeat.
     """
     less = iou.sum(axis=1)[:, None] > iou.sum(axis=1)
     earlier = np.where(less | (np.tri(len(iou), k=-1) > 0) & ~less.T, iou, 0)
@@ -87,8 +87,8 @@ def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
 
 
 def alike(labels: Sequence[str], looks: FloatArray) -> Features:
-    """Return the mean colour distance (n×3 CIELAB) between items of the same label and of different
-    labels, in units of 20.
+    """Return the mean colour distance (n×3 CIELAB) between items of the same label and
+    of different labels, in units of 20.
     """
     apart = np.linalg.norm(looks[:, None] - looks[None, :], axis=2) / 20
     equal = np.array(
@@ -103,8 +103,8 @@ def alike(labels: Sequence[str], looks: FloatArray) -> Features:
 
 
 def covering(view: View, inside: BoolArray) -> Features:
-    """Return the covered share of the image, and by how much the covered share of salience exceeds
-    it.
+    """Return the covered share of the image, and by how much the covered share of
+    salience exceeds it.
     """
     where = inside.view(np.uint8)
     covered = float(cv2.countNonZero(where)) / inside.size
@@ -115,8 +115,8 @@ def covering(view: View, inside: BoolArray) -> Features:
 
 
 def partition(view: View, number: np.ndarray) -> Features:
-    """Return the share of the colour variance that the regions explain (h×w region numbers; the
-    rest of the image is another region).
+    """Return the share of the colour variance that the regions explain (h×w region
+    numbers; the rest of the image is another region).
     """
     flat = number.ravel().astype(np.intp)
     counted = np.bincount(flat)
@@ -125,15 +125,20 @@ def partition(view: View, number: np.ndarray) -> Features:
     sums = np.array(
         [np.bincount(flat, weights=plane)[present] for plane in view.centred]
     )
-    return {"explained": float((sums**2 / pixels).sum()) / max(view.variance, 1e-6)}
+    return {
+        "explained": float((sums**2 / pixels).sum()) / max(view.variance, 1e-6)
+    }
 
 
 def partition_places(view: View, number: np.ndarray) -> Features:
-    """Return how much more of the colour variance the regions explain, and how much stronger the
-    edges on their boundaries are, than after small and large shifts that wrap around the image.
+    """Return how much more of the colour variance the regions explain, and how much
+    stronger the edges on their boundaries are, than after small and large shifts that
+    wrap around the image.
     """
     height, width = number.shape
-    colours = np.ascontiguousarray(view.centred.reshape(3, height, width)[:, ::2, ::2])
+    colours = np.ascontiguousarray(
+        view.centred.reshape(3, height, width)[:, ::2, ::2]
+    )
     total = max(float((colours**2).sum()), 1e-6)
     half = np.ascontiguousarray(number[::2, ::2])
     rim = np.zeros(number.shape, dtype=np.uint8)
@@ -148,9 +153,10 @@ def partition_places(view: View, number: np.ndarray) -> Features:
             _explained(colours, np.roll(half, way, axis=(0, 1))) for way in ways
         ]
         edges = [
-            cv2.mean(view.edges, mask=np.roll(rim, (2 * down, 2 * right), axis=(0, 1)))[
-                0
-            ]
+            cv2.mean(
+                view.edges,
+                mask=np.roll(rim, (2 * down, 2 * right), axis=(0, 1)),
+            )[0]
             for down, right in ways
         ]
         places[f"explained_{name}"] = own[0] - float(np.mean(explained)) / total
@@ -162,13 +168,15 @@ def _explained(colours: FloatArray, number: np.ndarray) -> float:
     """Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions."""
     flat = number.ravel().astype(np.intp)
     counted = np.maximum(np.bincount(flat), 1)
-    sums = np.array([np.bincount(flat, weights=plane.ravel()) for plane in colours])
+    sums = np.array(
+        [np.bincount(flat, weights=plane.ravel()) for plane in colours]
+    )
     return float((sums**2 / counted).sum())
 
 
 def mask_on_view(view: View, mask: Mask) -> BoolArray:
-    """Return the mask at the resolution of the view, h×w bool; empty if it is too thin to contain
-    any pixel.
+    """Return the mask at the resolution of the view, h×w bool; empty if it is too thin
+    to contain any pixel.
     """
     on_view = np.zeros(view.edges.shape, dtype=np.bool_)
     if not mask.crop.size:
@@ -181,7 +189,9 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
     return on_view
 
 
-def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]:
+def _met(
+    n: int, full: int, start: int, length: int
+) -> tuple[slice, np.ndarray]:
     """Return which of n positions along a side of ``full`` pixels lie in the crop from
     ``start``, and the crop's pixels at those positions."""
     middles = ((np.arange(n) + 0.5) * full / n).astype(int)
@@ -215,7 +225,10 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     return {
         "edge": on_rim[0],
         "step": on_rim[0] - _at(edges, off)[0],
-        "contrast": float(np.linalg.norm(np.subtract(_at(lab, inner), ring)[:3])) / 20
+        "contrast": float(
+            np.linalg.norm(np.subtract(_at(lab, inner), ring)[:3])
+        )
+        / 20
         if full
         else 0.5,
         "apart": float(np.linalg.norm(mean - ring[:3])) / 20 if full else 0.5,
@@ -223,11 +236,24 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
         "parts": float(cv2.connectedComponents(near)[0] - 1),
         "log_area": float(np.log(area / mask.size)),
         "even": float(spread.mean()) / 20,
-        **(view_places.NOWHERE if at is None else view_places.evidence(view, at)),
+        **(
+            view_places.NOWHERE
+            if at is None
+            else view_places.evidence(view, at)
+        ),
     }, mean
 
 
-_MASK = ("edge", "step", "contrast", "apart", "rough", "parts", "log_area", "even")
+_MASK = (
+    "edge",
+    "step",
+    "contrast",
+    "apart",
+    "rough",
+    "parts",
+    "log_area",
+    "even",
+)
 
 
 def _window(mask: BoolArray) -> tuple[slice, slice]:

@@ -1,9 +1,10 @@
-"""Features of whether a prediction fits the photograph better at its own place than elsewhere.
+"""Features of whether a prediction fits the photograph better at its own place than
+elsewhere.
 
-Measurements at the place of an item are compared with those at other places: shifted slightly,
-shifted far, resized, and on a grid over the photograph. The difference is evidence from the
-photograph alone: properties of the item itself, such as its size and shape, cancel, and over
-uniform grey every difference is 0.
+Measurements at the place of an item are compared with those at other places: shifted
+slightly, shifted far, resized, and on a grid over the photograph. The difference is
+evidence from the photograph alone: properties of the item itself, such as its size and
+shape, cancel, and over uniform grey every difference is 0.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ SCALES = ("near", "far", "anywhere")
 class Samples:
     """Sample points of an item: (n, 2) arrays of x and y on the view.
 
-    ``outline`` has unit normals (n, 2); ``inside`` and ``ring`` are points on either side of it.
+    ``outline`` has unit normals (n, 2); ``inside`` and ``ring`` are points on either
+    side of it.
     """
 
     inside: FloatArray
@@ -74,9 +76,9 @@ def samples_of_mask(mask: BoolArray) -> Samples | None:
     if not len(ring) or not len(outline):
         return None
     rows, columns = outline.T
-    normals = np.abs(np.stack([dx[rows, columns], dy[rows, columns]], axis=1)).astype(
-        np.float64
-    )
+    normals = np.abs(
+        np.stack([dx[rows, columns], dy[rows, columns]], axis=1)
+    ).astype(np.float64)
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
     return Samples(_xy(inside), _xy(ring), _xy(outline), normals)
 
@@ -91,8 +93,8 @@ def _spread(plane: np.ndarray) -> np.ndarray:
 
 
 def evidence(view: View, at: Samples) -> dict[str, float]:
-    """Return how much better an item's place is than places near, far and anywhere, by edges along
-    its outline, contrast to its surroundings, and salience.
+    """Return how much better an item's place is than places near, far and anywhere, by
+    edges along its outline, contrast to its surroundings, and salience.
     """
     height, width = view.edges.shape
     middle = at.outline.mean(axis=0)
@@ -108,22 +110,32 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
         np.linspace(min(r, n / 2), max(n - r, n / 2), GRID)
         for r, n in zip(reach, (width, height), strict=True)
     ]
-    places += [(x - middle[0], y - middle[1], 1.0) for x in spots[0] for y in spots[1]]
+    places += [
+        (x - middle[0], y - middle[1], 1.0) for x in spots[0] for y in spots[1]
+    ]
     scale += [2] * GRID**2
     edge, contrast, salient = _seen(view, at, middle, np.array(places))
     kinds = np.array(scale)
     planes = {}
-    for name, values in (("edge", edge), ("contrast", contrast), ("salient", salient)):
+    for name, values in (
+        ("edge", edge),
+        ("contrast", contrast),
+        ("salient", salient),
+    ):
         for k, far in enumerate(SCALES):
             others = values[kinds == k]
             others = others[np.isfinite(others)]
             better = values[0] - others.mean() if len(others) else 0.0
-            planes[f"{name}_{far}"] = round(float(np.nan_to_num(better)), DIGITS)
+            planes[f"{name}_{far}"] = round(
+                float(np.nan_to_num(better)), DIGITS
+            )
     return planes
 
 
 NOWHERE = {
-    f"{cue}_{far}": 0.0 for cue in ("edge", "contrast", "salient") for far in SCALES
+    f"{cue}_{far}": 0.0
+    for cue in ("edge", "contrast", "salient")
+    for far in SCALES
 }
 
 

@@ -1,4 +1,5 @@
-"""The score from which predictions are accepted keeps its risk, and marks those of another run."""
+"""The score from which predictions are accepted keeps its risk, and marks those of
+another run."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ from visualjudge.core.records import Spans
 
 
 def cases(
-    images: int, share_bad: float, *, base_rate: float | None = None, seed: int = 0
+    images: int,
+    share_bad: float,
+    *,
+    base_rate: float | None = None,
+    seed: int = 0,
 ) -> Cases:
     """Predictions of which the bad ones have lower scores, mostly."""
     rng = np.random.default_rng(seed)
@@ -37,7 +42,9 @@ def cases(
     return Cases.of(table, 5.0, base_rate)
 
 
-def study(root: Path, images: int, judge: str = "j", *, unread: int = 0) -> Study:
+def study(
+    root: Path, images: int, judge: str = "j", *, unread: int = 0
+) -> Study:
     """A good judge of two predictions an image, every third of which is bad."""
     questions = [
         scoring(
@@ -80,12 +87,16 @@ def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
 def judged(*groups: tuple[float, int, bool]) -> Cases:
     """Predictions of one image each: (score, number of them, whether they are bad)."""
     score = np.concatenate([np.full(n, score) for score, n, _ in groups])
-    truth = np.concatenate([np.full(n, 1.0 if bad else 9.0) for _, n, bad in groups])
+    truth = np.concatenate(
+        [np.full(n, 1.0 if bad else 9.0) for _, n, bad in groups]
+    )
     columns = {"cluster": np.arange(score.size), "score": score, "truth": truth}
     return Cases.of(pl.DataFrame(columns), 5.0, None)
 
 
-def test_a_usable_score_is_found_although_the_strictest_predictions_are_bad() -> None:
+def test_a_usable_score_is_found_although_the_strictest_predictions_are_bad() -> (
+    None
+):
     found = judged((10.0, 20, True), (8.0, 900, False), (3.0, 800, True))
     assert found.bound(10.0)[0] == 1.0
     assert chosen_score(found, 0.05).threshold == 8.0
@@ -125,12 +136,17 @@ def test_too_few_images_are_said_with_the_number_needed(tmp_path: Path) -> None:
         accept(study(tmp_path / "again", 4), risk=0.0)
 
 
-def test_predictions_of_another_run_are_marked_with_the_reason(tmp_path: Path) -> None:
+def test_predictions_of_another_run_are_marked_with_the_reason(
+    tmp_path: Path,
+) -> None:
     found = accept(study(tmp_path, 90), risk=0.05)
     table = marked(found, study(tmp_path / "new", 6, unread=1))
     reasons = table["reason"].value_counts().sort("reason").rows()
     assert table["accepted"].sum() == 8
-    assert ("no readable score", 1) in reasons and ("score too low", 3) in reasons
+    assert ("no readable score", 1) in reasons and (
+        "score too low",
+        3,
+    ) in reasons
     other = accept(study(tmp_path / "other", 90), risk=0.05)
     foreign = marked(
         replace(other, tasks=("keypoint",)),
@@ -154,11 +170,18 @@ def test_a_run_without_scores_or_truths_is_refused_and_another_judge_is_told(
 
 
 def two_tasks(root: Path) -> Study:
-    """Good at object detection; of keypoints every fifth high score is of a bad prediction."""
-    good = [scoring(k, 9.0 if k % 3 else 2.0, image_id=f"i{k}") for k in range(450)]
+    """Good at object detection; of keypoints every fifth high score is of a bad
+    prediction."""
+    good = [
+        scoring(k, 9.0 if k % 3 else 2.0, image_id=f"i{k}") for k in range(450)
+    ]
     poor = [
         scoring(
-            k, 2.0 if k % 5 == 0 else 9.0, image_id=f"i{k}", id=f"k{k}", task="keypoint"
+            k,
+            2.0 if k % 5 == 0 else 9.0,
+            image_id=f"i{k}",
+            id=f"k{k}",
+            task="keypoint",
         )
         for k in range(60)
     ]
@@ -186,7 +209,8 @@ BOX = {"label": "dog", "bbox": [1, 2, 11, 22]}
 
 
 def boxed(root: Path, *lines: str) -> list[str]:
-    """The words of a command that marks a run whose dataset has these lines of predictions."""
+    """The words of a command that marks a run whose dataset has these lines of
+    predictions."""
     questions = [
         scoring(
             k,
@@ -202,7 +226,9 @@ def boxed(root: Path, *lines: str) -> list[str]:
     (dataset / "media").mkdir()
     Image.new("RGB", (40, 30)).save(dataset / "media" / "a.png")
     default = [line(k) for k in range(180)]
-    (dataset / "predictions.jsonl").write_text("\n".join(lines or default) + "\n\n")
+    (dataset / "predictions.jsonl").write_text(
+        "\n".join(lines or default) + "\n\n"
+    )
     meta = json.loads((dataset / "dataset.json").read_text())
     meta["files"]["predictions.jsonl"] = ""
     (dataset / "dataset.json").write_text(json.dumps(meta))
@@ -213,7 +239,9 @@ def boxed(root: Path, *lines: str) -> list[str]:
 
 def line(k: int, **changes: object) -> str:
     row = {"task": "object_detection", "annotation_id": f"s{k}"}
-    return json.dumps({**row, "prediction": {"detections": [{**BOX, **changes}]}})
+    return json.dumps(
+        {**row, "prediction": {"detections": [{**BOX, **changes}]}}
+    )
 
 
 def test_the_command_writes_a_table_and_a_coco_file(tmp_path: Path) -> None:
@@ -233,14 +261,22 @@ def test_the_command_writes_a_table_and_a_coco_file(tmp_path: Path) -> None:
         30,
     )
     failed = CliRunner().invoke(app, [*words[:2], "--risk", "0.001"])
-    assert failed.exit_code == 1 and "no score keeps" in " ".join(failed.output.split())
+    assert failed.exit_code == 1 and "no score keeps" in " ".join(
+        failed.output.split()
+    )
 
 
 WRONG = {
-    "three values": (line(1, bbox=[1, 2, 11]), "s1: detections[0].bbox: must be"),
+    "three values": (
+        line(1, bbox=[1, 2, 11]),
+        "s1: detections[0].bbox: must be",
+    ),
     "no label": (line(1, label=None), "s1: detections[0].label: must be"),
     "NaN": (line(1, bbox=[float("nan"), 2, 11, 22]), "line 2"),
-    "negative size": (line(1, bbox=[9, 9, 1, 1]), "s1: detections[0].bbox: must be"),
+    "negative size": (
+        line(1, bbox=[9, 9, 1, 1]),
+        "s1: detections[0].bbox: must be",
+    ),
     "twice": (line(2), "line 3"),
     "no object": ("7", "line 2"),
 }
@@ -254,7 +290,9 @@ def test_a_wrong_prediction_is_named_in_one_line_and_no_file_is_written(
     words = boxed(tmp_path, line(0), changed, *map(line, range(2, 180)))
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, DataError), done.output
-    assert "predictions.jsonl" in str(done.exception) and named in str(done.exception)
+    assert "predictions.jsonl" in str(done.exception) and named in str(
+        done.exception
+    )
     assert not (tmp_path / "a.csv").exists()
 
 
@@ -264,7 +302,10 @@ def test_predictions_that_are_no_file_are_refused_and_an_older_pair_stays(
 ) -> None:
     words = boxed(tmp_path)
     assert CliRunner().invoke(app, words).exit_code == 0
-    before = (tmp_path / "a.csv").read_text(), (tmp_path / "a.coco.json").read_text()
+    before = (
+        (tmp_path / "a.csv").read_text(),
+        (tmp_path / "a.coco.json").read_text(),
+    )
     stored = tmp_path / "ds" / "predictions.jsonl"
     stored.unlink()
     if kind == "folder":
@@ -273,7 +314,10 @@ def test_predictions_that_are_no_file_are_refused_and_an_older_pair_stays(
         os.mkfifo(stored)
     done = CliRunner().invoke(app, [*words, "--risk", "0.2"])
     assert isinstance(done.exception, DataError), done.output
-    after = (tmp_path / "a.csv").read_text(), (tmp_path / "a.coco.json").read_text()
+    after = (
+        (tmp_path / "a.csv").read_text(),
+        (tmp_path / "a.coco.json").read_text(),
+    )
     assert after == before
 
 

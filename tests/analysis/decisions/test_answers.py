@@ -1,4 +1,5 @@
-"""The card's answer: what few images can show, what a favour costs, and the answer of each task."""
+"""The card's answer: what few images can show, what a favour costs, and the answer of
+each task."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def _line(found: JudgeCard, name: str) -> Check:
     return next(line for line in found.checks if line.name == name)
 
 
-def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> None:
+def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> (
+    None
+):
     """Five groups; the sources of one of them are refused."""
     questions = []
     for k in range(5):
@@ -38,18 +41,26 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
         world = World(World.of(12, 3, k, gap=0.8).truth, names)
         asked = of_task(world.pair_questions(), f"task {k:02d}")
         questions += [
-            replace(q, id=f"{k}-{q.id}", image_id=f"{k}-{q.image_id}") for q in asked
+            replace(q, id=f"{k}-{q.id}", image_id=f"{k}-{q.image_id}")
+            for q in asked
         ]
     verdicts = choices_of(questions, 0.95)
     refused = [
-        replace(v, value="Failed", status="refusal") if v.id.startswith("3-") else v
+        replace(v, value="Failed", status="refusal")
+        if v.id.startswith("3-")
+        else v
         for v in verdicts
     ]
     main = _judge(questions, refused).system.main
     assert main is not None and main.kind == "pairwise"
-    assert (len(main.sources), len({row.group for row in main.sources})) == (12, 4)
+    assert (len(main.sources), len({row.group for row in main.sources})) == (
+        12,
+        4,
+    )
     assert len(main.models.pairs) == 12
-    assert main.left_out == tuple(f"task 03: group 3 model {i}" for i in range(3))
+    assert main.left_out == tuple(
+        f"task 03: group 3 model {i}" for i in range(3)
+    )
     page = _card(questions, refused).details
     assert "Left out" in page and "group 3 model 0" in page
 
@@ -89,17 +100,22 @@ def test_a_task_has_the_answer_that_its_questions_alone_would_get() -> None:
     questions, verdicts = _two_tasks()
     own = {q.id for q in questions if q.task == "keypoint"}
     alone = _judge(
-        [q for q in questions if q.id in own], [v for v in verdicts if v.id in own]
+        [q for q in questions if q.id in own],
+        [v for v in verdicts if v.id in own],
     )
     task = next(
-        task for task in _judge(questions, verdicts).tasks if task.task == "keypoint"
+        task
+        for task in _judge(questions, verdicts).tasks
+        if task.task == "keypoint"
     )
     assert task.checks == alone.checks == alone.tasks[0].checks
 
 
 def _written(root: Path) -> Path:
     questions, verdicts = _two_tasks()
-    return write_run(root / "run", write_dataset(root / "ds", questions), verdicts)
+    return write_run(
+        root / "run", write_dataset(root / "ds", questions), verdicts
+    )
 
 
 def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
@@ -107,15 +123,20 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
     questions, verdicts = _two_tasks()
     own = {q.id for q in questions if q.task == "keypoint"}
     part = analyse([run], where=["task=keypoint"])
-    kept = [q for q in questions if q.id in own], [v for v in verdicts if v.id in own]
+    kept = (
+        [q for q in questions if q.id in own],
+        [v for v in verdicts if v.id in own],
+    )
     alone = analyse_study(study_of(kept[0], {"judge": kept[1]}))
     for name in ("pairwise", "bias", "leaderboard"):
-        assert part.metrics["judges"][0][name] == alone.metrics["judges"][0][name]
+        assert (
+            part.metrics["judges"][0][name] == alone.metrics["judges"][0][name]
+        )
     cards = [found.metrics["judges"][0]["tasks"][0] for found in (part, alone)]
     assert cards[0]["checks"] == cards[1]["checks"]
-    assert part.metrics["dataset"]["questions"] == len(own) and part.metrics["dataset"][
-        "where"
-    ] == ["task=keypoint"]
+    assert part.metrics["dataset"]["questions"] == len(own) and part.metrics[
+        "dataset"
+    ]["where"] == ["task=keypoint"]
     one = analyse([run], where=["source=model 3", "task=keypoint"])
     assert one.metrics["dataset"]["questions"] == sum(
         "model 3" in q.sources for q in kept[0]
@@ -144,7 +165,9 @@ def test_a_task_of_a_few_images_is_named() -> None:
     questions, verdicts = _two_tasks()
     few = [
         replace(
-            pair(0, (8.0, 2.0), task="depth_estimation"), id=f"d{i}", image_id=f"d{i}"
+            pair(0, (8.0, 2.0), task="depth_estimation"),
+            id=f"d{i}",
+            image_id=f"d{i}",
         )
         for i in range(3)
     ]
@@ -154,7 +177,9 @@ def test_a_task_of_a_few_images_is_named() -> None:
         _line(found, "macro_accuracy").why
         == "a task with fewer than 5 images: depth_estimation"
     )
-    depth = next(task for task in found.tasks if task.task == "depth_estimation")
+    depth = next(
+        task for task in found.tasks if task.task == "depth_estimation"
+    )
     assert depth.models.state == "too_few"
 
 
@@ -176,7 +201,12 @@ FEW, NEAR = (
 @pytest.mark.parametrize(
     ("questions", "verdicts", "known", "todo"),
     [
-        (FEW, choices_of(FEW, 0.9), "puts model 1 above model 2", "visualjudge plan"),
+        (
+            FEW,
+            choices_of(FEW, 0.9),
+            "puts model 1 above model 2",
+            "visualjudge plan",
+        ),
         (
             NEAR,
             choices_of(NEAR, 0.85),
@@ -195,7 +225,12 @@ FEW, NEAR = (
             "asked about 60 images",
             "visualjudge report",
         ),
-        (THREE, choices_of(THREE, 0.05), "no better than chance", "Ask another judge"),
+        (
+            THREE,
+            choices_of(THREE, 0.05),
+            "no better than chance",
+            "Ask another judge",
+        ),
         (
             FEW[:1],
             choices_of(FEW[:1], 1.0),

@@ -1,5 +1,5 @@
-"""The card: what passes, what fails, what is undecided or not measured, and what would settle
-it.
+"""The card: what passes, what fails, what is undecided or not measured, and what would
+settle it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def test_a_good_judge_on_many_images_passes() -> None:
     card = _card(World.of(80, 4, gap=0.8), 0.97)
     states = _states(card)
     assert set(states.values()) == {"pass"}
-    assert card.judges[0].state == "pass" and ": Yes, from" in card.judges[0].answer
+    assert (
+        card.judges[0].state == "pass"
+        and ": Yes, from" in card.judges[0].answer
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -44,7 +47,10 @@ def test_a_judge_that_guesses_is_never_trusted(seed: int) -> None:
         card = _card(World.of(images, sources, seed), 0.5, seed)
         states = _states(card)
         assert card.judges[0].models.state in ("too_few", "no")
-        assert "pass" not in (states["macro_accuracy"], states["right_in_both_orders"])
+        assert "pass" not in (
+            states["macro_accuracy"],
+            states["right_in_both_orders"],
+        )
 
 
 def test_what_was_not_asked_is_never_green() -> None:
@@ -58,7 +64,9 @@ def test_what_was_not_asked_is_never_green() -> None:
     assert card.judges[0].models.state == "yes"
 
 
-def test_the_ranks_of_the_sources_are_said_to_come_from_the_tests_of_pairs() -> None:
+def test_the_ranks_of_the_sources_are_said_to_come_from_the_tests_of_pairs() -> (
+    None
+):
     told = _card(World.of(20, 3), 0.9).details
     assert "Ranks: those that the tests of its pairs leave to a source" in told
 
@@ -73,7 +81,9 @@ def test_the_favoured_source_is_named() -> None:
     kind = card.judges[0].system.main
     assert kind is not None
     favours = {row.source: row.bias for row in kind.sources}
-    assert favours["model 3"].value > 0.1 and (favours["model 3"].p or 1) < 0.001
+    assert (
+        favours["model 3"].value > 0.1 and (favours["model 3"].p or 1) < 0.001
+    )
     assert "favoured" in card.details
 
 
@@ -86,7 +96,9 @@ def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
         for question in questions:
             gap = abs(question.final_scores[0] - question.final_scores[1])
             right = rng.random() < 1 - 0.5 * np.exp(-gap)
-            answer = str(question.answer) if right else "AB"[question.answer == "A"]
+            answer = (
+                str(question.answer) if right else "AB"[question.answer == "A"]
+            )
             verdicts.append(Verdict(question.id, "AB", answer, "ok", answer))
         main = system(study_of(questions, {"judge": verdicts}), 0).main
         assert main is not None
@@ -105,7 +117,9 @@ def _favoured(study: Study) -> list[str]:
     ]
 
 
-def test_a_judge_that_errs_more_in_one_task_than_in_another_favours_nobody() -> None:
+def test_a_judge_that_errs_more_in_one_task_than_in_another_favours_nobody() -> (
+    None
+):
     flagged = 0
     for seed in range(10):
         easy, hard = (
@@ -122,12 +136,16 @@ def test_a_judge_that_errs_more_in_one_task_than_in_another_favours_nobody() -> 
 
 
 @pytest.mark.parametrize("images", [12, 18])
-def test_a_fair_judge_of_few_items_does_not_favour_the_best_source(images: int) -> None:
+def test_a_fair_judge_of_few_items_does_not_favour_the_best_source(
+    images: int,
+) -> None:
     flagged = 0
     for seed in range(10):
         questions = World.of(images, 2, seed, gap=2.0).scoring_questions()
         flagged += bool(
-            _favoured(study_of(questions, {"judge": scores_of(questions, 0.5, seed)}))
+            _favoured(
+                study_of(questions, {"judge": scores_of(questions, 0.5, seed)})
+            )
         )
     assert flagged <= 1
 
@@ -150,7 +168,9 @@ def test_a_judge_that_follows_the_truth_alone_favours_nobody(
     )
     main = system(study_of(questions, {"judge": verdicts}), 0).main
     assert main is not None
-    assert [row.bias.value for row in main.sources] == pytest.approx([0] * 4, abs=1e-6)
+    assert [row.bias.value for row in main.sources] == pytest.approx(
+        [0] * 4, abs=1e-6
+    )
     assert not _favoured(study_of(questions, {"judge": verdicts}))
 
 
@@ -158,11 +178,17 @@ def test_a_tie_is_half_a_win_for_both() -> None:
     answers = ["A"] * 10 + ["tie"] * 20 + ["both_bad"] * 10
     scores = {"A": (7.0, 5.0)}
     questions = [
-        pair(i, scores.get(answer, (6.0, 6.0)), answer=answer, ties=("tie", "both_bad"))
+        pair(
+            i,
+            scores.get(answer, (6.0, 6.0)),
+            answer=answer,
+            ties=("tie", "both_bad"),
+        )
         for i, answer in enumerate(answers)
     ]
     main = system(
-        study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0
+        study_of(questions, {"judge": [said(q, q.answer) for q in questions]}),
+        0,
     ).main
     assert main is not None
     assert (
@@ -172,11 +198,16 @@ def test_a_tie_is_half_a_win_for_both() -> None:
     )
 
 
-def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> None:
-    unnamed = [pair(i + 12, (5.0, 7.0), sources=("one", None)) for i in range(12)]
+def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> (
+    None
+):
+    unnamed = [
+        pair(i + 12, (5.0, 7.0), sources=("one", None)) for i in range(12)
+    ]
     questions = [*(pair(i, (7.0, 5.0)) for i in range(12)), *unnamed]
     main = system(
-        study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0
+        study_of(questions, {"judge": [said(q, q.answer) for q in questions]}),
+        0,
     ).main
     assert main is not None
     assert {row.source: row.judged for row in main.sources} == {
@@ -197,7 +228,9 @@ def test_json_has_the_promised_shape() -> None:
         "as_published",
     }
     for line in judge["checks"]:
-        assert {"name", "value", "ci95", "threshold", "state", "images"} <= set(line)
+        assert {"name", "value", "ci95", "threshold", "state", "images"} <= set(
+            line
+        )
         assert line["state"] in checks.STATES
 
 
@@ -206,7 +239,9 @@ def test_the_card_names_what_fails_or_is_open_in_one_line_and_the_rest_on_reques
 ):
     card = _card(World.of(20, 3), 0.9)
     own = card.judges[0]
-    (line,) = (line for line in str(card).splitlines() if line.startswith("Checks: "))
+    (line,) = (
+        line for line in str(card).splitlines() if line.startswith("Checks: ")
+    )
     for row in own.checks:
         name = row.threshold.title.lower()
         assert (name in line.lower()) is (row.state != "pass")
@@ -221,7 +256,9 @@ def test_the_card_names_what_fails_or_is_open_in_one_line_and_the_rest_on_reques
             "as_published",
         )
     }
-    assert "Ranks by judge" in card.details and "Ranks by judge" not in str(card)
+    assert "Ranks by judge" in card.details and "Ranks by judge" not in str(
+        card
+    )
 
 
 def test_pages_escape_names_and_load_nothing() -> None:
@@ -258,8 +295,12 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     ]
     asked = [*questions, *few]
     right = {v.id: v for v in choices_of(asked, 0.97, swap=False)}
-    turned = {q.id: replace(right[q.id], value="AB"[q.answer == "A"]) for q in few[:2]}
-    found = analyse_study(study_of(asked, {"judge": [*(right | turned).values()]}))
+    turned = {
+        q.id: replace(right[q.id], value="AB"[q.answer == "A"]) for q in few[:2]
+    }
+    found = analyse_study(
+        study_of(asked, {"judge": [*(right | turned).values()]})
+    )
     judge = card_of(found).judges[0]
     macro = next(line for line in judge.checks if line.name == "macro_accuracy")
     assert (macro.state, macro.why) == (
@@ -281,14 +322,18 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
 def test_chance_is_a_guess_among_the_answers_that_can_be_right(
     ties: tuple[str, ...], right: float, proven: bool
 ) -> None:
-    questions = [replace(q, ties=ties) for q in World.of(100, 4).pair_questions()]
+    questions = [
+        replace(q, ties=ties) for q in World.of(100, 4).pair_questions()
+    ]
     for place, tie in enumerate(ties):
         questions[place] = replace(questions[place], answer=tie)
     found = analyse_study(
         study_of(questions, {"judge": choices_of(questions, right, swap=False)})
     )
     result = found.judges[0]
-    assert ("which is no better than" in card_of(found).judges[0].answer) is proven
+    assert (
+        "which is no better than" in card_of(found).judges[0].answer
+    ) is proven
     assert result[PAIRWISE].chance == pytest.approx(1 / (2 + len(ties)))
 
 
@@ -302,7 +347,10 @@ def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
     found = analyse_study(study_of(questions, {"judge": verdicts}))
     judge = card_of(found).judges[0]
     assert found.judges[0][PAIRWISE].accuracy.share.value < 0.45
-    assert "no better than" not in judge.answer and "cannot be used" in judge.answer
+    assert (
+        "no better than" not in judge.answer
+        and "cannot be used" in judge.answer
+    )
 
 
 def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
@@ -315,12 +363,16 @@ def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
         replace(mixed[1], answer="tie"),
         replace(mixed[3], answer="both_bad"),
     )
-    result = analyse_study(study_of(mixed, {"judge": choices_of(mixed, 0.5)})).judges[0]
+    result = analyse_study(
+        study_of(mixed, {"judge": choices_of(mixed, 0.5)})
+    ).judges[0]
     assert result[PAIRWISE].chance == pytest.approx(0.375, abs=0.01)
 
 
 def test_ties_that_are_never_right_do_not_lower_chance() -> None:
-    questions = [replace(q, ties=("tie",)) for q in World.of(100, 4).pair_questions()]
+    questions = [
+        replace(q, ties=("tie",)) for q in World.of(100, 4).pair_questions()
+    ]
     result = analyse_study(
         study_of(questions, {"judge": choices_of(questions, 0.5, swap=False)})
     ).judges[0]
@@ -328,7 +380,8 @@ def test_ties_that_are_never_right_do_not_lower_chance() -> None:
 
 
 def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
-    """The option with more boxes is better in 30 pairs; in 20 more, the counts are equal."""
+    """The option with more boxes is better in 30 pairs; in 20 more, the counts are
+    equal."""
     counts = [(5, 2), (2, 5)] * 15 + [(3, 3)] * 20
     questions = [
         pair(
@@ -343,6 +396,7 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
     (said,) = LEAKS.sentences(analysis[LEAKS])
     assert said.startswith(
-        "These questions can be gamed: “more boxes, masks or points” is right in 100.0 % "
+        "These questions can be gamed: “more boxes, masks or points” is right in 100.0 "
+        "% "
     )
     assert " of the 30 questions that it can decide, without" in said

@@ -16,7 +16,10 @@ from decided import World, choices_of, scores_of
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
-from visualjudge.analysis.decisions.items_to_label import LabelQueue, label_study
+from visualjudge.analysis.decisions.items_to_label import (
+    LabelQueue,
+    label_study,
+)
 from visualjudge.analysis.decisions.judged_items import items
 from visualjudge.analysis.decisions.label_files import place, read_labels
 from visualjudge.analysis.study_table import Study
@@ -40,7 +43,9 @@ def _labels(
     return path
 
 
-def _random_scores(world: World, path: Path, images: int, seed: int = 0) -> Path:
+def _random_scores(
+    world: World, path: Path, images: int, seed: int = 0
+) -> Path:
     chosen = np.random.default_rng(seed).choice(
         world.truth.shape[0], images, replace=False
     )
@@ -56,7 +61,9 @@ def test_a_favoured_source_is_put_back_in_its_place(
     world: World, tmp_path: Path
 ) -> None:
     study = _scored(world, bias={"model 4": 3.0})
-    board = correct_study(study, _random_scores(world, tmp_path / "labels.csv", 20))
+    board = correct_study(
+        study, _random_scores(world, tmp_path / "labels.csv", 20)
+    )
     naive_best = max(board.rows, key=lambda row: row.naive or 0).source
     assert (naive_best, board.rows[0].source) == ("model 4", "model 0")
     assert "model 4" in {row.source for row in board.rows[-2:]}
@@ -83,7 +90,13 @@ def test_the_judge_makes_intervals_narrower_than_labels_alone(
     )
     assert good.lam > 0.5 > 0.2 > noise.lam
     widths = [
-        np.mean([row.interval[1] - row.interval[0] for row in b.rows if row.interval])
+        np.mean(
+            [
+                row.interval[1] - row.interval[0]
+                for row in b.rows
+                if row.interval
+            ]
+        )
         for b in (good, noise)
     ]
     assert widths[0] < 0.8 * widths[1]
@@ -93,10 +106,12 @@ def test_the_judge_makes_intervals_narrower_than_labels_alone(
 def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:
     questions = World.of(12, 2).pair_questions()
     unnamed = [
-        replace(q, id=f"u{q.id}", sources=(q.sources[0], None)) for q in questions
+        replace(q, id=f"u{q.id}", sources=(q.sources[0], None))
+        for q in questions
     ]
     study = study_of(
-        [*questions, *unnamed], {"judge": choices_of([*questions, *unnamed], 0.8)}
+        [*questions, *unnamed],
+        {"judge": choices_of([*questions, *unnamed], 0.8)},
     )
     labels = _labels(
         tmp_path / "l.csv",
@@ -109,13 +124,20 @@ def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:
 def test_json_has_the_promised_shape(world: World, tmp_path: Path) -> None:
     found = LEADERBOARD.json(
         correct_study(
-            _scored(world), _random_scores(world, tmp_path / "l.csv", 12), gap=0.3
+            _scored(world),
+            _random_scores(world, tmp_path / "l.csv", 12),
+            gap=0.3,
         )
     )
     assert {"rows", "method", "lambda"} <= set(found)
-    assert {"source", "naive", "corrected", "ci95", "rank_set", "labels"} <= set(
-        found["rows"][0]
-    )
+    assert {
+        "source",
+        "naive",
+        "corrected",
+        "ci95",
+        "rank_set",
+        "labels",
+    } <= set(found["rows"][0])
     assert found["rows"][0]["labels"] == 12 and found["labels"] == 60
     assert found["labels_for_gap"] is None or found["labels_for_gap"] > 0
 
@@ -130,14 +152,22 @@ def test_labels_that_fit_nothing_are_named_and_left_out(
     said = [str(problem) for problem in board.problems]
     assert len(said) == 4
     assert any("nobody" in line and "no run judged it" in line for line in said)
-    assert any("must be a number from 0 to 10, got 'eleven'" in line for line in said)
+    assert any(
+        "must be a number from 0 to 10, got 'eleven'" in line for line in said
+    )
 
 
 def test_an_annotation_labelled_under_both_of_its_names_is_labelled_twice(
     world: World, tmp_path: Path
 ) -> None:
-    path, study = _random_scores(world, tmp_path / "labels.csv", 10), _scored(world)
-    board, name = correct_study(study, path), path.read_text().split()[1].split(",")[0]
+    path, study = (
+        _random_scores(world, tmp_path / "labels.csv", 10),
+        _scored(world),
+    )
+    board, name = (
+        correct_study(study, path),
+        path.read_text().split()[1].split(",")[0],
+    )
     with path.open("a") as file:
         file.write(f"{study.questions['task'][0]}/{name},0\n")
     again = correct_study(study, path)
@@ -151,11 +181,14 @@ def test_labels_from_1_to_5_are_not_on_the_judges_scale(
     path = _random_scores(world, tmp_path / "labels.csv", 10)
     lines = [line.split(",") for line in path.read_text().split()[1:]]
     low = _labels(
-        tmp_path / "low.csv", [(n, str(1 + 0.4 * float(score))) for n, score in lines]
+        tmp_path / "low.csv",
+        [(n, str(1 + 0.4 * float(score))) for n, score in lines],
     )
     for labels, holds in ((path, True), (low, False)):
         found = correct_study(_scored(world), labels).assumptions
-        assert [one.holds for one in found if "0 to 10" in one.assumes] == [holds]
+        assert [one.holds for one in found if "0 to 10" in one.assumes] == [
+            holds
+        ]
 
 
 def test_labels_of_which_only_some_have_a_probability_are_told(
@@ -183,12 +216,18 @@ def test_labels_of_which_only_some_have_a_probability_are_told(
         ),
         ("annotation_id,score\na0-0,\n", "holds no label"),
         ("annotation_id,score\na0-0,5\n", "at least 3 images"),
-        ("annotation_id,score\nzzz,5\n", "must have labels of annotations that"),
+        (
+            "annotation_id,score\nzzz,5\n",
+            "must have labels of annotations that",
+        ),
         (
             "annotation_id,score\na0-0,5\na1-0,55\na2-0,60\n",
             "got 1 at most; 2 labels left out, .*0 to 10, got '55'",
         ),
-        ("annotation_id,score\na1-0,55\n", "1 label left out, .*0 to 10, got '55'"),
+        (
+            "annotation_id,score\na1-0,55\n",
+            "1 label left out, .*0 to 10, got '55'",
+        ),
     ],
 )
 def test_labels_that_cannot_serve_are_refused(
@@ -207,21 +246,35 @@ def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(
     labels = []
     for question in questions[:200]:
         winner = next(
-            (i for i, source in enumerate(question.sources) if source == "model 0"), 0
+            (
+                i
+                for i, source in enumerate(question.sources)
+                if source == "model 0"
+            ),
+            0,
         )
         labels.append((question.id, "AB"[winner]))  # model 0 always wins
     board = correct_study(
         study, _labels(tmp_path / "labels.csv", labels, "question_id,answer")
     )
     best = next(row for row in board.rows if row.source == "model 0")
-    assert board.lam == 0 and (best.corrected, best.interval, best.rank_set) == (
+    assert board.lam == 0 and (
+        best.corrected,
+        best.interval,
+        best.rank_set,
+    ) == (
         1.0,
         None,
         None,
     )
     assert best.why == "all its labels are equal"
-    assert "No interval and no ranks: model 0 (all its labels are equal)." in str(board)
-    assert LEADERBOARD.json(board)["rows"][0]["why"] == "all its labels are equal"
+    assert (
+        "No interval and no ranks: model 0 (all its labels are equal)."
+        in str(board)
+    )
+    assert (
+        LEADERBOARD.json(board)["rows"][0]["why"] == "all its labels are equal"
+    )
 
 
 def test_rank_sets_are_said_to_hold_for_each_source_alone(
@@ -236,14 +289,21 @@ def test_rank_sets_are_said_to_hold_for_each_source_alone(
 def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:
     small = World.of(10, 1)
     with pytest.raises(DataError, match="at least 2"):
-        correct_study(_scored(small), _random_scores(small, tmp_path / "labels.csv", 5))
+        correct_study(
+            _scored(small), _random_scores(small, tmp_path / "labels.csv", 5)
+        )
 
 
-def test_the_queue_can_be_filled_in_and_read_back(world: World, tmp_path: Path) -> None:
+def test_the_queue_can_be_filled_in_and_read_back(
+    world: World, tmp_path: Path
+) -> None:
     study = _scored(world)
     queue = label_study(study, 40)
     assert queue.table().height == queue.drawn == 40 and queue.pool == 300
-    counts = [queue.table()["sources"].str.contains(name).sum() for name in world.names]
+    counts = [
+        queue.table()["sources"].str.contains(name).sum()
+        for name in world.names
+    ]
     assert sum(counts) == 40 and min(counts) >= 4
     table = queue.table().to_dicts()
     for row in table:
@@ -282,7 +342,9 @@ def _filled(world: World, queue: LabelQueue, path: Path) -> Path:
     return path
 
 
-def test_labels_of_several_draws_count_as_one(world: World, tmp_path: Path) -> None:
+def test_labels_of_several_draws_count_as_one(
+    world: World, tmp_path: Path
+) -> None:
     study = _scored(world)
     labels = None
     for number in (1, 2, 3):
@@ -299,7 +361,9 @@ def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
     """A people's run names questions, also of scores."""
     rows = [(f"s{g}-0", "5.0", "0.2") for g in range(12)]
     labels = _labels(tmp_path / "l.csv", rows, "question_id,score,probability")
-    (tmp_path / "l.csv").write_text(labels.read_text().replace("score", "answer"))
+    (tmp_path / "l.csv").write_text(
+        labels.read_text().replace("score", "answer")
+    )
     queue = label_study(_scored(world), 8, labels=tmp_path / "l.csv")
     assert queue.table()["score"].to_list() == ["5.0"] * 12 + [None] * 8
     assert not queue.problems
@@ -309,12 +373,18 @@ def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
     assert "s59-4: answer: must be a number from 0 to 10, got '64'" in str(lost)
 
 
-def test_scores_of_one_annotation_in_two_encodings_are_averaged(tmp_path: Path) -> None:
+def test_scores_of_one_annotation_in_two_encodings_are_averaged(
+    tmp_path: Path,
+) -> None:
     once = World.of(12, 2).scoring_questions()
     again = [replace(q, id=f"x{q.id}", encoding="text_xyxy") for q in once]
-    study = study_of([*once, *again], {"judge": scores_of([*once, *again], 0.6)})
+    study = study_of(
+        [*once, *again], {"judge": scores_of([*once, *again], 0.6)}
+    )
     rows = [(once[3].id, "4"), (again[3].id, "7"), (once[0].id, "1")]
-    labels = read_labels(_labels(tmp_path / "l.csv", rows, "question_id,answer"))
+    labels = read_labels(
+        _labels(tmp_path / "l.csv", rows, "question_id,answer")
+    )
     placed, problems = place(labels, items(study, "scoring"), study)
     assert sorted(placed["y"].drop_nulls()) == [1.0, 5.5] and problems == ()
 
@@ -347,11 +417,18 @@ def test_the_label_of_several_raters_is_their_majority_or_mean(
          "value": float(row["value"]) if row["value"].isdigit() else row["value"]}
         for row in rows
     ]  # fmt: skip
-    (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in told))
-    assert dict(read_labels(run).table.select("name", "said").rows()).get("q") == label
+    (run / "verdicts.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in told)
+    )
+    assert (
+        dict(read_labels(run).table.select("name", "said").rows()).get("q")
+        == label
+    )
 
 
-def test_a_probability_that_is_none_is_named(world: World, tmp_path: Path) -> None:
+def test_a_probability_that_is_none_is_named(
+    world: World, tmp_path: Path
+) -> None:
     path = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
     rows = pl.read_csv(path, infer_schema=False).to_dicts()
     rows[0]["probability"] = "1.5"
@@ -367,7 +444,9 @@ def test_labels_drawn_with_different_probabilities_are_not_continued(
     rows = pl.read_csv(path, infer_schema=False).to_dicts()
     rows[0]["probability"] = "0.5"
     pl.DataFrame(rows).write_csv(path)
-    with pytest.raises(DataError, match="probability must be equal for all labels"):
+    with pytest.raises(
+        DataError, match="probability must be equal for all labels"
+    ):
         label_study(_scored(world), 10, labels=path)
 
 
@@ -388,7 +467,8 @@ def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(
     world: World, tmp_path: Path
 ) -> None:
     labels = _labels(
-        tmp_path / "one.csv", [(f"a{g}-0", str(world.truth[g, 0])) for g in range(12)]
+        tmp_path / "one.csv",
+        [(f"a{g}-0", str(world.truth[g, 0])) for g in range(12)],
     )
     board = correct_study(_scored(world), labels, gap=0.5)
     assert sum(row.corrected is not None for row in board.rows) == 1
@@ -406,15 +486,27 @@ def test_scores_without_model_names_have_a_mean_by_task(tmp_path: Path) -> None:
         task, true = ("art", 7) if k % 2 else ("maps", 3)
         score = float(np.clip(rng.normal(true, 1.0), 0, 10))
         said = float(np.clip(score + 1.5 + rng.normal(0, 0.5), 0, 10))
-        rows.append({"item": f"q{k}", "task": task, "verdict": said, "person": score})
-    table = [{name: row[name] for name in ("item", "task", "verdict")} for row in rows]
+        rows.append(
+            {"item": f"q{k}", "task": task, "verdict": said, "person": score}
+        )
+    table = [
+        {name: row[name] for name in ("item", "task", "verdict")}
+        for row in rows
+    ]
     run = vj.open_run(vj.adopt(table, tmp_path / "study").runs[0])
     queue = vj.label(run, n=60).table()
-    assert queue["task"].value_counts().sort("task")["count"].to_list() == [30, 30]
+    assert queue["task"].value_counts().sort("task")["count"].to_list() == [
+        30,
+        30,
+    ]
     by_prompt = {row["item"]: row["person"] for row in rows}
-    meta = json.loads((tmp_path / "study/dataset/questions.json").read_text("utf-8"))
+    meta = json.loads(
+        (tmp_path / "study/dataset/questions.json").read_text("utf-8")
+    )
     person = {q["annotation_ids"][0]: by_prompt[q["image_id"]] for q in meta}
-    filled = queue.with_columns(score=queue["annotation_id"].replace_strict(person))
+    filled = queue.with_columns(
+        score=queue["annotation_id"].replace_strict(person)
+    )
     filled.write_csv(tmp_path / "labels.csv")
     board = vj.correct(run, tmp_path / "labels.csv")
     means = {row.source: row for row in board.rows}
@@ -422,7 +514,9 @@ def test_scores_without_model_names_have_a_mean_by_task(tmp_path: Path) -> None:
     for task, true in (("art", 7), ("maps", 3)):
         low, high = means[task].interval
         assert low < true < high
-        assert means[task].naive - means[task].corrected == pytest.approx(1.5, abs=0.4)
+        assert means[task].naive - means[task].corrected == pytest.approx(
+            1.5, abs=0.4
+        )
         assert means[task].rank_set is None
 
 

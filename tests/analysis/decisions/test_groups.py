@@ -1,4 +1,5 @@
-"""Sources of different tasks, or that no question compares, are never ranked against each other."""
+"""Sources of different tasks, or that no question compares, are never ranked against
+each other."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from visualjudge.core.records import Question, Verdict
 
 
 def _renamed(world: World, prefix: str) -> World:
-    return World(world.truth, tuple(f"{prefix} {i}" for i in range(len(world.names))))
+    return World(
+        world.truth, tuple(f"{prefix} {i}" for i in range(len(world.names)))
+    )
 
 
 def _two_tasks(kind: str = "pair_questions") -> list[Question]:
@@ -29,12 +32,18 @@ def _two_tasks(kind: str = "pair_questions") -> list[Question]:
     detected = getattr(_renamed(good, "det"), kind)()
     return [
         *detected,
-        *of_task(getattr(_renamed(low, "seg"), kind)(), "instance_segmentation"),
+        *of_task(
+            getattr(_renamed(low, "seg"), kind)(), "instance_segmentation"
+        ),
     ]
 
 
-def _card(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> JudgeCard:
-    return card_of(analyse_study(study_of(questions, {"judge": verdicts}))).judges[0]
+def _card(
+    questions: Sequence[Question], verdicts: Sequence[Verdict]
+) -> JudgeCard:
+    return card_of(
+        analyse_study(study_of(questions, {"judge": verdicts}))
+    ).judges[0]
 
 
 def _edges(*rows: tuple[str, str, str]) -> pl.DataFrame:
@@ -55,7 +64,9 @@ def test_tasks_that_compare_the_same_sources_are_one_group_and_all_others_are_ap
     assert {never_met["boxes", name] for name in "xyz"} == {"boxes (2)"}
 
 
-def test_a_judge_that_scores_one_task_too_low_still_orders_its_sources() -> None:
+def test_a_judge_that_scores_one_task_too_low_still_orders_its_sources() -> (
+    None
+):
     questions = _two_tasks("scoring_questions")
     lower = {f"det {i}": -4.5 for i in range(3)}
     card = _card(questions, scores_of(questions, 0.3, bias=lower))
@@ -72,7 +83,10 @@ def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
     questions = _two_tasks("scoring_questions")
     verdicts = [
         replace(
-            v, value=10 - float(v.value) if v.id.startswith("instance") else v.value
+            v,
+            value=10 - float(v.value)
+            if v.id.startswith("instance")
+            else v.value,
         )
         for v in scores_of(questions, 0.2)
     ]
@@ -83,11 +97,14 @@ def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
 def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
     questions = _two_tasks()
     card = card_of(
-        analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)}))
+        analyse_study(
+            study_of(questions, {"judge": choices_of(questions, 0.9)})
+        )
     )
     page = card.details
-    assert "object detection       det 0" in page and "over 6 pairs" in " ".join(
-        page.split()
+    assert (
+        "object detection       det 0" in page
+        and "over 6 pairs" in " ".join(page.split())
     )
     rows = card.judges[0].result.stored("system")["sources"]
     assert {row["group"] for row in rows} == {
@@ -110,7 +127,9 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
     ]
     labels.write_text("\n".join(["annotation_id,score", *rows]) + "\n")
     board = correct_study(
-        study_of(questions, {"judge": scores_of(questions, 0.3)}), labels, gap=0.5
+        study_of(questions, {"judge": scores_of(questions, 0.3)}),
+        labels,
+        gap=0.5,
     )
     assert [row.source for row in board.rows] == [
         "seg 0",
@@ -124,4 +143,6 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
     assert str(board).splitlines()[0].startswith(
         "Group"
     ) and "only within a group" in " ".join(str(board).split())
-    assert LEADERBOARD.json(board)["rows"][0]["group"] == "instance_segmentation"
+    assert (
+        LEADERBOARD.json(board)["rows"][0]["group"] == "instance_segmentation"
+    )

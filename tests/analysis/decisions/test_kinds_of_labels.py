@@ -1,4 +1,5 @@
-"""Labels from a people's run that answer questions of several kinds: one kind is chosen."""
+"""Labels from a people's run that answer questions of several kinds: one kind is
+chosen."""
 
 from __future__ import annotations
 
@@ -50,4 +51,8 @@ def test_several_kinds_are_named_with_the_option_that_chooses(
             vj.correct(judge, people, kind=unfit)
     for kind, measure in (("pairwise", "win rate"), ("scoring", "mean score")):
         board = vj.correct(judge, people, kind=kind)
-        assert (board.measure, board.labels, board.problems) == (measure, 45, ())
+        assert (board.measure, board.labels, board.problems) == (
+            measure,
+            45,
+            (),
+        )

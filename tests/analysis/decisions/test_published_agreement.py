@@ -21,25 +21,40 @@ def ratings() -> pl.DataFrame:
     for source in ("one", "two"):
         for i in range(40):
             quality = rng.random(2)
-            parts: dict[str, list[tuple[str, float, str]]] = {"SC": [], "PQ": []}
+            parts: dict[str, list[tuple[str, float, str]]] = {
+                "SC": [],
+                "PQ": [],
+            }
             for part, true in zip(parts, quality, strict=True):
                 for person in range(3):
                     value = float(
-                        np.clip(round(2 * (true + rng.normal(0, 0.2))) / 2, 0, 1)
+                        np.clip(
+                            round(2 * (true + rng.normal(0, 0.2))) / 2, 0, 1
+                        )
                     )
                     parts[part].append((f"p{person}", value, "person"))
                 parts[part].append(
                     (
                         "judge",
-                        float(np.clip(round(10 * (true + rng.normal(0, 0.2))), 0, 10)),
+                        float(
+                            np.clip(
+                                round(10 * (true + rng.normal(0, 0.2))), 0, 10
+                            )
+                        ),
                         "judge",
                     )
                 )
             for (rater, sc, kind), (_, pq, _) in zip(
                 parts["SC"], parts["PQ"], strict=True
             ):
-                for name, score in (("SC", sc), ("PQ", pq), ("O", math.sqrt(sc * pq))):
-                    rows.append((f"i{i}", source, rater, f"T/{name}", score, kind))
+                for name, score in (
+                    ("SC", sc),
+                    ("PQ", pq),
+                    ("O", math.sqrt(sc * pq)),
+                ):
+                    rows.append(
+                        (f"i{i}", source, rater, f"T/{name}", score, kind)
+                    )
     names = ["item", "source", "rater", "dimension", "score", "kind"]
     return pl.DataFrame(rows, schema=names, orient="row")
 
@@ -61,7 +76,9 @@ def _rho(table: pl.DataFrame, source: str, dimension: str) -> float:
 def test_a_cell_is_the_tangent_of_the_mean_and_the_mean_stands_beside(
     ratings: pl.DataFrame,
 ) -> None:
-    cells = {(cell.rater, cell.dimension): cell for cell in as_published(ratings)}
+    cells = {
+        (cell.rater, cell.dimension): cell for cell in as_published(ratings)
+    }
     for dimension in ("T/SC", "T/PQ", "T/O"):
         rho = [_rho(ratings, source, dimension) for source in ("one", "two")]
         cell = cells["judge", dimension]
@@ -73,10 +90,14 @@ def test_a_cell_is_the_tangent_of_the_mean_and_the_mean_stands_beside(
 
 def test_a_constant_judge_has_no_cell(ratings: pl.DataFrame) -> None:
     flat = ratings.with_columns(
-        score=pl.when(pl.col("kind") == "judge").then(5.0).otherwise(pl.col("score"))
+        score=pl.when(pl.col("kind") == "judge")
+        .then(5.0)
+        .otherwise(pl.col("score"))
     )
     assert all(
-        cell.published is None for cell in as_published(flat) if cell.kind == "judge"
+        cell.published is None
+        for cell in as_published(flat)
+        if cell.kind == "judge"
     )
 
 
@@ -87,10 +108,14 @@ def test_items_that_lack_a_part_do_not_count(ratings: pl.DataFrame) -> None:
         & (pl.col("dimension") == "T/PQ")
     )
     cells = [
-        cell for cell in as_published(ratings.filter(~lost)) if cell.kind == "judge"
+        cell
+        for cell in as_published(ratings.filter(~lost))
+        if cell.kind == "judge"
     ]
     assert {cell.items for cell in cells} == {39} and len(cells) == 3
-    both = ratings.filter(~((pl.col("rater") == "judge") & (pl.col("item") == "i0")))
+    both = ratings.filter(
+        ~((pl.col("rater") == "judge") & (pl.col("item") == "i0"))
+    )
     kept = {
         cell.dimension: cell.published
         for cell in as_published(both)

@@ -1,5 +1,5 @@
-"""What is wrong with a run is said wherever its verdicts are used: its questions changed, or it is
-not finished.
+"""What is wrong with a run is said wherever its verdicts are used: its questions
+changed, or it is not finished.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def _edit(dataset: Path) -> None:
 
 
 def _labels(runs: Sequence[Path], path: Path) -> str:
-    drawn = vj.label(runs[0], 60, dataset=runs[0].parent / "ds").table()["question_id"]
+    drawn = vj.label(runs[0], 60, dataset=runs[0].parent / "ds").table()[
+        "question_id"
+    ]
     rows = [f"{name},{'AB'[k % 2]}\n" for k, name in enumerate(drawn)]
     path.write_text("question_id,answer\n" + "".join(rows))
     return str(path)
@@ -63,16 +65,24 @@ def test_every_command_says_that_a_dataset_changed_after_the_run(
     assert (before.exit_code, CHANGED in before.output) == (0, False)
     _edit(tmp_path / "ds")
     refused = CliRunner().invoke(app, [command, *words])
-    assert CHANGED in str(refused.exception) and "--dataset" in str(refused.exception)
-    done = CliRunner().invoke(app, [command, *words, "--dataset", str(tmp_path / "ds")])
+    assert CHANGED in str(refused.exception) and "--dataset" in str(
+        refused.exception
+    )
+    done = CliRunner().invoke(
+        app, [command, *words, "--dataset", str(tmp_path / "ds")]
+    )
     assert (done.exit_code, CHANGED in done.stderr) == (1, True)
 
 
-def test_of_several_datasets_the_one_that_changed_is_named(tmp_path: Path) -> None:
+def test_of_several_datasets_the_one_that_changed_is_named(
+    tmp_path: Path,
+) -> None:
     every = World.of(12, 3).pair_questions()
     folders = []
     for name in ("one", "two"):
-        questions = [q for q in every if (int(q.image_id[-4:]) < 6) == (name == "one")]
+        questions = [
+            q for q in every if (int(q.image_id[-4:]) < 6) == (name == "one")
+        ]
         dataset = write_dataset(tmp_path / f"ds-{name}", questions)
         folders.append(
             write_run(tmp_path / name, dataset, choices_of(questions, 0.9, 0))

@@ -17,10 +17,13 @@ UNLABELLED = [int(c) for c in "11010101110110110110" * 5]
 
 
 def test_a_corrected_mean_equals_ppi_python_s() -> None:
-    """``ppi_mean_ci`` of ppi-python 0.2.3: with full weight, the unlabelled items alone count."""
+    """``ppi_mean_ci`` of ppi-python 0.2.3: with full weight, the unlabelled items alone
+    count."""
     said, labels = np.array([*F, *UNLABELLED]), np.full(110, np.nan)
     labels[:10] = Y
-    found = pooled_means(said, labels, np.zeros(110, int), np.arange(110), lam=1)
+    found = pooled_means(
+        said, labels, np.zeros(110, int), np.arange(110), lam=1
+    )
     rectifier = np.mean(np.subtract(Y, F))
     assert found.values[0] == pytest.approx(said.mean() + rectifier, abs=1e-12)
     assert np.mean(UNLABELLED) + rectifier == pytest.approx(0.65, abs=1e-12)
@@ -39,7 +42,9 @@ def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untype
         ]
         ours, hers = [], []
         for item in items:
-            rest = [a[item] for n, a in human.items() if n != name and item in a]
+            rest = [
+                a[item] for n, a in human.items() if n != name and item in a
+            ]
             ours.append(score(judge[item], rest) >= score(answers[item], rest))
             hers.append(score(answers[item], rest) >= score(judge[item], rest))
         difference = np.array(hers, int) - np.array(ours, int)
@@ -48,7 +53,9 @@ def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untype
         )
         advantages.append(np.mean(ours))
     m = len(p_values)
-    thresholds = np.arange(1, m + 1) / m * 0.05 / np.sum(1 / np.arange(1, m + 1))
+    thresholds = (
+        np.arange(1, m + 1) / m * 0.05 / np.sum(1 / np.arange(1, m + 1))
+    )
     below = np.flatnonzero(np.sort(p_values) <= thresholds)
     return (below[-1] + 1 if below.size else 0) / m, np.mean(advantages)
 
@@ -86,11 +93,14 @@ def test_alt_test_leaves_out_people_with_few_items() -> None:
     assert (found.people, found.omega, found.advantage) == (2, 1, 1)
 
 
-def test_repeating_the_items_of_an_image_changes_the_published_alt_test_alone() -> None:
+def test_repeating_the_items_of_an_image_changes_the_published_alt_test_alone() -> (
+    None
+):
     rng = np.random.default_rng(8)
     truth = rng.integers(1, 4, 40)
     people = [
-        np.where(rng.random(40) < 0.7, truth, rng.integers(1, 4, 40)) for _ in range(5)
+        np.where(rng.random(40) < 0.7, truth, rng.integers(1, 4, 40))
+        for _ in range(5)
     ]
     said = np.where(rng.random(40) < 0.7, truth, rng.integers(1, 4, 40))
 
@@ -101,7 +111,9 @@ def test_repeating_the_items_of_an_image_changes_the_published_alt_test_alone() 
             for p in range(5)
         }
         judge = {(g, k): int(said[g]) for g, k in items}
-        return alt_test(human, judge, lambda item: item[0], epsilon=0.1, nominal=True)
+        return alt_test(
+            human, judge, lambda item: item[0], epsilon=0.1, nominal=True
+        )
 
     once, many = found(1), found(20)
     assert once.by_image == many.by_image < many.omega
@@ -109,7 +121,11 @@ def test_repeating_the_items_of_an_image_changes_the_published_alt_test_alone() 
 
 
 def test_a_person_who_is_nowhere_ahead_on_few_images_proves_little() -> None:
-    human = {name: {(g, k): 1 for g in range(8) for k in range(10)} for name in "abc"}
+    human = {
+        name: {(g, k): 1 for g in range(8) for k in range(10)} for name in "abc"
+    }
     judge = {(g, k): 1 for g in range(8) for k in range(10)}
-    found = alt_test(human, judge, lambda item: item[0], epsilon=0.1, nominal=True)
+    found = alt_test(
+        human, judge, lambda item: item[0], epsilon=0.1, nominal=True
+    )
     assert (found.omega, found.by_image) == (1.0, 0.0)

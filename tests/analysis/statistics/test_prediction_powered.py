@@ -13,11 +13,15 @@ from visualjudge.analysis.statistics import (
 )
 
 
-def corrected(y: np.ndarray, f: np.ndarray, lam: float | None = None) -> PooledMeans:
+def corrected(
+    y: np.ndarray, f: np.ndarray, lam: float | None = None
+) -> PooledMeans:
     """The mean of one system, an item an image; the first items are labelled."""
     labels = np.full(f.size, np.nan)
     labels[: y.size] = y
-    return pooled_means(f, labels, np.zeros(f.size, int), np.arange(f.size), lam=lam)
+    return pooled_means(
+        f, labels, np.zeros(f.size, int), np.arange(f.size), lam=lam
+    )
 
 
 def test_a_constant_bias_of_the_judge_is_undone() -> None:
@@ -70,7 +74,9 @@ def test_every_stratum_gets_its_share() -> None:
 
 
 def test_rank_sets_open_only_where_the_difference_is_open() -> None:
-    sets = rank_sets([3.0, 2.0, 1.9, np.nan], np.diag([0.01, 0.01, 0.01, 0.01]), 50)
+    sets = rank_sets(
+        [3.0, 2.0, 1.9, np.nan], np.diag([0.01, 0.01, 0.01, 0.01]), 50
+    )
     assert sets == ((1, 2), (2, 4), (2, 4), None)
 
 
@@ -87,27 +93,35 @@ def test_shared_error_of_two_systems_does_not_blur_their_order() -> None:
     assert rank_sets([1.0, 0.9], np.eye(2), 50) == ((1, 2), (1, 2))
 
 
-def test_rank_sets_miss_as_often_as_stated_where_sources_are_nearly_alike() -> None:
+def test_rank_sets_miss_as_often_as_stated_where_sources_are_nearly_alike() -> (
+    None
+):
     rng = np.random.default_rng(0)
     truth = np.array([6.0, 5.999, 3.0, 2.999, 0.0, -0.001])
     held = []
     for values in rng.normal(truth, 0.1, (1000, 6)):
         sets = rank_sets(values, np.eye(6) * 0.01, 1e6)
         held += [
-            s is not None and s[0] <= rank <= s[1] for rank, s in enumerate(sets, 1)
+            s is not None and s[0] <= rank <= s[1]
+            for rank, s in enumerate(sets, 1)
         ]
     assert 0.94 < np.mean(held) < 0.96
 
 
-def test_few_labels_without_an_error_do_not_prove_that_the_judge_makes_none() -> None:
-    """The judge reverses the answer in a tenth of the losses and wins of one source, for it."""
+def test_few_labels_without_an_error_do_not_prove_that_the_judge_makes_none() -> (
+    None
+):
+    """The judge reverses the answer in a tenth of the losses and wins of one source,
+    for it."""
     rng, inside = np.random.default_rng(0), 0
     for _ in range(150):
         won = (rng.random(600) < 0.4).astype(float)
         said = np.where(rng.random(600) < 0.1, 1.0, won)
         seen = np.full(600, np.nan)
         seen[:15] = won[:15]
-        ends = pooled_means(said, seen, np.zeros(600, int), np.arange(600)).interval(0)
+        ends = pooled_means(
+            said, seen, np.zeros(600, int), np.arange(600)
+        ).interval(0)
         assert ends is not None
         inside += ends[0] <= 0.4 <= ends[1]
     assert inside / 150 >= 0.93

@@ -8,20 +8,29 @@ import pytest
 from visualjudge.analysis.statistics import calibration
 
 
-def _held(images: int, steeper: float, brier: float, ece: float) -> tuple[float, float]:
-    """How often the two intervals hold the truth, for a judge of six answers an image; ``steeper``:
-    overconfident.
+def _held(
+    images: int, steeper: float, brier: float, ece: float
+) -> tuple[float, float]:
+    """How often the two intervals hold the truth, for a judge of six answers an image;
+    ``steeper``: overconfident.
     """
     held = np.zeros(2)
     for seed in range(60):
         rng = np.random.default_rng(seed)
         image = np.repeat(np.arange(images), 6)
-        logit = 0.5 * rng.normal(size=images)[image] + rng.normal(size=image.size)
+        logit = 0.5 * rng.normal(size=images)[image] + rng.normal(
+            size=image.size
+        )
         happened = rng.random(image.size) < 1 / (1 + np.exp(-logit))
         found = calibration(
-            1 / (1 + np.exp(-steeper * logit)), happened.astype(float), image, seed=seed
+            1 / (1 + np.exp(-steeper * logit)),
+            happened.astype(float),
+            image,
+            seed=seed,
         )
-        for k, (measure, truth) in enumerate(((found.brier, brier), (found.ece, ece))):
+        for k, (measure, truth) in enumerate(
+            ((found.brier, brier), (found.ece, ece))
+        ):
             assert measure.interval is not None
             held[k] += measure.interval[0] <= truth <= measure.interval[1]
     return held[0] / 60, held[1] / 60
@@ -56,7 +65,9 @@ def test_the_corrected_calibration_error_is_near_0_where_probabilities_come_true
         rng = np.random.default_rng(seed)
         stated = rng.uniform(0.5, 0.95, 200)
         happened = (rng.random(200) < stated).astype(float)
-        found.append(calibration(stated, happened, np.repeat(np.arange(20), 10)))
+        found.append(
+            calibration(stated, happened, np.repeat(np.arange(20), 10))
+        )
     assert np.mean([row.ece.value for row in found]) > 0.06
     assert np.mean([row.ece_corrected.value for row in found]) < 0.03
     assert all(row.ece_corrected.value <= row.ece.value for row in found)

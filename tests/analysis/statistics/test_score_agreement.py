@@ -18,7 +18,10 @@ from visualjudge.analysis.statistics.score_bar import (
     over_tasks,
     state,
 )
-from visualjudge.analysis.statistics.score_ranges import prediction_range, score_ranges
+from visualjudge.analysis.statistics.score_ranges import (
+    prediction_range,
+    score_ranges,
+)
 from visualjudge.analysis.statistics.stated_confidence import abstaining
 
 TEN = (0.0, 10.0)
@@ -61,7 +64,10 @@ def test_the_items_of_an_image_are_not_independent():
     alone = noisy(40, 2)
     # the same numbers four times on each image hold no more than once
     four = scores(
-        *(np.repeat(part, 4) for part in (alone.judged, alone.true, alone.image))
+        *(
+            np.repeat(part, 4)
+            for part in (alone.judged, alone.true, alone.image)
+        )
     )
     for name in ("spearman", "mae", "bias", "gain"):
         once, more = getattr(alone, name).estimate, getattr(four, name).estimate
@@ -86,10 +92,14 @@ def test_the_mean_over_tasks_knows_no_difference_between_tasks():
     copies = 2.0 + 6 * task + rng.normal(0, 0.1, 200)
     group = image_groups(np.arange(200))
     parts = [
-        Scores(copies[own], true[own], np.flatnonzero(own), group[own], 200, 1.0)
+        Scores(
+            copies[own], true[own], np.flatnonzero(own), group[own], 200, 1.0
+        )
         for own in (task == 0, task == 1)
     ]
-    low, high = weighted_mean([part.spearman for part in parts]).estimate.interval
+    low, high = weighted_mean(
+        [part.spearman for part in parts]
+    ).estimate.interval
     assert low < 0 < high
     assert scores(copies, true).spearman.value > 0.7
     assert over_tasks(judged_state(part) for part in parts) == "no"
@@ -98,7 +108,12 @@ def test_the_mean_over_tasks_knows_no_difference_between_tasks():
 @pytest.mark.parametrize(
     ("judged", "expected"),
     [
-        (lambda true, rng: np.clip(true + rng.normal(0, 1, true.size), 0, 10), "yes"),
+        (
+            lambda true, rng: np.clip(
+                true + rng.normal(0, 1, true.size), 0, 10
+            ),
+            "yes",
+        ),
         (lambda true, rng: np.full(true.size, 5.0), "no"),
         (lambda true, rng: rng.integers(0, 11, true.size), "no"),
         (lambda true, rng: np.clip(true + 4, 0, 10), "in_part"),
@@ -111,7 +126,10 @@ def test_the_bar_asks_for_order_and_for_error(judged, expected):
     own = scores(judged(true, rng), true)
     assert judged_state(own) == expected
     assert judged_state(scores(own.judged[:9], true[:9])) == "too_few"
-    assert judged_state(own, Bar(spearman=0.999, error=0.001)) in ("no", "in_part")
+    assert judged_state(own, Bar(spearman=0.999, error=0.001)) in (
+        "no",
+        "in_part",
+    )
 
 
 def test_the_states_of_tasks_make_one_state():
@@ -122,9 +140,13 @@ def test_the_states_of_tasks_make_one_state():
 
 def test_a_range_is_two_order_statistics_and_reaches_no_further_than_the_scale():
     true = np.array([3.0, *np.linspace(4, 5, 29), 9.0])
-    # 31 images: ⌊32 · 0.1⌋ − 1 = 2 places are left out; both above is narrower than one at each end
+    # 31 images: ⌊32 · 0.1⌋ − 1 = 2 places are left out; both above is narrower than one
+    # at each end
     assert prediction_range(true, np.arange(31), TEN, 0.1) == (0.0, 5.0)
-    assert prediction_range(true, np.arange(31), (-5.0, 20.0), 0.1) == (3.0, 9.0)
+    assert prediction_range(true, np.arange(31), (-5.0, 20.0), 0.1) == (
+        3.0,
+        9.0,
+    )
     low, high = prediction_range(true, np.arange(31), TEN, 0.2)
     assert 4 <= low < high <= 5
     assert prediction_range(true[:8], np.arange(8), TEN, 0.1) == TEN
@@ -156,7 +178,9 @@ def test_abstaining_gains_where_confidence_means_something():
     assert [row.answered for row in rows] == sorted(
         (row.answered for row in rows), reverse=True
     )
-    assert rows[0].loss.value == pytest.approx(loss[sure >= rows[0].least].mean())
+    assert rows[0].loss.value == pytest.approx(
+        loss[sure >= rows[0].least].mean()
+    )
     nothing = abstaining(rng.permutation(sure), loss, image % 200, image)
     assert all(row.gain.interval[0] < 0 for row in nothing)
     assert abstaining(np.ones(300), loss, image % 200, image) == ()

@@ -35,7 +35,9 @@ def _lines(path: Path, value: Any) -> None:
 def _csv(path: Path, value: Any) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(
-            file, list(value[0]), delimiter="\t" if path.suffix == ".tsv" else ","
+            file,
+            list(value[0]),
+            delimiter="\t" if path.suffix == ".tsv" else ",",
         )
         writer.writeheader()
         writer.writerows(value)
@@ -99,7 +101,13 @@ def mllm_judge(folder: Path) -> Path:
         for k, h in enumerate([1, "3", 5])
     ]
     scores.append(
-        {"score_id": 3, "name": "gpt4", "answer": "A cat.", "human": None, **about}
+        {
+            "score_id": 3,
+            "name": "gpt4",
+            "answer": "A cat.",
+            "human": None,
+            **about,
+        }
     )
     pairs = [
         {
@@ -120,7 +128,8 @@ def mllm_judge(folder: Path) -> Path:
     for mode, (rows, replies) in said.items():
         write(folder / "Dataset" / "Benchmark" / f"{mode}.jsonl", rows)
         judged = [
-            {**row, "mllm_judge": text} for row, text in zip(rows, replies, strict=True)
+            {**row, "mllm_judge": text}
+            for row, text in zip(rows, replies, strict=True)
         ]
         write(folder / "benchmark_result" / f"{mode}_gpt-4o.jsonl", judged)
     return folder
@@ -130,7 +139,10 @@ def editreward(folder: Path, *, images: bool) -> Path:
     base = "s3://store/editreward_bench"
     rows = []
     for k, winner in enumerate(["Image A", "Image B", "Image B"]):
-        names = [f"{part}/{k}.png" for part in ("input", "candidate_1", "candidate_2")]
+        names = [
+            f"{part}/{k}.png"
+            for part in ("input", "candidate_1", "candidate_2")
+        ]
         rows.append(
             {
                 "key": f"k{k}",
@@ -145,7 +157,10 @@ def editreward(folder: Path, *, images: bool) -> Path:
                 folder / "data/z_reward_bench/editreward_bench_images" / name,
                 60 * level + k,
             )
-    write(folder / "data/z_reward_bench/editreward_bench_visual_quality.jsonl", rows)
+    write(
+        folder / "data/z_reward_bench/editreward_bench_visual_quality.jsonl",
+        rows,
+    )
     said = [
         {"id": "k0", "value": "A"},
         {"id": "k1", "value": "A"},
@@ -177,8 +192,8 @@ def editscore(folder: Path, *, rows: bool) -> Path:
 
 
 def imagenhub(folder: Path) -> Path:
-    """Two models, five images, two people; the judge of the second model has one image without
-    PQ.
+    """Two models, five images, two people; the judge of the second model has one image
+    without PQ.
     """
     task = "Text-Guided_IG"
     for rater in (1, 2):
@@ -203,15 +218,19 @@ def imagenhub(folder: Path) -> Path:
                 if v
             }
             write(
-                folder / "results_gpt4o" / f"ImagenHub_{task}" / model / f"{part}.json",
+                folder
+                / "results_gpt4o"
+                / f"ImagenHub_{task}"
+                / model
+                / f"{part}.json",
                 held,
             )
     return folder
 
 
 def mmrb2(folder: Path) -> Path:
-    """A complete copy: prompts and images are there. The sample judge says the first response in
-    either order.
+    """A complete copy: prompts and images are there. The sample judge says the first
+    response in either order.
     """
     rows = []
     for k, chosen in enumerate("AABA"):
@@ -237,7 +256,10 @@ def mmrb2(folder: Path) -> Path:
         )
     write(folder / "benchmark" / "edit.json", {"pairs": rows})
     said = {
-        row["id"]: {"forward": [{"judgement": "A"}], "reverse": [{"judgement": "B"}]}
+        row["id"]: {
+            "forward": [{"judgement": "A"}],
+            "reverse": [{"judgement": "B"}],
+        }
         for row in rows
     }
     write(folder / "outputs" / "sample_task2_edit.json", said)
@@ -245,10 +267,15 @@ def mmrb2(folder: Path) -> Path:
 
 
 def genai_splits(part: str) -> dict[str, list[dict[str, Any]]]:
-    """A part of GenAI-Bench as the Hub has it: the votes that were published, and later ones."""
+    """A part of GenAI-Bench as the Hub has it: the votes that were published, and later
+    ones."""
     about: dict[str, Any] = {"left_model": "x", "right_model": "y"}
     if part == "image_generation":
-        about |= {"prompt": "a cat", "left_image": png(10), "right_image": png(200)}
+        about |= {
+            "prompt": "a cat",
+            "left_image": png(10),
+            "right_image": png(200),
+        }
     else:
         about |= {
             "source_prompt": "a cat",
@@ -260,7 +287,9 @@ def genai_splits(part: str) -> dict[str, list[dict[str, Any]]]:
             "left_output_image": png(10),
             "right_output_image": png(200),
         }
-    votes = [{**about, "vote_type": vote} for vote in ("leftvote", "bothbad_vote")]
+    votes = [
+        {**about, "vote_type": vote} for vote in ("leftvote", "bothbad_vote")
+    ]
     return {"test": [*votes, *votes], "test_v1": votes}
 
 
@@ -272,12 +301,22 @@ def genai_hub(folder: Path) -> Path:
 
 
 def imagereward(folder: Path) -> Path:
-    """Three images of a prompt, two of which are equally good, and a judge that says A."""
+    """Three images of a prompt, two of which are equally good, and a judge that says
+    A."""
     names = [f"images/0/{k}.webp" for k in range(3)]
     for k, name in enumerate(names):
         image(folder / "data/test_images" / name, 60 * k)
-    rows = [{"id": "p0", "prompt": "a cat", "generations": names, "ranking": [2, 1, 2]}]
+    rows = [
+        {
+            "id": "p0",
+            "prompt": "a cat",
+            "generations": names,
+            "ranking": [2, 1, 2],
+        }
+    ]
     write(folder / "data" / "test.json", rows)
-    said = [{"id": f"p0/{pair}", "response": "[[A]]"} for pair in ("0/1", "1/2")]
+    said = [
+        {"id": f"p0/{pair}", "response": "[[A]]"} for pair in ("0/1", "1/2")
+    ]
     write(folder / "replies" / "mine.jsonl", said)
     return folder

@@ -1,4 +1,5 @@
-"""Small logs in the form in which each tool writes them: three pairs, or three graded answers.
+"""Small logs in the form in which each tool writes them: three pairs, or three graded
+answers.
 
 The pairs' truth is A, B, A; the judge says A, B and nothing that can be read.
 """
@@ -23,7 +24,8 @@ PEOPLE = (1, 0, 1)
 
 
 def zip_with_zstandard(path: Path, members: dict[str, bytes]) -> None:
-    """As Inspect writes it: method 93, which ``zipfile`` writes from Python 3.14 only."""
+    """As Inspect writes it: method 93, which ``zipfile`` writes from Python 3.14
+    only."""
     body, central = b"", b""
     for name, content in members.items():
         packed = zstd.compress(content)
@@ -51,7 +53,10 @@ def inspect_sample(
         "id": f"q{number}",
         "epoch": epoch,
         "input": [
-            {"role": "user", "content": [{"type": "text", "text": "Which is better?"}]}
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "Which is better?"}],
+            }
         ],
         "target": target,
         "output": {
@@ -85,15 +90,22 @@ def inspect(path: Path) -> Path:
 
 
 def inspect_grades(path: Path) -> Path:
-    """A log of ``model_graded_qa``, packed as older versions did, people's grades as metadata."""
+    """A log of ``model_graded_qa``, packed as older versions did, people's grades as
+    metadata."""
     head = {"version": 2, "eval": {"task": "qa", "model": "openai/gpt-4o"}}
-    with zipfile.ZipFile(path / "qa.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(
+        path / "qa.eval", "w", zipfile.ZIP_DEFLATED
+    ) as archive:
         archive.writestr("header.json", json.dumps(head))
         for number, grade in enumerate(("C", "I", "N")):
-            score = {"model_graded_qa": {"value": grade, "answer": REPLIES[number]}}
+            score = {
+                "model_graded_qa": {"value": grade, "answer": REPLIES[number]}
+            }
             sample = inspect_sample(number, 1, score, "Paris")
             sample["metadata"] = {"human": "CIC"[number]}
-            archive.writestr(f"samples/q{number}_epoch_1.json", json.dumps(sample))
+            archive.writestr(
+                f"samples/q{number}_epoch_1.json", json.dumps(sample)
+            )
     return path / "qa.eval"
 
 
@@ -145,7 +157,10 @@ def promptfoo(path: Path) -> Path:
             "provider": {"id": "openai:gpt-4o", "label": ""},
             "prompt": {"raw": "Tell.", "label": "Tell."},
             "vars": {"topic": "whales"},
-            "response": {"output": f"answer {number}", "tokenUsage": {"prompt": 9}},
+            "response": {
+                "output": f"answer {number}",
+                "tokenUsage": {"prompt": 9},
+            },
             "gradingResult": {
                 "pass": True,
                 "score": 0.5,
@@ -154,7 +169,10 @@ def promptfoo(path: Path) -> Path:
                         "pass": True,
                         "score": GRADES[number] or 0,
                         "reason": "well",
-                        "assertion": {"type": "llm-rubric", "value": "is right"},
+                        "assertion": {
+                            "type": "llm-rubric",
+                            "value": "is right",
+                        },
                         "metadata": {"graderError": True}
                         if GRADES[number] is None
                         else {},
@@ -176,6 +194,8 @@ def promptfoo(path: Path) -> Path:
     ]
     file = path / "results.json"
     file.write_text(
-        json.dumps({"evalId": "e", "results": {"version": 3, "results": results}})
+        json.dumps(
+            {"evalId": "e", "results": {"version": 3, "results": results}}
+        )
     )
     return file

@@ -1,4 +1,5 @@
-"""Tables of verdicts of others: counts, truth, order and replies are those of the table."""
+"""Tables of verdicts of others: counts, truth, order and replies are those of the
+table."""
 
 from __future__ import annotations
 
@@ -45,7 +46,10 @@ def test_letters_follow_the_options_when_rows_turn_them(tmp_path: Path) -> None:
     assert done.questions == 1
     first, second = verdicts(done.runs[0])
     assert (first["order"], first["value"]) == ("AB", "A")
-    assert (second["order"], second["value"]) == ("BA", "A")  # x again, shown second
+    assert (second["order"], second["value"]) == (
+        "BA",
+        "A",
+    )  # x again, shown second
 
 
 def test_order_column_says_what_was_shown_first_and_replies_speak_of_places(
@@ -84,7 +88,9 @@ def test_values_that_the_reply_does_not_state_are_counted_and_not_believed(
     assert {v["value"] for v in verdicts(theirs.runs[0])} == {"A"}
 
 
-def test_scores_are_put_on_ten_and_missing_ones_are_failures(tmp_path: Path) -> None:
+def test_scores_are_put_on_ten_and_missing_ones_are_failures(
+    tmp_path: Path,
+) -> None:
     rows = [
         {"id": "q1", "model": "x", "score": 5, "human_score": 1},
         {"id": "q2", "model": "x", "score": "N/A", "human_score": 3},
@@ -94,10 +100,15 @@ def test_scores_are_put_on_ten_and_missing_ones_are_failures(tmp_path: Path) -> 
         (10.0, "ok"),
         ("Failed", "unparseable"),
     ]
-    assert [q.answer for q in vj.load_dataset(done.dataset).questions] == [0.0, 5.0]
+    assert [q.answer for q in vj.load_dataset(done.dataset).questions] == [
+        0.0,
+        5.0,
+    ]
 
 
-def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) -> None:
+def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
+    tmp_path: Path,
+) -> None:
     rows = [
         row(
             f"q{i}",
@@ -147,23 +158,29 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
         ),
         (
             [row(verdict="0")],
-            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got '0'; "
+            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got "
+            r"'0'; "
             r"--answer 0=MEANING says which",
         ),
         (
             [row(truth=None)],
-            "truth: no row has a truth; remove the column .* for some rows drawn at random",
+            "truth: no row has a truth; remove the column .* for some rows drawn at "
+            "random",
         ),
         (
             [row(order="third")],
-            r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option shown first\), "
+            r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option "
+            r"shown first\), "
             "AB, BA, or the name of a source of the row, got 'third'",
         ),
         (
             [row(repeat="often")],
             "row 2: repeat must be a whole number from 0, got 'often'",
         ),
-        ([row(repeat=2**70)], "row 2: repeat must be a whole number from 0, got '1180"),
+        (
+            [row(repeat=2**70)],
+            "row 2: repeat must be a whole number from 0, got '1180",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_right_is_named(
@@ -182,7 +199,10 @@ def test_a_row_that_cannot_be_right_is_named(
             pl.DataFrame([row(f"q{k}") for k in range(9)]),
             "at most 8 rows.* adopt some judges",
         ),
-        (pl.DataFrame([row(extra=[0] * 90_000)]), "at most 1 MiB of texts and lists"),
+        (
+            pl.DataFrame([row(extra=[0] * 90_000)]),
+            "at most 1 MiB of texts and lists",
+        ),
         (
             pl.DataFrame([row(reply="A" * 2_000_000)]),
             "at most 1 MiB of texts and lists",
@@ -190,7 +210,10 @@ def test_a_row_that_cannot_be_right_is_named(
     ],
 )
 def test_a_table_that_would_fill_the_memory_is_refused(
-    table: pl.DataFrame, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    table: pl.DataFrame,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_ROWS", 8)
     monkeypatch.setattr("visualjudge.core.tables.MOST_TEXT", 1 << 20)
@@ -228,14 +251,21 @@ def test_json_of_one_wide_object_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_ROWS", 10)
-    monkeypatch.setattr("visualjudge.apps.adopt.files.MIB", 7)  # the size of a block
+    monkeypatch.setattr(
+        "visualjudge.apps.adopt.files.MIB", 7
+    )  # the size of a block
     (tmp_path / "t.json").write_text(
         json.dumps([row(), {f"name {k}": k for k in range(20)}])
     )
     with pytest.raises(DataError, match="10 of them in an object"):
         vj.adopt(tmp_path / "t.json", tmp_path / "out")
-    (tmp_path / "t.json").write_text(json.dumps([row(item=f"q{k}") for k in range(9)]))
-    assert len(verdicts(vj.adopt(tmp_path / "t.json", tmp_path / "out").runs[0])) == 9
+    (tmp_path / "t.json").write_text(
+        json.dumps([row(item=f"q{k}") for k in range(9)])
+    )
+    assert (
+        len(verdicts(vj.adopt(tmp_path / "t.json", tmp_path / "out").runs[0]))
+        == 9
+    )
 
 
 @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
@@ -256,9 +286,13 @@ def test_a_table_of_many_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(
         ",".join(map(str, range(5000))) + "\n" + "," * 4999 + "\n"
     )
-    (tmp_path / "t.jsonl").write_text("".join(f'{{"c{k}": 1}}\n' for k in range(5000)))
+    (tmp_path / "t.jsonl").write_text(
+        "".join(f'{{"c{k}": 1}}\n' for k in range(5000))
+    )
     for name in ("t.csv", "t.jsonl"):
-        with pytest.raises(DataError, match="at most 1,000,000 rows, 4,096 columns"):
+        with pytest.raises(
+            DataError, match="at most 1,000,000 rows, 4,096 columns"
+        ):
             vj.adopt(tmp_path / name, tmp_path / "out")
 
 
@@ -271,7 +305,9 @@ def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
     with pytest.raises(
         UsageError, match="first row is no header: remove the lines above"
     ):
-        vj.adopt([{"Results": "q", "": "A", "_duplicated_0": "B"}], tmp_path / "out")
+        vj.adopt(
+            [{"Results": "q", "": "A", "_duplicated_0": "B"}], tmp_path / "out"
+        )
     with pytest.raises(
         UsageError, match=r"--column must name one of item, .*; got 'itme'"
     ):
@@ -282,7 +318,9 @@ def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
         vj.adopt([row()], tmp_path / "out", item="nothing")
 
 
-def test_force_replaces_what_was_adopted_and_nothing_else(tmp_path: Path) -> None:
+def test_force_replaces_what_was_adopted_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "out"
     vj.adopt([row()], home)
     (home / "mine").mkdir()
@@ -321,17 +359,21 @@ def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
         )
 
 
-def test_a_folder_that_is_no_run_says_where_the_runs_are(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_run_says_where_the_runs_are(
+    tmp_path: Path,
+) -> None:
     done = vj.adopt([row()], tmp_path / "out", judge="gpt")
     told = CliRunner().invoke(app, ["card", str(tmp_path / "out")])
     assert str(told.exception).endswith(f"such as {tmp_path / 'out/gpt'}")
     told = CliRunner().invoke(app, ["card", str(done.dataset)])
-    assert f"it is a dataset: `visualjudge judge {done.dataset} --out RUN`" in str(
-        told.exception
+    assert (
+        f"it is a dataset: `visualjudge judge {done.dataset} --out RUN`"
+        in str(told.exception)
     )
     (tmp_path / "data/annotations").mkdir(parents=True)
     with pytest.raises(
-        UsageError, match=r"it is a data folder: `visualjudge build .*data --out"
+        UsageError,
+        match=r"it is a data folder: `visualjudge build .*data --out",
     ):
         vj.load_dataset(tmp_path / "data")
 
@@ -369,7 +411,8 @@ def test_names_of_options_are_answers(noun: str, tmp_path: Path) -> None:
 
 def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match=r"row 3: 1 row \(row 3\) answer.* --drop-duplicates leaves"
+        DataError,
+        match=r"row 3: 1 row \(row 3\) answer.* --drop-duplicates leaves",
     ):
         vj.adopt([row(), row()], tmp_path / "twice")
     for value in (0, True):  # of "order" or "a_first", either might be meant
@@ -379,23 +422,35 @@ def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
             vj.adopt([row(order=value)], tmp_path / "order")
     for value in ("75%", "8/10"):
         with pytest.raises(DataError, match="score must be a number, got"):
-            vj.adopt([{"item": "q", "model": "x", "score": value}], tmp_path / "score")
+            vj.adopt(
+                [{"item": "q", "model": "x", "score": value}],
+                tmp_path / "score",
+            )
     book = tmp_path / "book.xlsx"
     pl.DataFrame({"About": ["my study"]}).write_excel(book)
     with pytest.raises(UsageError, match=r"has About; found: none\)"):
         vj.adopt(book, tmp_path / "sheet")
 
 
-def test_a_column_that_says_whether_options_were_exchanged(tmp_path: Path) -> None:
-    for name, value in (("flipped", 1), ("is_reversed", True), ("swapped", "yes")):
+def test_a_column_that_says_whether_options_were_exchanged(
+    tmp_path: Path,
+) -> None:
+    for name, value in (
+        ("flipped", 1),
+        ("is_reversed", True),
+        ("swapped", "yes"),
+    ):
         done = vj.adopt([row(**{name: value})], tmp_path / name, order=name)
         assert verdicts(done.runs[0])[0]["order"] == "BA"
 
 
-def test_sources_named_as_the_other_position_are_ambiguous(tmp_path: Path) -> None:
+def test_sources_named_as_the_other_position_are_ambiguous(
+    tmp_path: Path,
+) -> None:
     exchanged = row(model_a="B", model_b="A")
     with pytest.raises(
-        DataError, match="it is a position, and the name of the source at another"
+        DataError,
+        match="it is a position, and the name of the source at another",
     ):
         vj.adopt([exchanged], tmp_path / "out")
     done = vj.adopt([exchanged], tmp_path / "out", answers={"A": "A"})
@@ -419,7 +474,9 @@ def test_further_sheets_are_told(tmp_path: Path) -> None:
         sheet.append(list(row()))
         sheet.append(list(row().values()))
     book.save(tmp_path / "votes.xlsx")
-    with pytest.warns(UserWarning, match=r"votes\.xlsx: the first of 2 sheets is read"):
+    with pytest.warns(
+        UserWarning, match=r"votes\.xlsx: the first of 2 sheets is read"
+    ):
         vj.adopt(tmp_path / "votes.xlsx", tmp_path / "out")
 
 
@@ -430,20 +487,34 @@ def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
     ]
     done = vj.adopt(scores, tmp_path / "out")
     assert any(
-        note.startswith("score: 2 rows without a verdict") for note in done.notes
+        note.startswith("score: 2 rows without a verdict")
+        for note in done.notes
     )
-    assert [v["value"] for v in verdicts(done.runs[0])] == [3.0, "Failed", "Failed"]
+    assert [v["value"] for v in verdicts(done.runs[0])] == [
+        3.0,
+        "Failed",
+        "Failed",
+    ]
     replies = [
         {"item": k, "truth": "A", "reply": reply}
         for k, reply in enumerate(("A", "", "B"))
     ]
-    done = vj.adopt(replies, tmp_path / "replies")  # without a column of verdicts
-    assert any(note.startswith("reply: 1 row without a verdict") for note in done.notes)
+    done = vj.adopt(
+        replies, tmp_path / "replies"
+    )  # without a column of verdicts
+    assert any(
+        note.startswith("reply: 1 row without a verdict") for note in done.notes
+    )
     assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "Failed", "B"]
 
 
-def test_cells_without_a_name_are_missing_whatever_their_type(tmp_path: Path) -> None:
-    rows = [row(item=" ", group=" ", order="n/a"), row(group=float("nan"), order=None)]
+def test_cells_without_a_name_are_missing_whatever_their_type(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        row(item=" ", group=" ", order="n/a"),
+        row(group=float("nan"), order=None),
+    ]
     done = vj.adopt(pl.DataFrame(rows, strict=False), tmp_path / "out")
     questions = vj.load_dataset(done.dataset).questions
     assert [question.image_id for question in questions] == ["row 2", "q1"]
@@ -462,7 +533,8 @@ def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(
     assert (done.questions, done.verdicts) == (2, 2)
     rows.append(row("q1", verdict="B"))
     with pytest.raises(
-        DataError, match=r"row 7: verdict must be that of .*row 2, .* 'A' .* got 'B'"
+        DataError,
+        match=r"row 7: verdict must be that of .*row 2, .* 'A' .* got 'B'",
     ):
         vj.adopt(rows, tmp_path / "other", drop_duplicates=True)
 
@@ -475,7 +547,9 @@ def test_what_people_said_is_never_the_verdict(tmp_path: Path) -> None:
         "human says",
     )
     for people in ("expert_says", "annotator_verdict", "majority_verdict"):
-        with pytest.raises(UsageError, match="no column has the name of a verdict"):
+        with pytest.raises(
+            UsageError, match="no column has the name of a verdict"
+        ):
             vj.adopt([{"item": "q1", people: "A"}], tmp_path / "other")
 
 
@@ -483,9 +557,12 @@ def test_a_table_that_names_neither_questions_nor_sources_is_refused(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(
-        UsageError, match="no column names the question or a source; give --column"
+        UsageError,
+        match="no column names the question or a source; give --column",
     ):
-        vj.adopt([{"verdict": "A", "truth": "B", "note": "x"}], tmp_path / "out")
+        vj.adopt(
+            [{"verdict": "A", "truth": "B", "note": "x"}], tmp_path / "out"
+        )
 
 
 def test_one_name_in_two_images_is_two_questions(tmp_path: Path) -> None:
@@ -497,7 +574,8 @@ def test_one_name_in_two_images_is_two_questions(tmp_path: Path) -> None:
     done = vj.adopt(rows, tmp_path / "out")
     assert done.questions == 3
     assert any(
-        "1 name in several values of image, kept apart" in note for note in done.notes
+        "1 name in several values of image, kept apart" in note
+        for note in done.notes
     )
 
 
@@ -571,8 +649,12 @@ def test_a_stated_confidence_is_a_probability(
 def test_a_column_named_confidence_is_not_taken_for_one(tmp_path: Path) -> None:
     done = vj.adopt([row(confidence="high")], tmp_path / "out")
     assert "confidence" in done.unused
-    with pytest.raises(DataError, match="confidence must be a number, got 'high'"):
-        vj.adopt([row(confidence="high")], tmp_path / "two", confidence="confidence")
+    with pytest.raises(
+        DataError, match="confidence must be a number, got 'high'"
+    ):
+        vj.adopt(
+            [row(confidence="high")], tmp_path / "two", confidence="confidence"
+        )
     mixed = [row(item=k, sure=sure) for k, sure in enumerate([-1, 50])]
     with pytest.raises(DataError, match="got numbers from -1 to 50"):
         vj.adopt(mixed, tmp_path / "two", confidence="sure")
@@ -607,7 +689,9 @@ def test_columns_of_criteria_become_those_of_a_rubric(tmp_path: Path) -> None:
     question = vj.load_dataset(done.dataset).questions[0]
     assert question.criteria == {"edges": "B"}
     shares = {
-        judge["judge"]: {row["criterion"]: row["truth"] for row in judge["criteria"]}
+        judge["judge"]: {
+            row["criterion"]: row["truth"] for row in judge["criteria"]
+        }
         for judge in vj.analyse(done.runs).metrics["judges"]
     }
     assert (shares["j"]["edges"], shares["k"]["edges"]) == (0.0, 1.0)
@@ -616,16 +700,28 @@ def test_columns_of_criteria_become_those_of_a_rubric(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([f"{k} is a sentence" for k in range(80)], "at most 50 different words"),
+        (
+            [f"{k} is a sentence" for k in range(80)],
+            "at most 50 different words",
+        ),
         (["A"] * 40 + ["B"] * 40, "must be the same in all rows of a question"),
     ],
 )
 def test_columns_of_criteria_that_cannot_be_used(
     tmp_path: Path, cells: list[str], message: str
 ) -> None:
-    said = "criterion.x" if "sentence" in message or "words" in message else "truth.x"
+    said = (
+        "criterion.x"
+        if "sentence" in message or "words" in message
+        else "truth.x"
+    )
     rows = [
-        {"item": f"q{k % 40}", "judge": f"j{k // 40}", "verdict": "A", "truth": "B"}
+        {
+            "item": f"q{k % 40}",
+            "judge": f"j{k // 40}",
+            "verdict": "A",
+            "truth": "B",
+        }
         | {"criterion.x": "A", said: cell}
         for k, cell in enumerate(cells)
     ]

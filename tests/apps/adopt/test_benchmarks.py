@@ -1,5 +1,5 @@
-"""Published benchmarks: read as their repositories are cloned, scored as their authors score
-them.
+"""Published benchmarks: read as their repositories are cloned, scored as their authors
+score them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from apps.adopt.copies import write
 from scripted_client import ScriptedClient
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.apps.adopt.benchmarks import BENCHMARKS, Imported, adopt_benchmark
+from visualjudge.apps.adopt.benchmarks import (
+    BENCHMARKS,
+    Imported,
+    adopt_benchmark,
+)
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import DataError, UsageError
@@ -77,7 +81,9 @@ def published(done: Imported) -> dict[str, float | None]:
 
 
 def scores(*runs: Path) -> list[dict[str, float | None]]:
-    return [judge.stored("as_published") for judge in analyse(list(runs)).judges]
+    return [
+        judge.stored("as_published") for judge in analyse(list(runs)).judges
+    ]
 
 
 def genai(folder: Path) -> Path:
@@ -94,7 +100,12 @@ def genai(folder: Path) -> Path:
     ]
     write(folder / "image_generation" / "m1" / "pairwise.json", rows)
     edits = [
-        {**row, "instruct_prompt": "add a hat", "correct": False, "model_vote": None}
+        {
+            **row,
+            "instruct_prompt": "add a hat",
+            "correct": False,
+            "model_vote": None,
+        }
         for row in rows[:2]
     ]
     write(folder / "image_edition" / "m1" / "pairwise.json", edits)
@@ -123,8 +134,8 @@ def test_genai_bench_keeps_ties_and_gives_the_score_that_its_authors_count(
     assert scores(run) == [
         {"genai-bench/image_generation": 60.0, "genai-bench/image_edition": 0.0}
     ]
-    # By our reading 3 of 5 and 1 of 2: "[[1>B]]" is not read, and a tie against a vote for B is
-    # wrong.
+    # By our reading 3 of 5 and 1 of 2: "[[1>B]]" is not read, and a tie against a vote
+    # for B is wrong.
     judged = analyse([run]).judges[0][PAIRWISE].accuracy
     assert judged.share.value == pytest.approx(4 / 7)
 
@@ -149,7 +160,9 @@ def test_a_set_of_labels_alone_cannot_be_judged(tmp_path: Path) -> None:
         check_images(dataset, dataset.questions)
 
 
-def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -> None:
+def test_judgebench_nets_both_orders_and_turns_the_second_back(
+    tmp_path: Path,
+) -> None:
     decisions = [
         ("A>B", ["A>B", "B>A"]),  # right twice
         ("A>B", ["A>B", "A=B"]),  # right once, a tie
@@ -166,7 +179,9 @@ def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -
         for k, (label, said) in enumerate(decisions)
     ]
     write(tmp_path / "copy" / "o1-mini_decisions.jsonl", rows)
-    run = imported(tmp_path, "judgebench", tmp_path / "copy", "o1-mini").runs[0][0]
+    run = imported(tmp_path, "judgebench", tmp_path / "copy", "o1-mini").runs[
+        0
+    ][0]
     assert scores(run) == [{"judgebench": 50.0, "judgebench/knowledge": 50.0}]
 
 
@@ -176,7 +191,10 @@ def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -
         (
             [
                 None,
-                {"judgment": {"response": "", "scores": [0.1, 0.2]}, "decision": "B>A"},
+                {
+                    "judgment": {"response": "", "scores": [0.1, 0.2]},
+                    "decision": "B>A",
+                },
             ],
             100.0,
         ),
@@ -197,7 +215,10 @@ def test_judgebench_keeps_the_place_of_a_call_that_failed(
         "label": "A>B",
         "judgments": judgments,
     }
-    write(tmp_path / "copy" / "judge_name=reward_model,judge_model=rm.jsonl", [row])
+    write(
+        tmp_path / "copy" / "judge_name=reward_model,judge_model=rm.jsonl",
+        [row],
+    )
     run = imported(tmp_path, "judgebench", tmp_path / "copy", "rm").runs[0][0]
     assert scores(run) == [{"judgebench": score, "judgebench/knowledge": score}]
     read = [verdict.value for verdict in RunFolder(run).verdicts().values()]
@@ -215,26 +236,42 @@ def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(
         "response_B": "5",
         "label": "A>B",
         "judgments": [
-            {"judgment": {"response": "My verdict: [[A>B]]"}, "decision": "A>B"},
+            {
+                "judgment": {"response": "My verdict: [[A>B]]"},
+                "decision": "A>B",
+            },
             {"judgment": {"response": "[[B>A]]"}, "decision": "B>A"},
         ],
     }
-    write(tmp_path / "copy" / "judge_name=arena_hard,judge_model=gpt-x.jsonl", [row])
+    write(
+        tmp_path / "copy" / "judge_name=arena_hard,judge_model=gpt-x.jsonl",
+        [row],
+    )
     done = imported(tmp_path, "judgebench", tmp_path / "copy", "gpt-x")
     assert not done.labels_only
     question = opened(tmp_path)[0]
-    first, second = question.spans.options if question.spans else ((0, 0), (0, 0))
-    assert (
-        question.prompt[slice(*first)] == "4" and question.prompt[slice(*second)] == "5"
+    first, second = (
+        question.spans.options if question.spans else ((0, 0), (0, 0))
     )
-    assert scores(done.runs[0][0]) == [{"judgebench": 100.0, "judgebench/math": 100.0}]
+    assert (
+        question.prompt[slice(*first)] == "4"
+        and question.prompt[slice(*second)] == "5"
+    )
+    assert scores(done.runs[0][0]) == [
+        {"judgebench": 100.0, "judgebench/math": 100.0}
+    ]
 
 
 def test_prompts_that_a_file_lacks_come_from_another_and_never_make_one_cluster(
     tmp_path: Path,
 ) -> None:
     rows = [
-        {"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True}
+        {
+            "idx": k,
+            "human_vote": "leftvote",
+            "model_vote": "[[A>B]]",
+            "correct": True,
+        }
         for k in range(3)
     ]
     write(tmp_path / "copy" / "image_edition" / "first" / "pairwise.json", rows)
@@ -280,7 +317,9 @@ def vl_rewardbench(folder: Path, *, images: bool) -> Path:
     return folder
 
 
-def test_vl_rewardbench_shows_its_images_and_reads_kept_replies(tmp_path: Path) -> None:
+def test_vl_rewardbench_shows_its_images_and_reads_kept_replies(
+    tmp_path: Path,
+) -> None:
     done = imported(
         tmp_path,
         "vl-rewardbench",
@@ -329,19 +368,28 @@ def test_vl_rewardbench_as_its_repository_holds_it(tmp_path: Path) -> None:
         "general",
     ]
     found = scores(done.runs[0][0])[0]  # what was not read is left out
-    assert found["vl-rewardbench/overall"] == found["vl-rewardbench/macro"] == 50.0
+    assert (
+        found["vl-rewardbench/overall"] == found["vl-rewardbench/macro"] == 50.0
+    )
     assert found["vl-rewardbench/general"] is None
 
 
-def test_without_its_images_vl_rewardbench_is_labels_only(tmp_path: Path) -> None:
+def test_without_its_images_vl_rewardbench_is_labels_only(
+    tmp_path: Path,
+) -> None:
     assert imported(
-        tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=False)
+        tmp_path,
+        "vl-rewardbench",
+        vl_rewardbench(tmp_path / "copy", images=False),
     ).labels_only
 
 
 def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
     def side(name: str) -> dict[str, Any]:
-        return {"model_name": name, "response_content": [["image", f"{name}.jpg"]]}
+        return {
+            "model_name": name,
+            "response_content": [["image", f"{name}.jpg"]],
+        }
 
     pairs = [
         {
@@ -352,7 +400,10 @@ def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
         }
         for k in range(3)
     ]
-    write(tmp_path / "copy" / "benchmark" / "t2i_response_only.json", {"pairs": pairs})
+    write(
+        tmp_path / "copy" / "benchmark" / "t2i_response_only.json",
+        {"pairs": pairs},
+    )
     said = {
         "p0": ("A", "B"),
         "p1": ("B", None),
@@ -360,7 +411,10 @@ def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
         "of another release": ("A", "B"),
     }
     judged = {
-        key: {"forward": [{"judgement": a}], "reverse": [{"judgement": b}] if b else []}
+        key: {
+            "forward": [{"judgement": a}],
+            "reverse": [{"judgement": b}] if b else [],
+        }
         for key, (a, b) in said.items()
     }
     write(tmp_path / "copy" / "outputs" / "sample_task1_image.json", judged)
@@ -371,7 +425,9 @@ def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
     assert opened(tmp_path).benchmark["use"] == "evaluation only"
 
 
-def test_mmrb2_counts_a_judgement_of_neither_letter_as_wrong(tmp_path: Path) -> None:
+def test_mmrb2_counts_a_judgement_of_neither_letter_as_wrong(
+    tmp_path: Path,
+) -> None:
     side = {"model_name": "m", "response_content": [["text", "four"]]}
     pairs = [
         {"id": f"p{k}", "response_a": side, "response_b": side, "chosen": "A"}
@@ -401,15 +457,26 @@ def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"human_vote": "left"}, "record 1: human_vote must be one of leftvote"),
-        ({"human_vote": ["leftvote"]}, "record 1: human_vote must be one of leftvote"),
+        (
+            {"human_vote": "left"},
+            "record 1: human_vote must be one of leftvote",
+        ),
+        (
+            {"human_vote": ["leftvote"]},
+            "record 1: human_vote must be one of leftvote",
+        ),
         ({"idx": None}, "record 1: idx is missing"),
     ],
 )
 def test_a_bad_record_is_named(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    row = {"idx": 0, "prompt": "p", "response": "r", "human_vote": "leftvote"} | change
+    row = {
+        "idx": 0,
+        "prompt": "p",
+        "response": "r",
+        "human_vote": "leftvote",
+    } | change
     write(tmp_path / "copy" / "image_generation" / "m" / "pairwise.json", [row])
     with pytest.raises(DataError, match=message):
         imported(tmp_path, "genai-bench", tmp_path / "copy")
@@ -417,7 +484,9 @@ def test_a_bad_record_is_named(
 
 def test_unknown_judges_and_taken_folders_are_refused(tmp_path: Path) -> None:
     copy = genai(tmp_path / "copy")
-    with pytest.raises(UsageError, match="holds no replies of 'm2'; it holds: m1"):
+    with pytest.raises(
+        UsageError, match="holds no replies of 'm2'; it holds: m1"
+    ):
         imported(tmp_path, "genai-bench", copy, "m2")
     imported(tmp_path, "genai-bench", copy)
     with pytest.raises(UsageError, match="already exists"):
@@ -452,10 +521,17 @@ def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(
         for row, text in zip(rows, said, strict=True)
     ]
     write(tmp_path / "copy" / "outputs" / "gpt.jsonl", outputs)
-    done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "gpt")
+    done = imported(
+        tmp_path, "multimodal-rewardbench", tmp_path / "copy", "gpt"
+    )
     coin = random.Random(123)
-    chosen = ["A" if "[[A]]" in text or coin.random() < 0.5 else "B" for text in said]
-    hits = [choice == row["Label"] for choice, row in zip(chosen, outputs, strict=True)]
+    chosen = [
+        "A" if "[[A]]" in text or coin.random() < 0.5 else "B" for text in said
+    ]
+    hits = [
+        choice == row["Label"]
+        for choice, row in zip(chosen, outputs, strict=True)
+    ]
     found = scores(done.runs[0][0])[0]
     assert found["multimodal-rewardbench"] == round(100 * sum(hits) / 40, 1)
     assert found["multimodal-rewardbench/safety/bias"] == round(
@@ -464,7 +540,9 @@ def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(
     assert done.labels_only
 
 
-def test_multimodal_rewardbench_outputs_with_a_category_alone(tmp_path: Path) -> None:
+def test_multimodal_rewardbench_outputs_with_a_category_alone(
+    tmp_path: Path,
+) -> None:
     about = {
         "Meta": {"Category": "open_generation/correctness_task"},
         "Image": "images/1.jpg",
@@ -475,7 +553,9 @@ def test_multimodal_rewardbench_outputs_with_a_category_alone(tmp_path: Path) ->
         for k, letter in enumerate("AB")
     ]
     write(tmp_path / "copy" / "outputs" / "example.jsonl", rows)
-    done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "example")
+    done = imported(
+        tmp_path, "multimodal-rewardbench", tmp_path / "copy", "example"
+    )
     assert (
         scores(done.runs[0][0])[0]["multimodal-rewardbench"] == 50.0
         and done.labels_only
@@ -488,16 +568,19 @@ def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(
 ) -> None:
     done = imported(tmp_path, name)
     read, problems = validate(tmp_path / "out" / "dataset")
-    assert problems == [] and done.labels_only == CASES[name][2] == read.labels_only
+    assert (
+        problems == []
+        and done.labels_only == CASES[name][2] == read.labels_only
+    )
     assert (
         read.benchmark["use"] in ("any", "evaluation only")
         and read.benchmark["licence"]
     )
     for question in read if not done.labels_only else ():
         assert question.prompt.count(IMAGE_MARK) == len(question.images)
-        assert question.spans is not None and len(question.spans.options) == len(
-            question.annotation_ids
-        )
+        assert question.spans is not None and len(
+            question.spans.options
+        ) == len(question.annotation_ids)
 
 
 def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(
@@ -512,7 +595,11 @@ def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(
     assert found["mllm-as-a-judge/batch"] == round(
         2 / 3, 3
     )  # ACB against BAC: two edits of three letters
-    assert [question.answer for question in opened(tmp_path)][:3] == [0.0, 5.0, 10.0]
+    assert [question.answer for question in opened(tmp_path)][:3] == [
+        0.0,
+        5.0,
+        10.0,
+    ]
     assert (
         len(done.left_out) == 1
         and "record 4: has no label that can be used" in done.left_out[0]
@@ -532,9 +619,13 @@ def test_editreward_leaves_out_what_was_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [True, False])
-def test_editscore_takes_its_sides_from_the_map(tmp_path: Path, rows: bool) -> None:
+def test_editscore_takes_its_sides_from_the_map(
+    tmp_path: Path, rows: bool
+) -> None:
     copy = copies.editscore(tmp_path / "copy", rows=rows)
-    done = adopt_benchmark("editscore-bench", copy, tmp_path / "out", replies=["pvc"])
+    done = adopt_benchmark(
+        "editscore-bench", copy, tmp_path / "out", replies=["pvc"]
+    )
     assert [question.answer for question in opened(tmp_path)] == ["B", "A"]
     assert done.labels_only is not rows
     assert published(done)["editscore-bench/consistency"] == 0.5
@@ -550,7 +641,9 @@ def test_viescore_is_the_tangent_of_the_mean_rho_of_images_with_both_scores(
     assert found["viescore/Text-Guided_IG/SC"] == round(
         math.tanh((first + second) / 2), 4
     )
-    both = [math.sqrt(a * b) for a, b in ((1, 5), (2, 4), (4, 3), (3, 2), (9, 1))]
+    both = [
+        math.sqrt(a * b) for a, b in ((1, 5), (2, 4), (4, 3), (3, 2), (9, 1))
+    ]
     people = [math.sqrt(k / 8 * (1 - k / 8)) for k in range(5)]
     first = stats.spearmanr(both, people)[0]
     second = stats.spearmanr([3, 16, 12, 36], [0, 0.75, 0.5, 3])[0]
@@ -560,7 +653,8 @@ def test_viescore_is_the_tangent_of_the_mean_rho_of_images_with_both_scores(
 
 
 def test_viescore_s_clone_is_read_where_its_files_lie(tmp_path: Path) -> None:
-    """Deeper folders, a prefix, scores beyond the scale: as the notebook counts them."""
+    """Deeper folders, a prefix, scores beyond the scale: as the notebook counts
+    them."""
     task = "ImagenHub_Text-Guided_IG"
     home = tmp_path / "clone"
     people = home / "_human_annotations/ImagenHub_human_eval_results" / task
@@ -571,7 +665,10 @@ def test_viescore_s_clone_is_read_where_its_files_lie(tmp_path: Path) -> None:
             for k, (a, b) in enumerate(shares)
         ]
         write(people / f"Text-To-Image_rater{rater}.tsv", rows)
-    said = {"SC": [[30, 2], [25], [7.9, 8], 3.5, [-4]], "PQ": [[4], [6], [3], [2], [9]]}
+    said = {
+        "SC": [[30, 2], [25], [7.9, 8], 3.5, [-4]],
+        "PQ": [[4], [6], [3], [2], [9]],
+    }
     for part, values in said.items():
         held = {f"s{k}.jpg": {"score": value} for k, value in enumerate(values)}
         write(home / "_answers/results_gpt/" / task / f"SD/{part}.json", held)
@@ -582,13 +679,18 @@ def test_viescore_s_clone_is_read_where_its_files_lie(tmp_path: Path) -> None:
     expected = stats.spearmanr(counted, truth)[0]
     assert found["viescore/Text-Guided_IG/SC"] == round(math.tanh(expected), 4)
     both = [
-        math.sqrt(a * b / 10) for a, b in zip(counted, (4, 6, 3, 2, 9), strict=True)
+        math.sqrt(a * b / 10)
+        for a, b in zip(counted, (4, 6, 3, 2, 9), strict=True)
     ]
     overall = [(2 * math.sqrt(a * b) + math.sqrt(a)) / 3 for a, b in shares]
     expected = stats.spearmanr(both, overall)[0]
     assert found["viescore/Text-Guided_IG/O"] == round(math.tanh(expected), 4)
-    verdicts = (done.runs[0][0] / "verdicts.jsonl").read_text("utf-8").splitlines()
-    values = {v["value"] for v in map(json.loads, verdicts) if "published_value" in v}
+    verdicts = (
+        (done.runs[0][0] / "verdicts.jsonl").read_text("utf-8").splitlines()
+    )
+    values = {
+        v["value"] for v in map(json.loads, verdicts) if "published_value" in v
+    }
     assert 25.0 not in values and 30.0 not in values and "Failed" in values
 
 
@@ -599,7 +701,8 @@ def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(
     for path in (copy / "results_gpt4o").rglob("*.json"):
         held = json.loads(path.read_text("utf-8"))
         path.write_text(
-            json.dumps({f"other-{uid}": said for uid, said in held.items()}), "utf-8"
+            json.dumps({f"other-{uid}": said for uid, said in held.items()}),
+            "utf-8",
         )
     with pytest.raises(
         DataError, match="replies of gpt4o: no reply belongs to a question"
@@ -615,18 +718,30 @@ def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(
 def test_mmrb2_with_its_images_can_be_judged_and_a_steady_judge_scores_the_share_of_its_answer(
     tmp_path: Path,
 ) -> None:
-    assert published(imported(tmp_path, "mmrb2")) == {"mmrb2": 75.0, "mmrb2/edit": 75.0}
+    assert published(imported(tmp_path, "mmrb2")) == {
+        "mmrb2": 75.0,
+        "mmrb2/edit": 75.0,
+    }
     assert all(len(question.images) == 3 for question in opened(tmp_path))
 
 
-def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> None:
+def test_published_votes_are_those_of_the_tables_of_the_hub(
+    tmp_path: Path,
+) -> None:
     copy = copies.genai_hub(tmp_path / "copy")
     rows = [
-        {"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True}
+        {
+            "idx": k,
+            "human_vote": "leftvote",
+            "model_vote": "[[A>B]]",
+            "correct": True,
+        }
         for k in range(2)
     ]
     write(copy / "image_generation" / "gpt" / "pairwise.json", rows[:1])
-    done = adopt_benchmark("genai-bench", copy, tmp_path / "out", replies=["gpt"])
+    done = adopt_benchmark(
+        "genai-bench", copy, tmp_path / "out", replies=["gpt"]
+    )
     assert (
         published(done)["genai-bench/image_generation"] == 100.0
         and not done.labels_only
@@ -637,7 +752,9 @@ def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_a_folder_that_holds_something_else_is_named(tmp_path: Path, name: str) -> None:
+def test_a_folder_that_holds_something_else_is_named(
+    tmp_path: Path, name: str
+) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(
         DataError, match=r"empty: must hold .*; no usable question was found"
@@ -645,7 +762,9 @@ def test_a_folder_that_holds_something_else_is_named(tmp_path: Path, name: str) 
         adopt_benchmark(name, tmp_path / "empty", tmp_path / "out")
 
 
-def judgements(folder: Path, name: str, said: dict[str, tuple[Any, Any]]) -> None:
+def judgements(
+    folder: Path, name: str, said: dict[str, tuple[Any, Any]]
+) -> None:
     rows = {
         key: {
             way: [{"judgement": one, "evaluator": "e", "metadata": {}}]
@@ -666,8 +785,8 @@ def judgements(folder: Path, name: str, said: dict[str, tuple[Any, Any]]) -> Non
 def test_mmrb2_counts_each_task_and_all_as_its_script_does(
     tmp_path: Path, names: tuple[str, str]
 ) -> None:
-    """The same id in two tasks, and twice in one; a pair that is not judged; a judgement that was
-    not read.
+    """The same id in two tasks, and twice in one; a pair that is not judged; a
+    judgement that was not read.
     """
     copy = tmp_path / "copy"
     side = {"model": "m", "response_content": [["image", "images/1.jpg"]]}

@@ -1,6 +1,7 @@
 """Untouched clones of the origins, each imported by one command.
 
-Runs where ``VISUALJUDGE_CLONES`` names a folder with one or more of them, under the names below::
+Runs where ``VISUALJUDGE_CLONES`` names a folder with one or more of them, under the
+names below::
 
     git clone https://github.com/TIGER-AI-Lab/GenAI-Bench clones/GenAI-Bench
     VISUALJUDGE_CLONES=clones pytest tests/apps/adopt/test_clones.py
@@ -53,12 +54,15 @@ def test_a_clone_is_imported_by_one_command(name: str, tmp_path: Path) -> None:
     words = [word.replace("{}", str(home)) for word in IMPORTS[name]]
     told = run(*words, "--out", str(tmp_path / "set"))
     found = re.search(
-        r"(?:annotations )?(\d+)(?: questions)?", told.partition(str(tmp_path))[2]
+        r"(?:annotations )?(\d+)(?: questions)?",
+        told.partition(str(tmp_path))[2],
     )
     assert found and int(found[1]) > 0
 
 
-def test_the_scores_of_genai_bench_are_the_published_ones(tmp_path: Path) -> None:
+def test_the_scores_of_genai_bench_are_the_published_ones(
+    tmp_path: Path,
+) -> None:
     home = clone("GenAI-Bench")
     judges = [word for name in GENAI for word in ("--replies", name)]
     run(
@@ -72,9 +76,13 @@ def test_the_scores_of_genai_bench_are_the_published_ones(tmp_path: Path) -> Non
     )
     for name, published in GENAI.items():
         run("card", str(tmp_path / name), "--json", str(tmp_path / "card.json"))
-        found = _published(json.loads((tmp_path / "card.json").read_text("utf-8")))
+        found = _published(
+            json.loads((tmp_path / "card.json").read_text("utf-8"))
+        )
         parts = ("image_generation", "image_edition")
-        assert tuple(found[f"genai-bench/{part}"] for part in parts) == published
+        assert (
+            tuple(found[f"genai-bench/{part}"] for part in parts) == published
+        )
 
 
 def test_the_pipelines_of_geditbench_start_as_they_are(
@@ -82,9 +90,12 @@ def test_the_pipelines_of_geditbench_start_as_they_are(
 ) -> None:
     home = clone("GEditBench_v2")
     folders = (
-        home / "configs/pipelines" / name for name in ("vlm_as_a_judge", "ablation")
+        home / "configs/pipelines" / name
+        for name in ("vlm_as_a_judge", "ablation")
     )
-    files = [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
+    files = [
+        path for folder in folders for path in sorted(folder.glob("*.yaml"))
+    ]
     assert len(files) == 9
     for path in files:
         for variable in re.findall(r"\$\{env:(\w+)\}", path.read_text("utf-8")):
@@ -96,7 +107,11 @@ def _published(value: Any) -> dict[str, float]:
     """The benchmark's own scores, wherever they stand in a card."""
     items = list(value.values()) if isinstance(value, dict) else value
     own = value.get("as_published") if isinstance(value, dict) else None
-    rest = [_published(item) for item in items] if isinstance(items, list) else []
+    rest = (
+        [_published(item) for item in items] if isinstance(items, list) else []
+    )
     return {
-        name: score for found in (own or {}, *rest) for name, score in found.items()
+        name: score
+        for found in (own or {}, *rest)
+        for name, score in found.items()
     }

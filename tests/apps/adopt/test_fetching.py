@@ -1,4 +1,5 @@
-"""Media behind addresses: each fetched once and checked, then named by indexes and datasets."""
+"""Media behind addresses: each fetched once and checked, then named by indexes and
+datasets."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ def site() -> Iterator[Site]:
 def folder(home: Path, site: Site) -> Path:
     """Two images and two records, all behind addresses."""
     site.files = {
-        f"/{name}": png(colour) for name, colour in (("a", 10), ("b", 200), ("x", 90))
+        f"/{name}": png(colour)
+        for name, colour in (("a", 10), ("b", 200), ("x", 90))
     }
     index = {
         "a": {"url": f"{site.url}/a?signature=secret"},
@@ -84,7 +86,9 @@ def folder(home: Path, site: Site) -> Path:
     }
     for name, value in (("images", index), ("annotations", [record])):
         (home / name).mkdir(parents=True)
-        stem = "lowlevel-deblur" + ("_annotations" if name == "annotations" else "")
+        stem = "lowlevel-deblur" + (
+            "_annotations" if name == "annotations" else ""
+        )
         (home / name / f"{stem}.json").write_text(json.dumps(value), "utf-8")
     return home
 
@@ -95,13 +99,17 @@ def test_a_data_folder_is_completed_and_can_be_built(
     home = folder(tmp_path / "data", site)
     done = fetch(home, allow_private=True)
     assert (done.downloaded, done.kept, done.failed) == (3, 0, [])
-    index = json.loads((home / "images/lowlevel-deblur.json").read_text("utf-8"))
+    index = json.loads(
+        (home / "images/lowlevel-deblur.json").read_text("utf-8")
+    )
     assert (home / index["a"]["file"]).read_bytes() == png(10)
     assert index["a"]["url"].startswith(site.url) and index["b"]["width"] == 16
-    records = (home / "annotations/lowlevel-deblur_annotations.json").read_text("utf-8")
-    assert (home / json.loads(records)[0]["prediction"]["image"]).read_bytes() == png(
-        90
+    records = (home / "annotations/lowlevel-deblur_annotations.json").read_text(
+        "utf-8"
     )
+    assert (
+        home / json.loads(records)[0]["prediction"]["image"]
+    ).read_bytes() == png(90)
     assert CliRunner().invoke(app, ["describe", str(home)]).exit_code == 0
     names = [path.name for path in (home / "files/fetched").iterdir()]
     assert len(names) == 3 and "secret" not in str(names)
@@ -118,7 +126,9 @@ def test_a_second_run_fetches_what_is_missing_or_was_changed(
         and len(first.failed) == 1
         and "HTTP 404" in first.failed[0]
     )
-    index = json.loads((home / "images/lowlevel-deblur.json").read_text("utf-8"))
+    index = json.loads(
+        (home / "images/lowlevel-deblur.json").read_text("utf-8")
+    )
     assert index["b"]["file"] == f"{site.url}/b"
     site.files["/b"] = png(200)
     site.asked.clear()
@@ -133,7 +143,9 @@ def test_private_addresses_and_other_kinds_are_refused(
 ) -> None:
     home = folder(tmp_path / "data", site)
     path = home / "images/lowlevel-deblur.json"
-    path.write_text(path.read_text("utf-8").replace("http://", "https://"), "utf-8")
+    path.write_text(
+        path.read_text("utf-8").replace("http://", "https://"), "utf-8"
+    )
     done = fetch(home)
     assert sum("not a public address" in one for one in done.failed) == 2
     assert site.asked == []
@@ -211,7 +223,9 @@ def test_links_of_a_data_folder_are_not_followed(
     (home / "files/fetched").mkdir(parents=True)
     (home / name).rename(tmp_path / "outside")
     (home / name).symlink_to(tmp_path / "outside")
-    before = {path: path.read_bytes() for path in tmp_path.rglob("outside/*.json")}
+    before = {
+        path: path.read_bytes() for path in tmp_path.rglob("outside/*.json")
+    }
     with pytest.raises(DataError, match="must not be a link"):
         fetch(home, allow_private=True)
     assert before == {path: path.read_bytes() for path in before}
@@ -223,14 +237,26 @@ def test_questions_become_a_dataset(site: Site, tmp_path: Path) -> None:
     (tmp_path / "near.png").write_bytes(png(200))
     rows = questions(site, [f"{site.url}/a", "near.png"])
     (tmp_path / "questions.json").write_text(json.dumps(rows), "utf-8")
-    words = ["adopt", str(tmp_path / "questions.json"), "--out", str(tmp_path / "out")]
+    words = [
+        "adopt",
+        str(tmp_path / "questions.json"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     lacking = CliRunner().invoke(app, words)
-    assert ": not in " in str(lacking.exception) and not (tmp_path / "out").exists()
+    assert (
+        ": not in " in str(lacking.exception)
+        and not (tmp_path / "out").exists()
+    )
     (tmp_path / "out/fetched").mkdir(parents=True)
     (tmp_path / "out/fetched/mine.txt").write_text("kept", "utf-8")
-    result = CliRunner().invoke(app, [*words, "--fetch", "--allow-private-urls"])
+    result = CliRunner().invoke(
+        app, [*words, "--fetch", "--allow-private-urls"]
+    )
     assert result.exit_code == 0, result.output
-    assert [path.name for path in (tmp_path / "out/fetched").iterdir()] == ["mine.txt"]
+    assert [path.name for path in (tmp_path / "out/fetched").iterdir()] == [
+        "mine.txt"
+    ]
     dataset, problems = validate(tmp_path / "out/dataset")
     assert problems == []
     shown = [
@@ -243,7 +269,9 @@ def test_questions_become_a_dataset(site: Site, tmp_path: Path) -> None:
 def test_addresses_are_found_in_a_local_copy_of_the_media(
     site: Site, tmp_path: Path
 ) -> None:
-    address = "https://huggingface.co/datasets/o/n/resolve/main/deblur/a%201.png"
+    address = (
+        "https://huggingface.co/datasets/o/n/resolve/main/deblur/a%201.png"
+    )
     copy = tmp_path / "media/deblur"
     copy.mkdir(parents=True)
     (copy / "a 1.png").write_bytes(png(10))
@@ -251,14 +279,18 @@ def test_addresses_are_found_in_a_local_copy_of_the_media(
     (tmp_path / "set").mkdir()
     path = tmp_path / "set/questions.json"
     path.write_text(json.dumps(questions(site, [address, "b.png"])), "utf-8")
-    assert adopt_questions(path, tmp_path / "out", media=tmp_path / "media") == 1
+    assert (
+        adopt_questions(path, tmp_path / "out", media=tmp_path / "media") == 1
+    )
     dataset = vj.load_dataset(tmp_path / "out/dataset")
     shown = [
         np.asarray(Image.open(dataset.root / name))[0, 0, 0]
         for name in dataset[0].images
     ]
     assert shown == [10, 90]
-    two = [address.replace("main/deblur", f"main/{name}") for name in ("x", "y")]
+    two = [
+        address.replace("main/deblur", f"main/{name}") for name in ("x", "y")
+    ]
     (tmp_path / "media/a 1.png").write_bytes(png(10))
     path.write_text(json.dumps(questions(site, two)), "utf-8")
     with pytest.raises(DataError, match="two addresses have one file"):
@@ -268,22 +300,31 @@ def test_addresses_are_found_in_a_local_copy_of_the_media(
 def test_what_it_cannot_work_on_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="must be a data folder, or questions"):
         fetch(tmp_path)
-    with pytest.raises(DataError, match="must be hf://datasets/OWNER/NAME/FILE"):
+    with pytest.raises(
+        DataError, match="must be hf://datasets/OWNER/NAME/FILE"
+    ):
         https_of("hf://datasets/owner")
-    assert https_of("hf://owner/model/a.png").endswith("owner/model/resolve/main/a.png")
+    assert https_of("hf://owner/model/a.png").endswith(
+        "owner/model/resolve/main/a.png"
+    )
 
 
 DOCUMENTED = ("task", "encoding", "question_type", "subset", "prompt", "images")
 
 
 def test_the_fields_of_the_document_are_enough(tmp_path: Path) -> None:
-    data = make_folder(tmp_path / "data", tasks=["object_detection", "lowlevel-deblur"])
+    data = make_folder(
+        tmp_path / "data", tasks=["object_detection", "lowlevel-deblur"]
+    )
     built = vj.build(data, tmp_path / "built")
     full = json.loads((built.root / "questions.json").read_text("utf-8"))
     for row in full:
         row["media"] = "kept"
     few = [
-        {name: row[name] for name in (*DOCUMENTED, "annotation_ids", "answer", "media")}
+        {
+            name: row[name]
+            for name in (*DOCUMENTED, "annotation_ids", "answer", "media")
+        }
         for row in full
     ]
     few[0]["annotation_ids"] = None
@@ -292,16 +333,22 @@ def test_the_fields_of_the_document_are_enough(tmp_path: Path) -> None:
         path = tmp_path / name / "questions.json"
         path.parent.mkdir()
         path.write_text(json.dumps(rows), "utf-8")
-        count = adopt_questions(path, tmp_path / f"{name}-set", media=built.root)
+        count = adopt_questions(
+            path, tmp_path / f"{name}-set", media=built.root
+        )
         assert count == len(full)
         dataset = vj.load_dataset(tmp_path / f"{name}-set/dataset")
         judge = vj.client("baseline", model="first")
         run = vj.judge(dataset, judge, tmp_path / f"{name}-run")
         right: dict[tuple[Any, ...], list[bool]] = {}
-        values = {key[0]: verdict.value for key, verdict in run.verdicts.items()}
+        values = {
+            key[0]: verdict.value for key, verdict in run.verdicts.items()
+        }
         for question in dataset:
             part = (question.task, question.encoding, question.subset)
-            right.setdefault(part, []).append(values[question.id] == question.answer)
+            right.setdefault(part, []).append(
+                values[question.id] == question.answer
+            )
         found[name] = right
         more = (tmp_path / f"{name}-set/other_fields.jsonl").read_text("utf-8")
         assert json.loads(more.splitlines()[0])["media"] == "kept"

@@ -1,4 +1,5 @@
-"""Logs of other tools: as many verdicts as they hold, with their truth, in their order."""
+"""Logs of other tools: as many verdicts as they hold, with their truth, in their
+order."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def verdicts(done: Adopted, run: int = 0) -> list[dict[str, Any]]:
 
 
 def answers(done: Adopted) -> list[Any]:
-    return [question.answer for question in vj.load_dataset(done.dataset).questions]
+    return [
+        question.answer for question in vj.load_dataset(done.dataset).questions
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,8 @@ def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(
     )
     done = vj.adopt(file, tmp_path / "out")
     assert {
-        run.name: verdicts(done, k)[0]["value"] for k, run in enumerate(done.runs)
+        run.name: verdicts(done, k)[0]["value"]
+        for k, run in enumerate(done.runs)
     } == {
         "gpt": "A",
         "claude": "B",
@@ -82,7 +86,8 @@ def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(
 def test_a_target_of_lmms_eval_may_be_a_list(tmp_path: Path) -> None:
     file = tmp_path / "samples_pairs.jsonl"
     file.write_text(
-        json.dumps({"doc_id": 0, "target": ["B"], "filtered_resps": ["A"]}), "utf-8"
+        json.dumps({"doc_id": 0, "target": ["B"], "filtered_resps": ["A"]}),
+        "utf-8",
     )
     assert answers(vj.adopt(file, tmp_path / "out")) == ["B"]
 
@@ -92,10 +97,20 @@ def test_epochs_of_inspect_are_repeats_and_metadata_names_sources(
 ) -> None:
     done = vj.adopt(tools.inspect(tmp_path), tmp_path / "out")
     assert (done.questions, done.verdicts, done.invented) == (3, 6, 0)
-    assert [one.get("repeat", 0) for one in verdicts(done)] == [0, 0, 0, 1, 1, 1]
+    assert [one.get("repeat", 0) for one in verdicts(done)] == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+    ]
     question = vj.load_dataset(done.dataset).questions[0]
     assert (question.sources, question.image_id) == (("x", "y"), "i0")
-    assert verdicts(done)[0]["usage"] == {"prompt_tokens": 3, "completion_tokens": 2}
+    assert verdicts(done)[0]["usage"] == {
+        "prompt_tokens": 3,
+        "completion_tokens": 2,
+    }
 
 
 def test_letters_of_inspect_s_grader_are_grades(tmp_path: Path) -> None:
@@ -104,7 +119,9 @@ def test_letters_of_inspect_s_grader_are_grades(tmp_path: Path) -> None:
     assert answers(done) == [10.0, 0.0, 10.0]
 
 
-def test_several_logs_are_several_judges_of_the_same_questions(tmp_path: Path) -> None:
+def test_several_logs_are_several_judges_of_the_same_questions(
+    tmp_path: Path,
+) -> None:
     first = tools.vlmevalkit(tmp_path, "tsv")
     second = first.with_name("Other_Pairs.tsv")
     second.write_bytes(first.read_bytes())
@@ -120,7 +137,9 @@ def test_several_logs_are_several_judges_of_the_same_questions(tmp_path: Path) -
     ]
 
 
-def test_pass_and_fail_are_grades_and_other_words_can_be(tmp_path: Path) -> None:
+def test_pass_and_fail_are_grades_and_other_words_can_be(
+    tmp_path: Path,
+) -> None:
     rows = [
         {"item": "1", "verdict": "passed", "truth": "failed"},
         {"item": "2", "verdict": "failed", "truth": "passed"},
@@ -145,7 +164,9 @@ def test_a_reply_s_score_is_one_of_the_table_s_scale(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list(LOGS))
-def test_a_file_of_another_kind_is_one_clear_line(name: str, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_one_clear_line(
+    name: str, tmp_path: Path
+) -> None:
     for file, content in {
         "a.json": '{"a": 1}',
         "b.eval": "x",
@@ -171,23 +192,37 @@ def test_without_zstandard_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "backports.zstd", None)
-    monkeypatch.setattr(files, "apart", lambda function, path, kind: function(path))
-    with pytest.raises(DataError, match=r"run: pip install 'visualjudge\[logs\]'"):
+    monkeypatch.setattr(
+        files, "apart", lambda function, path, kind: function(path)
+    )
+    with pytest.raises(
+        DataError, match=r"run: pip install 'visualjudge\[logs\]'"
+    ):
         vj.adopt(tools.inspect(tmp_path), tmp_path / "out")
 
 
 def failed_sample(target: str | list[str], **more: Any) -> dict[str, Any]:
     sample = tools.inspect_sample(0, 1, {}, "A")
-    return sample | {"id": "failed", "target": target, "output": {"choices": []}} | more
+    return (
+        sample
+        | {"id": "failed", "target": target, "output": {"choices": []}}
+        | more
+    )
 
 
 def inspect_json(path: Path, samples: list[dict[str, Any]]) -> Path:
-    log = {"version": 2, "eval": {"task": "t", "model": "m"}, "samples": samples}
+    log = {
+        "version": 2,
+        "eval": {"task": "t", "model": "m"},
+        "samples": samples,
+    }
     path.write_text(json.dumps(log), "utf-8")
     return path
 
 
-def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(tmp_path: Path) -> None:
+def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(
+    tmp_path: Path,
+) -> None:
     graded = [
         tools.inspect_sample(
             k, 1, {"qa": {"value": {"style": k / 2, "facts": 1.0}}}, "Paris"
@@ -195,7 +230,9 @@ def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(tmp_path: Path) -> 
         | {"metadata": {"human": 1}}
         for k in range(2)
     ]
-    failed = failed_sample("Paris", error={"message": "timeout"}, metadata={"human": 1})
+    failed = failed_sample(
+        "Paris", error={"message": "timeout"}, metadata={"human": 1}
+    )
     path = inspect_json(tmp_path / "graded.json", [*graded, failed])
     done = vj.adopt(path, tmp_path / "graded", truth="human")
     values = [one["value"] for one in verdicts(done)]
@@ -207,7 +244,8 @@ def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(tmp_path: Path) -> 
     pairs = [tools.inspect_sample(k, 1, {}, "AB"[k]) for k in range(2)]
     failed = failed_sample(["A"], error={"message": "timeout"})
     done = vj.adopt(
-        inspect_json(tmp_path / "pairs.json", [*pairs, failed]), tmp_path / "pairs"
+        inspect_json(tmp_path / "pairs.json", [*pairs, failed]),
+        tmp_path / "pairs",
     )
     assert [one["value"] for one in verdicts(done)] == ["A", "B", "Failed"]
     assert answers(done) == ["A", "B", "A"]
@@ -226,7 +264,11 @@ def test_letters_of_the_user_s_own_count_in_replies_as_in_verdicts(
     with pytest.raises(DataError, match="--answer C=MEANING"):
         vj.adopt(path, tmp_path / "out")
     done = vj.adopt(path, tmp_path / "out", answers={"C": "tie"})
-    assert [one["value"] for one in verdicts(done)] == ["A", "tie"] == answers(done)
+    assert (
+        [one["value"] for one in verdicts(done)]
+        == ["A", "tie"]
+        == answers(done)
+    )
 
 
 def test_repeats_of_lmms_eval_and_promptfoo_are_repeats(tmp_path: Path) -> None:
@@ -236,7 +278,9 @@ def test_repeats_of_lmms_eval_and_promptfoo_are_repeats(tmp_path: Path) -> None:
         line | {"resps": [["[[A]]", "[[B]]"]], "filtered_resps": ["[[A]]"]}
         for line in lines
     ]
-    file.write_text("".join(json.dumps(line) + "\n" for line in repeated), "utf-8")
+    file.write_text(
+        "".join(json.dumps(line) + "\n" for line in repeated), "utf-8"
+    )
     done = vj.adopt(file, tmp_path / "out")
     assert [(v.get("repeat", 0), v["value"]) for v in verdicts(done)][:2] == [
         (0, "A"),
@@ -255,7 +299,9 @@ def test_repeats_of_lmms_eval_and_promptfoo_are_repeats(tmp_path: Path) -> None:
     assert (done.questions, done.verdicts) == (3, 6)
 
 
-def test_vlmevalkit_s_file_names_are_split_at_the_data_set(tmp_path: Path) -> None:
+def test_vlmevalkit_s_file_names_are_split_at_the_data_set(
+    tmp_path: Path,
+) -> None:
     first = tools.vlmevalkit(tmp_path, "tsv")
     names = (
         "GPT4o_20240806_MyPairs",

@@ -18,8 +18,8 @@ Row = dict[str, Any]
 
 
 def leaning(n: int = 160) -> list[Row]:
-    """A judge that is right unless the option shown second is the better one, then every other
-    time; letters of ``letter`` and ``raw`` are those shown.
+    """A judge that is right unless the option shown second is the better one, then
+    every other time; letters of ``letter`` and ``raw`` are those shown.
     """
     rows = []
     for k in range(n):
@@ -45,7 +45,9 @@ def leaning(n: int = 160) -> list[Row]:
 
 
 def without(rows: list[Row], *columns: str) -> list[Row]:
-    return [{name: row[name] for name in row if name not in columns} for row in rows]
+    return [
+        {name: row[name] for name in row if name not in columns} for row in rows
+    ]
 
 
 def carded(rows: list[Row], home: Path, **options: Any) -> tuple[Any, Any]:
@@ -87,7 +89,11 @@ def test_a_planted_position_bias_is_not_measured_without_the_order(
         turn = {"A": "B", "B": "A"}
         rows += [
             row
-            | {"model_a": "llama", "model_b": "mixtral", "human": turn[row["human"]]}
+            | {
+                "model_a": "llama",
+                "model_b": "mixtral",
+                "human": turn[row["human"]],
+            }
             for row in rows
         ]
     done, card = carded(rows, tmp_path / "out")
@@ -98,7 +104,10 @@ def test_a_planted_position_bias_is_not_measured_without_the_order(
     )
     metrics = tmp_path / "metrics.json"
     report = ["report", str(done.runs[0]), "--out", str(tmp_path / "r.html")]
-    assert CliRunner().invoke(app, [*report, "--json", str(metrics)]).exit_code == 0
+    assert (
+        CliRunner().invoke(app, [*report, "--json", str(metrics)]).exit_code
+        == 0
+    )
     pairwise = json.loads(metrics.read_text("utf-8"))["judges"][0]["pairwise"]
     nothing = ("answered_a", "position_p", "swap_consistency")
     assert [pairwise[name] for name in nothing] == [None] * 3
@@ -128,7 +137,8 @@ def test_rows_without_an_order_leave_the_position_unmeasured_and_are_counted(
 
 
 @pytest.mark.parametrize(
-    "spelling", [("AB", "BA"), ("A", "B"), ("model_a", "model_b"), ("mixtral", "Llama")]
+    "spelling",
+    [("AB", "BA"), ("A", "B"), ("model_a", "model_b"), ("mixtral", "Llama")],
 )
 def test_orders_are_letters_columns_or_sources(
     spelling: tuple[str, str], tmp_path: Path
@@ -147,13 +157,16 @@ def test_letters_as_shown_are_read_as_replies_and_a_line_says_how_well_they_fit(
     rows = without(leaning(), "gpt_says", "raw")
     columns = vj.adopt(rows, tmp_path / "columns", verdict="letter")
     assert columns.notes == (
-        "letters in letter: taken as those of the columns, A is model_a (equal to the truth in "
+        "letters in letter: taken as those of the columns, A is model_a (equal to the "
+        "truth in "
         "50.0 %, by the order shown in 75.0 %); if A is the option shown first: "
         "--column reply=letter",
     )
     assert values(columns) == [row["letter"] for row in rows]
     shown = vj.adopt(rows, tmp_path / "shown", reply="letter")
-    truth = [{"mixtral": "A", "llama": "B"}[row["gpt_says"]] for row in leaning()]
+    truth = [
+        {"mixtral": "A", "llama": "B"}[row["gpt_says"]] for row in leaning()
+    ]
     assert values(shown) == truth
     assert not any("letters in" in note for note in shown.notes)
 
@@ -196,7 +209,8 @@ def test_what_an_unknown_verdict_may_mean_is_not_a_letter(
 def test_a_decimal_comma_is_named(tmp_path: Path) -> None:
     rows = [{"item": "q", "model": "x", "score": "7,5", "human": "8,0"}]
     with pytest.raises(
-        DataError, match="human must be a number with a decimal point, got '8,0'"
+        DataError,
+        match="human must be a number with a decimal point, got '8,0'",
     ):
         vj.adopt(rows, tmp_path / "out")
 
@@ -204,7 +218,8 @@ def test_a_decimal_comma_is_named(tmp_path: Path) -> None:
 def test_a_text_beside_scores_is_no_answer_to_a_pair(tmp_path: Path) -> None:
     rows = [{"item": "q", "model": "x", "score": 7, "human": "quite good"}]
     advice = (
-        r"human must be a number, got 'quite good'; --answer 'quite good=NUMBER' says"
+        r"human must be a number, got 'quite good'; --answer 'quite good=NUMBER' "
+        r"says"
     )
     with pytest.raises(DataError, match=advice):
         vj.adopt(rows, tmp_path / "out")
@@ -213,15 +228,25 @@ def test_a_text_beside_scores_is_no_answer_to_a_pair(tmp_path: Path) -> None:
 def test_two_truths_of_exchanged_rows_are_named_with_their_sources(
     tmp_path: Path,
 ) -> None:
-    row = {"item": "q", "model_a": "x", "model_b": "y", "verdict": "A", "truth": "A"}
+    row = {
+        "item": "q",
+        "model_a": "x",
+        "model_b": "y",
+        "verdict": "A",
+        "truth": "A",
+    }
     with pytest.raises(
         DataError, match=r"'A' \(x\) .* and 'A' \(y\) here; .* are exchanged"
     ):
-        vj.adopt([row, row | {"model_a": "y", "model_b": "x"}], tmp_path / "out")
+        vj.adopt(
+            [row, row | {"model_a": "y", "model_b": "x"}], tmp_path / "out"
+        )
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
-def test_a_csv_with_semicolons_or_tabs_is_read(separator: str, tmp_path: Path) -> None:
+def test_a_csv_with_semicolons_or_tabs_is_read(
+    separator: str, tmp_path: Path
+) -> None:
     rows = without(leaning(8), "letter")
     rows[0]["raw"] = "One, two, three.\n[[A]]"
     path = tmp_path / "v.csv"
@@ -229,16 +254,21 @@ def test_a_csv_with_semicolons_or_tabs_is_read(separator: str, tmp_path: Path) -
         writer = csv.DictWriter(file, list(rows[0]), delimiter=separator)
         writer.writeheader()
         writer.writerows(rows)
-    run = CliRunner().invoke(app, ["adopt", str(path), "--out", str(tmp_path / "out")])
+    run = CliRunner().invoke(
+        app, ["adopt", str(path), "--out", str(tmp_path / "out")]
+    )
     assert run.exit_code == 0, run.output
     assert "not used: raw, seconds" in run.output
     assert "8 verdicts" in run.output
 
 
-def test_a_missing_role_is_named_with_those_that_were_found(tmp_path: Path) -> None:
+def test_a_missing_role_is_named_with_those_that_were_found(
+    tmp_path: Path,
+) -> None:
     rows = [{"prompt_id": "q", "thought": "A", "human": "A"}]
     with pytest.raises(
-        UsageError, match=r"name of a verdict; .*found: item=prompt_id, truth=human"
+        UsageError,
+        match=r"name of a verdict; .*found: item=prompt_id, truth=human",
     ):
         vj.adopt(rows, tmp_path / "out")
 
@@ -250,12 +280,18 @@ def test_answers_given_twice_without_an_order_ask_for_its_column_first(
         DataError, match=r"tells them apart: the order shown \(--column order="
     ):
         vj.adopt(
-            without(leaning(4), "shown_first", "letter", "raw") * 2, tmp_path / "out"
+            without(leaning(4), "shown_first", "letter", "raw") * 2,
+            tmp_path / "out",
         )
 
 
-def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) -> None:
-    done, out = vj.adopt(leaning(), tmp_path / "study"), tmp_path / "report.html"
+def test_only_a_preference_is_known_so_the_report_has_no_scores(
+    tmp_path: Path,
+) -> None:
+    done, out = (
+        vj.adopt(leaning(), tmp_path / "study"),
+        tmp_path / "report.html",
+    )
     told = CliRunner().invoke(
         app,
         [
@@ -276,7 +312,11 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("column", "first", "second"),
-    [("order", "1", "2"), ("order", "model_1", "model_2"), ("swapped", "0", "1")],
+    [
+        ("order", "1", "2"),
+        ("order", "model_1", "model_2"),
+        ("swapped", "0", "1"),
+    ],
 )
 def test_spellings_of_the_order(
     column: str, first: str, second: str, tmp_path: Path
@@ -293,4 +333,6 @@ def test_a_range_of_scores_is_given_from_low_to_high(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match="must be a lower and a higher number, got 5 1"
     ):
-        vj.adopt(without(leaning(8), "letter"), tmp_path / "out", score_range=(5, 1))
+        vj.adopt(
+            without(leaning(8), "letter"), tmp_path / "out", score_range=(5, 1)
+        )

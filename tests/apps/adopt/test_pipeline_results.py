@@ -21,12 +21,15 @@ METRIC = {"client": {"model": "gpt-4o"}}
 def written(
     folder: Path, lines: Sequence[RowResult], rows: Sequence[Json] = ()
 ) -> Path:
-    """Results in a folder beside that of their rows, as ``visualjudge pipeline`` writes them."""
+    """Results in a folder beside that of their rows, as ``visualjudge pipeline`` writes
+    them."""
     (folder / "out").mkdir()
     given = folder / "edits.jsonl"
     given.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     out = folder / "out/results.jsonl"
-    out.write_text("".join(json.dumps(line.record()) + "\n" for line in lines), "utf-8")
+    out.write_text(
+        "".join(json.dumps(line.record()) + "\n" for line in lines), "utf-8"
+    )
     write_settings(out, {}, {"consistency": METRIC}, given)
     return out
 
@@ -41,7 +44,11 @@ def compared(winner: str, reply: str | None = None) -> Json:
 
 
 def row(key: str, *edits: str, **more: Any) -> Json:
-    named = {"key": key, "instruction": "make it blue", "input_image": "in/cup.png"}
+    named = {
+        "key": key,
+        "instruction": "make it blue",
+        "input_image": "in/cup.png",
+    }
     return named | {"edited_images": list(edits)} | more
 
 
@@ -58,7 +65,9 @@ def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(
     flux, step = "flux/cup.png", "step1x/cup.png"
     lines = [
         RowResult(
-            "cup/AB", {"consistency": compared("Image A")}, usage={"prompt_tokens": 9}
+            "cup/AB",
+            {"consistency": compared("Image A")},
+            usage={"prompt_tokens": 9},
         ),
         RowResult("cup/BA", {"consistency": compared("Image B")}),
     ]
@@ -66,9 +75,14 @@ def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(
         row("cup/AB", flux, step, winner="A"),
         row("cup/BA", step, flux, winner="A"),
     ]
-    done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study", truth="winner")
+    done = vj.adopt(
+        written(tmp_path, lines, rows), tmp_path / "study", truth="winner"
+    )
     (question,) = vj.load_dataset(done.dataset).questions
-    assert (question.sources, question.image_id) == (("flux", "step1x"), "in/cup.png")
+    assert (question.sources, question.image_id) == (
+        ("flux", "step1x"),
+        "in/cup.png",
+    )
     assert (question.task, question.answer) == ("consistency", "A")
     assert "make it blue" in question.prompt
     assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [
@@ -81,7 +95,9 @@ def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(
 
 def test_criteria_of_a_pipeline_are_those_of_its_pair(tmp_path: Path) -> None:
     said = {"faces": "A", "mood": "B"}
-    reply = json.dumps({"criteria": {"winner": "Image A"} | said, "winner": "Image B"})
+    reply = json.dumps(
+        {"criteria": {"winner": "Image A"} | said, "winner": "Image B"}
+    )
     result = compared("Image B", reply) | {"criteria": said}
     asked = [
         {"id": "faces", "ask": "x", "answer": "option"},
@@ -89,7 +105,9 @@ def test_criteria_of_a_pipeline_are_those_of_its_pair(tmp_path: Path) -> None:
     ]
     lines = [RowResult(f"cup/{order}", {"m": result}) for order in ("AB", "BA")]
     out = written(
-        tmp_path, lines, [row(f"cup/{order}", "a", "b") for order in ("AB", "BA")]
+        tmp_path,
+        lines,
+        [row(f"cup/{order}", "a", "b") for order in ("AB", "BA")],
     )
     settings = METRIC | {"rubric": {"name": "x@v1", "criteria": asked}}
     write_settings(out, {}, {"m": settings}, tmp_path / "edits.jsonl")
@@ -100,7 +118,9 @@ def test_criteria_of_a_pipeline_are_those_of_its_pair(tmp_path: Path) -> None:
     assert second["criteria"] == {"faces": "B", "mood": "B"}
 
 
-@pytest.mark.parametrize("words", [("Image A", "Image B"), ("image_a", "image_b")])
+@pytest.mark.parametrize(
+    "words", [("Image A", "Image B"), ("image_a", "image_b")]
+)
 def test_words_of_a_truth_name_an_edit_of_their_own_row(
     tmp_path: Path, words: tuple[str, str]
 ) -> None:
@@ -135,7 +155,10 @@ def test_words_of_a_truth_name_an_edit_of_their_own_row(
 def test_what_is_no_winner_and_no_score_is_left_out(tmp_path: Path) -> None:
     list_of = {"type": "criteria", "value": [1, 2], "meta": {}}
     both = {"consistency": compared("Image A"), "own": list_of}
-    lines = [RowResult("a", both), RowResult("b", {}, errors={"own": "HTTP 500"})]
+    lines = [
+        RowResult("a", both),
+        RowResult("b", {}, errors={"own": "HTTP 500"}),
+    ]
     rows = [row("a", "x.png", "y.png", task="color")]
     with pytest.warns(UserWarning) as told:
         done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study")
@@ -146,7 +169,9 @@ def test_what_is_no_winner_and_no_score_is_left_out(tmp_path: Path) -> None:
     ]
     assert (done.verdicts, "metadata.task" in done.unused) == (1, True)
     (tmp_path / "own").mkdir()
-    with pytest.raises(DataError, match="must be winners or scores, got criteria"):
+    with pytest.raises(
+        DataError, match="must be winners or scores, got criteria"
+    ):
         vj.adopt(
             written(tmp_path / "own", [RowResult("a", {"own": list_of})]),
             tmp_path / "study2",
@@ -159,7 +184,9 @@ def test_rows_without_a_key_are_adopted_by_their_number(tmp_path: Path) -> None:
         del one["key"]
     lines = [RowResult(k, {"consistency": compared("Image B")}) for k in (1, 2)]
     done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study")
-    answers = [question.answer for question in vj.load_dataset(done.dataset).questions]
+    answers = [
+        question.answer for question in vj.load_dataset(done.dataset).questions
+    ]
     assert answers == ["B", "B"]
 
 
@@ -170,7 +197,11 @@ def test_what_failed_is_a_failure_and_ties_are_ties(tmp_path: Path) -> None:
         RowResult("c", {}, errors={"consistency": "HTTP 500"}),
     ]
     done = vj.adopt(written(tmp_path, lines), tmp_path / "study")
-    assert [v["value"] for v in verdicts(done.runs[0])] == ["tie", "Failed", "Failed"]
+    assert [v["value"] for v in verdicts(done.runs[0])] == [
+        "tie",
+        "Failed",
+        "Failed",
+    ]
     assert any(note.startswith("truth: no column") for note in done.notes)
 
 
@@ -183,7 +214,9 @@ def test_scores_of_single_edits_are_scores(tmp_path: Path) -> None:
                     "type": "single_score",
                     "value": value,
                     "meta": {
-                        "raw_response": {"edited_image_0": f'{{"score": [{value}]}}'}
+                        "raw_response": {
+                            "edited_image_0": f'{{"score": [{value}]}}'
+                        }
                     },
                 }
             },
@@ -194,5 +227,7 @@ def test_scores_of_single_edits_are_scores(tmp_path: Path) -> None:
     assert [v["value"] for v in verdicts(done.runs[0])] == [7.0, 0.0]
     both = [RowResult("x", {"consistency": compared("Tie")}), *lines]
     (tmp_path / "more").mkdir()
-    with pytest.raises(DataError, match="must be all of pairs or all of scores"):
+    with pytest.raises(
+        DataError, match="must be all of pairs or all of scores"
+    ):
         vj.adopt(written(tmp_path / "more", both), tmp_path / "study2")

@@ -1,4 +1,5 @@
-"""Verdicts without a truth: what can be said of the judges is said, and no accuracy invented."""
+"""Verdicts without a truth: what can be said of the judges is said, and no accuracy
+invented."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ Row = dict[str, Any]
 
 
 def pairs(*, truth: bool = False, questions: int = 120) -> list[Row]:
-    """Two judges, both orders: ``leaning`` says the first option shown in a fifth of its verdicts,
-    ``tying`` says tie in a tenth.
+    """Two judges, both orders: ``leaning`` says the first option shown in a fifth of
+    its verdicts, ``tying`` says tie in a tenth.
     """
     rng = rng_for(0, "without truth")
     rows = []
@@ -59,7 +60,14 @@ def scores() -> list[Row]:
 def reported(runs: list[str], out: Path) -> dict[str, Any]:
     told = CliRunner().invoke(
         app,
-        ["report", *runs, "--out", str(out / "r.html"), "--json", str(out / "r.json")],
+        [
+            "report",
+            *runs,
+            "--out",
+            str(out / "r.html"),
+            "--json",
+            str(out / "r.json"),
+        ],
     )
     assert told.exit_code == 0, told.output
     found: dict[str, Any] = json.loads((out / "r.json").read_text("utf-8"))
@@ -78,12 +86,17 @@ def adopted(
 def test_the_missing_truth_is_told_with_the_option_that_names_one(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "v.csv").write_text("item,verdict,judge\nq1,A,j\nq2,B,j\n", "utf-8")
+    (tmp_path / "v.csv").write_text(
+        "item,verdict,judge\nq1,A,j\nq2,B,j\n", "utf-8"
+    )
     told = CliRunner().invoke(
         app, ["adopt", str(tmp_path / "v.csv"), "--out", str(tmp_path / "out")]
     )
     assert told.exit_code == 0
-    line = "truth: no column; accuracy is not measured (--column truth=NAME; without answers, "
+    line = (
+        "truth: no column; accuracy is not measured (--column truth=NAME; without "
+        "answers, "
+    )
     assert line + "visualjudge label draws questions for people)" in told.output
 
 
@@ -110,7 +123,12 @@ def test_no_accuracy_is_invented(
         board = judge["leaderboard"]["rows"]
         assert [row["source"] for row in board if row["strength"] is not None]
     (compared,) = metrics["comparisons"]
-    assert compared["difference"] is compared["p"] is compared["accuracy_a"] is None
+    assert (
+        compared["difference"]
+        is compared["p"]
+        is compared["accuracy_a"]
+        is None
+    )
 
 
 def test_what_needs_no_truth_equals_that_of_the_same_table_with_one(
@@ -120,7 +138,13 @@ def test_what_needs_no_truth_equals_that_of_the_same_table_with_one(
     told = reported([str(run) for run in known.runs], tmp_path)
     for mine, theirs in zip(adopted[2]["judges"], told["judges"], strict=True):
         a, b = mine["pairwise"], theirs["pairwise"]
-        for name in ("n", "failed", "answered_a", "answered_tie", "swap_consistency"):
+        for name in (
+            "n",
+            "failed",
+            "answered_a",
+            "answered_tie",
+            "swap_consistency",
+        ):
             assert a[name] == b[name], name
         assert a["swap"]["consistency"] == b["swap"]["consistency"] is not None
         leans = [found["position_preference"]["preference"] for found in (a, b)]
@@ -132,7 +156,9 @@ def test_what_needs_no_truth_equals_that_of_the_same_table_with_one(
             is not None
         )
     leaning, tying = (judge["pairwise"] for judge in adopted[2]["judges"])
-    assert leaning["position_preference"]["preference"] == pytest.approx(0.1, abs=0.03)
+    assert leaning["position_preference"]["preference"] == pytest.approx(
+        0.1, abs=0.03
+    )
     assert leaning["position_preference"]["flagged"]
     assert leaning["answered_tie"] is None
     assert tying["answered_tie"] == pytest.approx(0.1, abs=0.04)
@@ -171,7 +197,9 @@ def test_people_label_what_was_adopted_and_correct_its_leaderboard(
     adopted: tuple[Path, vj.Adopted, dict[str, Any]], tmp_path: Path
 ) -> None:
     run, queue = str(adopted[1].runs[0]), tmp_path / "l.csv"
-    drawn = CliRunner().invoke(app, ["label", run, "--n", "30", "--out", str(queue)])
+    drawn = CliRunner().invoke(
+        app, ["label", run, "--n", "30", "--out", str(queue)]
+    )
     assert drawn.exit_code == 0, drawn.output
     header, *lines = queue.read_text("utf-8").splitlines()
     place = header.split(",").index("answer")

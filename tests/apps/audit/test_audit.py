@@ -77,7 +77,9 @@ def test_an_original_under_two_names_is_found_through_noise_and_light(
     ).astype(np.uint8)
     write_png(root / "media/original_pairwise0.png", smooth)
     noise = rng_for(0, "noise").integers(0, 9, smooth.shape)
-    write_png(root / "media/original_pairwise1.png", (smooth + noise).astype(np.uint8))
+    write_png(
+        root / "media/original_pairwise1.png", (smooth + noise).astype(np.uint8)
+    )
     assert kinds(root) == {"near_duplicates": 1}
 
 
@@ -107,7 +109,10 @@ def test_one_answer_for_all_is_an_imbalance(root: Path) -> None:
 
 
 def test_flat_images_of_different_grey_are_not_the_same() -> None:
-    grey = [thumbnail(np.full((40, 40, 3), level, np.uint8)) for level in (20, 60, 61)]
+    grey = [
+        thumbnail(np.full((40, 40, 3), level, np.uint8))
+        for level in (20, 60, 61)
+    ]
     assert list(near(grey)) == [(1, 2)]
 
 

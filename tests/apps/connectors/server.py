@@ -1,5 +1,5 @@
-"""A loopback server that speaks OpenAI chat completions, gives one reply, and keeps what it
-received.
+"""A loopback server that speaks OpenAI chat completions, gives one reply, and keeps
+what it received.
 """
 
 from __future__ import annotations
@@ -19,16 +19,24 @@ def server(reply: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(
+                self.rfile.read(int(self.headers["Content-Length"]))
+            )
             received.append(body)
             message = {"role": "assistant", "content": reply}
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            usage = {
+                "prompt_tokens": 1,
+                "completion_tokens": 1,
+                "total_tokens": 2,
+            }
             answer = {
                 "id": "x",
                 "object": "chat.completion",
                 "created": 0,
                 "model": body["model"],
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "choices": [
+                    {"index": 0, "message": message, "finish_reason": "stop"}
+                ],
                 "usage": usage,
             }
             data = json.dumps(answer).encode()
@@ -54,6 +62,13 @@ def images_of(body: dict[str, Any]) -> list[str]:
     """The data URIs of a request."""
     contents = [message["content"] for message in body["messages"]]
     parts = [
-        part for content in contents if isinstance(content, list) for part in content
+        part
+        for content in contents
+        if isinstance(content, list)
+        for part in content
     ]
-    return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    return [
+        part["image_url"]["url"]
+        for part in parts
+        if part["type"] == "image_url"
+    ]

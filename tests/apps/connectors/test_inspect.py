@@ -1,5 +1,5 @@
-"""Inspect over a loopback server: its log opens in its own reader, and the server was shown the
-images.
+"""Inspect over a loopback server: its log opens in its own reader, and the server was
+shown the images.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 inspect_ai = pytest.importorskip(
-    "inspect_ai", reason="inspect-ai is not installed: pip install visualjudge[inspect]"
+    "inspect_ai",
+    reason="inspect-ai is not installed: pip install visualjudge[inspect]",
 )
 pytest.importorskip(
     "openai", reason="openai is not installed: pip install visualjudge[inspect]"
@@ -42,7 +43,9 @@ def test_twenty_questions_are_judged_with_their_images_and_the_log_is_inspects(
         )
     assert len(received) == len(questions) == 20
     sent = sorted(
-        b64decode(url.partition(",")[2]) for body in received for url in images_of(body)
+        b64decode(url.partition(",")[2])
+        for body in received
+        for url in images_of(body)
     )
     assert sent == sorted(
         (root / path).read_bytes()

@@ -1,5 +1,5 @@
-"""lmms-eval finds the task that we write, shows a model every image, and scores replies by our
-reading.
+"""lmms-eval finds the task that we write, shows a model every image, and scores replies
+by our reading.
 """
 
 from __future__ import annotations
@@ -37,16 +37,20 @@ def test_a_document_shows_its_images_at_their_marks_and_is_scored_by_our_reading
     assert [doc["id"] for doc in docs] == [question.id for question in dataset]
     for doc, question in zip(docs, dataset, strict=True):
         (message,) = lmms_eval_tasks.doc_to_messages(doc)
-        assert [part["type"] for part in message["content"]].count("image") == len(
-            question.images
-        )
+        assert [part["type"] for part in message["content"]].count(
+            "image"
+        ) == len(question.images)
         assert len(lmms_eval_tasks.doc_to_visual(doc)) == len(question.images)
-        assert f"<image {len(question.images)}>" in lmms_eval_tasks.doc_to_text(doc)
+        assert f"<image {len(question.images)}>" in lmms_eval_tasks.doc_to_text(
+            doc
+        )
         right = lmms_eval_tasks.process_results(
             doc, [lmms_eval_tasks.doc_to_target(doc)]
         )
         assert right == {"right": 1.0, "unread": 0.0}
-        assert lmms_eval_tasks.process_results(doc, ["I cannot see anything."]) == {
+        assert lmms_eval_tasks.process_results(
+            doc, ["I cannot see anything."]
+        ) == {
             "right": 0.0,
             "unread": 1.0,
         }
@@ -84,7 +88,9 @@ def test_lmms_eval_loads_the_task(
         pytest.skip(f"lmms-eval is not installed: {error}")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     export(dataset, "lmms-eval", tmp_path / "tasks")
-    manager = TaskManager(include_path=str(tmp_path / "tasks"), include_defaults=False)
+    manager = TaskManager(
+        include_path=str(tmp_path / "tasks"), include_defaults=False
+    )
     (task,) = get_task_dict(["visualjudge_set"], manager).values()
     docs = list(task.test_docs())
     assert [doc["id"] for doc in docs] == [question.id for question in dataset]

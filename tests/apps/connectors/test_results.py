@@ -1,4 +1,5 @@
-"""The figures of a run as a record of Every Eval Ever and as a model card's model-index."""
+"""The figures of a run as a record of Every Eval Ever and as a model card's
+model-index."""
 
 from __future__ import annotations
 
@@ -77,7 +78,9 @@ def test_scores_have_correlation_and_error_by_task(tmp_path: Path) -> None:
     run = scores(tmp_path / "scores")
     record = eee(run, tmp_path / "record.json")
     found = {
-        row["evaluation_result_id"].partition("/")[2]: row["score_details"]["score"]
+        row["evaluation_result_id"].partition("/")[2]: row["score_details"][
+            "score"
+        ]
         for row in record["evaluation_results"]
     }
     tasks = analyse([run]).judges[0][SCORES].tasks
@@ -94,7 +97,9 @@ def test_a_record_is_valid_by_the_published_schema(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((schemas / "eval.schema.json").read_text("utf-8"))
     for make in (pairs, scores):
-        record = eee(make(tmp_path / make.__name__), tmp_path / f"{make.__name__}.json")
+        record = eee(
+            make(tmp_path / make.__name__), tmp_path / f"{make.__name__}.json"
+        )
         assert record["schema_version"] == schema["version"]
         jsonschema.Draft7Validator(schema).validate(record)
 

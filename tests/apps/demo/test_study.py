@@ -57,13 +57,21 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
 
 def test_models_differ_on_average(notes: list[dict[str, object]]) -> None:
     scores = [
-        np.mean([float(str(note["score"])) for note in notes if note["model"] == model])
+        np.mean(
+            [
+                float(str(note["score"]))
+                for note in notes
+                if note["model"] == model
+            ]
+        )
         for model in MODELS
     ]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_no_model_answers_an_image_twice(notes: list[dict[str, object]]) -> None:
+def test_no_model_answers_an_image_twice(
+    notes: list[dict[str, object]],
+) -> None:
     keys = [(note["image"], note["model"]) for note in notes]
     assert len(keys) == len(set(keys))
     assert len({image for image, _ in keys}) > VIEWS / 2
@@ -84,5 +92,7 @@ def test_labels_are_the_right_answers(tmp_path: Path) -> None:
     assert fill_labels(root, labels) == 4
     with labels.open(newline="") as file:
         filled = list(csv.DictReader(file))
-    assert [row["answer"] for row in filled] == [one.answer for one in questions[:4]]
+    assert [row["answer"] for row in filled] == [
+        one.answer for one in questions[:4]
+    ]
     assert {row["probability"] for row in filled} == {"0.5"}

@@ -1,4 +1,5 @@
-"""Public functions refuse arguments of wrong types, and arrays whose mask NumPy would drop."""
+"""Public functions refuse arguments of wrong types, and arrays whose mask NumPy would
+drop."""
 
 from __future__ import annotations
 
@@ -66,13 +67,18 @@ def test_a_masked_depth_is_unknown_where_it_is_masked() -> None:
     hole = np.zeros(depth.shape, bool)
     hole[:, :4] = True
     stored = np.where(hole, 9999.0, depth)
-    assert vj.score("depth_estimation", depth, np.ma.array(stored, mask=hole)) == 10.0
+    assert (
+        vj.score("depth_estimation", depth, np.ma.array(stored, mask=hole))
+        == 10.0
+    )
 
 
 @pytest.mark.parametrize("field", ["boxes", "scores"])
 def test_masked_boxes_are_refused(field: str) -> None:
     values = np.ma.array(BOXES[field], mask=True)
-    with pytest.raises(DataError, match=f"{field}: must have no masked elements"):
+    with pytest.raises(
+        DataError, match=f"{field}: must have no masked elements"
+    ):
         vj.score("object_detection", {**BOXES, field: values}, BOXES)
 
 
@@ -83,4 +89,10 @@ def test_masked_masks_and_photographs_are_refused() -> None:
         vj.score("instance_segmentation", given, given)
     photograph = np.ma.array(np.zeros((4, 4, 3), np.uint8), mask=True)
     with pytest.raises(DataError, match="must have no masked elements"):
-        vj.encode("object_detection", "pixel_s0_m0", BOXES, photograph, classes=["dog"])
+        vj.encode(
+            "object_detection",
+            "pixel_s0_m0",
+            BOXES,
+            photograph,
+            classes=["dog"],
+        )

@@ -33,7 +33,9 @@ def test_examples_run(module: str, example: Example, tmp_path: Path) -> None:
     before = [row[:2] for row in registrations()]
     failed = 0
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for test in doctest.DocTestFinder().find(importlib.import_module(module), globs={}):
+    for test in doctest.DocTestFinder().find(
+        importlib.import_module(module), globs={}
+    ):
         test.globs.update(vars(importlib.import_module(module)), example=place)
         failed += runner.run(test).failed
     for what, name, _ in registrations():

@@ -1,4 +1,5 @@
-"""The functions of ``import visualjudge as vj``, as a script and as a notebook call them."""
+"""The functions of ``import visualjudge as vj``, as a script and as a notebook call
+them."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def test_the_way_from_data_to_report(tmp_path: Path) -> None:
     study = vj.analyse([run])
     assert study.metrics["judges"][0]["pairwise"]["accuracy"] == 1.0
     assert "<html" in study.report(tmp_path / "report.html").read_text()
-    assert json.loads(study.report(tmp_path / "metrics.json").read_text())["judges"]
+    assert json.loads(study.report(tmp_path / "metrics.json").read_text())[
+        "judges"
+    ]
     assert len(run) == run.to_polars().height == run.manifest["asked"]
 
 
@@ -61,19 +64,22 @@ def test_judge_without_a_client_says_how_to_make_one(
 def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(
     example: Example, tmp_path: Path
 ) -> None:
-    """A notebook's loop is running already; a client serves several runs, each in the loop that
-    asks.
+    """A notebook's loop is running already; a client serves several runs, each in the
+    loop that asks.
     """
     dataset = vj.load_dataset(example.dataset)[:4]
     client = ScriptedClient(["A"])
 
     async def cell() -> tuple[vj.Run, vj.Run]:
         plain = vj.judge(dataset, client, tmp_path / "plain", progress=False)
-        return plain, await vj.judge_async(dataset, client, tmp_path / "awaited")
+        return plain, await vj.judge_async(
+            dataset, client, tmp_path / "awaited"
+        )
 
     plain, awaited = asyncio.run(cell())
     values = [
-        [(v.id, v.value) for v in run.verdicts.values()] for run in (plain, awaited)
+        [(v.id, v.value) for v in run.verdicts.values()]
+        for run in (plain, awaited)
     ]
     assert values[0] == values[1]
     assert len(values[0]) == 4
@@ -83,16 +89,20 @@ def test_a_judge_that_lacks_a_method_is_a_wrong_call(
     example: Example, tmp_path: Path
 ) -> None:
     with pytest.raises(
-        UsageError, match="asked: a judge must have describe, aclose, simulated, got <"
+        UsageError,
+        match="asked: a judge must have describe, aclose, simulated, got <",
     ):
-        vj.judge(vj.load_dataset(example.dataset), lambda ask: None, tmp_path / "run")  # type: ignore[arg-type, return-value]
+        vj.judge(
+            vj.load_dataset(example.dataset), lambda ask: None, tmp_path / "run"
+        )  # type: ignore[arg-type, return-value]
     assert not (tmp_path / "run").exists()
 
 
 def test_an_interrupt_lets_calls_in_flight_finish(
     request: pytest.FixtureRequest,
 ) -> None:
-    """The interrupt comes while the plain call waits, as Jupyter's stop button sends it."""
+    """The interrupt comes while the plain call waits, as Jupyter's stop button sends
+    it."""
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # a shell's background jobs ignore it
@@ -100,7 +110,9 @@ def test_an_interrupt_lets_calls_in_flight_finish(
     seen: list[str | None] = []
 
     async def work(stop: Stop) -> str:
-        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        threading.Timer(
+            0.2, lambda: os.kill(os.getpid(), signal.SIGINT)
+        ).start()
         while stop.reason is None:
             await asyncio.sleep(0.01)
         seen.append(stop.reason)
@@ -110,7 +122,9 @@ def test_an_interrupt_lets_calls_in_flight_finish(
     assert seen == ["stopped by Ctrl-C"]
 
 
-def test_a_run_goes_on_where_it_stopped(example: Example, tmp_path: Path) -> None:
+def test_a_run_goes_on_where_it_stopped(
+    example: Example, tmp_path: Path
+) -> None:
     client = ScriptedClient(["A"])
     first = vj.judge(
         example.dataset,
@@ -134,11 +148,15 @@ def test_a_dataset_is_indexed_sliced_and_filtered(example: Example) -> None:
     dataset = vj.load_dataset(example.dataset)
     pairs = dataset.filter(question_type="pairwise")
     assert {question.question_type for question in pairs} == {"pairwise"}
-    assert len(dataset.filter(question_type=["pairwise", "scoring"])) > len(pairs)
+    assert len(dataset.filter(question_type=["pairwise", "scoring"])) > len(
+        pairs
+    )
     near = pairs.filter("margin<3")
     assert 0 < len(near) < len(pairs)
     assert all(abs(q.final_scores[0] - q.final_scores[1]) < 3 for q in near)
-    assert [q.id for q in dataset[2:5]] == [q.id for q in dataset.questions[2:5]]
+    assert [q.id for q in dataset[2:5]] == [
+        q.id for q in dataset.questions[2:5]
+    ]
     assert dataset[-1] == dataset.questions[-1]
     assert [q.id for q in pairs.filter(lambda q: q.answer == "A")] == [
         q.id for q in pairs if q.answer == "A"
@@ -147,7 +165,9 @@ def test_a_dataset_is_indexed_sliced_and_filtered(example: Example) -> None:
         dataset.filter(nonsense=1)
 
 
-def test_filters_look_at_nothing_before_they_are_asked(example: Example) -> None:
+def test_filters_look_at_nothing_before_they_are_asked(
+    example: Example,
+) -> None:
     seen: list[str] = []
 
     def look(question: object) -> bool:
@@ -168,12 +188,15 @@ def test_tables_of_a_dataset_have_a_row_a_question(example: Example) -> None:
 
 def test_invalid_records_are_warned_of_and_left_out(tmp_path: Path) -> None:
     write_data(tmp_path / "data")
-    path = tmp_path / "data" / "annotations" / "object_detection_annotations.json"
+    path = (
+        tmp_path / "data" / "annotations" / "object_detection_annotations.json"
+    )
     notes = json.loads(path.read_text())
     notes[0]["final_score"] = 11
     path.write_text(json.dumps(notes))
     with pytest.warns(
-        UserWarning, match="1 invalid records were left out: .*photo0-0: final_score"
+        UserWarning,
+        match="1 invalid records were left out: .*photo0-0: final_score",
     ):
         vj.build(tmp_path / "data", tmp_path / "one")
     with warnings.catch_warnings():
@@ -183,7 +206,9 @@ def test_invalid_records_are_warned_of_and_left_out(tmp_path: Path) -> None:
 
 def test_mistakes_are_one_line(example: Example, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a dataset"):
-        vj.judge(tmp_path, vj.client("baseline", model="first"), tmp_path / "run")
+        vj.judge(
+            tmp_path, vj.client("baseline", model="first"), tmp_path / "run"
+        )
     with pytest.raises(UsageError, match="--model is missing"):
         vj.client("api")
     with pytest.raises(DataError, match="no such file"):
@@ -225,7 +250,9 @@ def test_an_exception_of_a_judge_names_its_question(
 
     dataset = vj.load_dataset(example.dataset)
     with pytest.raises(KeyError) as caught:
-        vj.judge(dataset, Broken(), tmp_path / "run", progress=False, concurrency=1)
+        vj.judge(
+            dataset, Broken(), tmp_path / "run", progress=False, concurrency=1
+        )
     assert caught.value.__notes__ == [
         f"while it was asked question {dataset.questions[0].id}, order AB"
     ]

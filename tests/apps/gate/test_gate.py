@@ -1,4 +1,5 @@
-"""A gate names what changed, finds a worse judge, and ends with the status that CI reads."""
+"""A gate names what changed, finds a worse judge, and ends with the status that CI
+reads."""
 
 from __future__ import annotations
 
@@ -19,7 +20,12 @@ from judged_records import pair, said, write_dataset, write_run
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
 from visualjudge.apps.gate.check import Check, check_run, compared
-from visualjudge.apps.gate.lock import Lock, check_canaries_of, lock_of, read_lock
+from visualjudge.apps.gate.lock import (
+    Lock,
+    check_canaries_of,
+    lock_of,
+    read_lock,
+)
 from visualjudge.apps.gate.results import junit, markdown
 from visualjudge.core.errors import DataError
 from visualjudge.core.outputs import OutputFile
@@ -32,7 +38,10 @@ PROMPT = "Which is better? A. <box one> B. <box two> Answer with A or B."
 def questions(count: int = 60) -> list[Question]:
     return [
         pair(
-            k, (7.0, 3.0) if k % 2 else (3.0, 7.0), image_id=f"i{k // 2}", prompt=PROMPT
+            k,
+            (7.0, 3.0) if k % 2 else (3.0, 7.0),
+            image_id=f"i{k // 2}",
+            prompt=PROMPT,
         )
         for k in range(count)
     ]
@@ -56,9 +65,18 @@ def run_of(
     run = write_run(root / "run", dataset, verdicts, judge="gpt")
     stated = json.loads((run / "run.json").read_text())
     identity = [
-        {"model": served, "fingerprint": fingerprint, "provider": None, "n": len(asked)}
+        {
+            "model": served,
+            "fingerprint": fingerprint,
+            "provider": None,
+            "n": len(asked),
+        }
     ]
-    stated |= {"backend": "api", "model": "gpt-4o", "parameters": {"mode": "json"}}
+    stated |= {
+        "backend": "api",
+        "model": "gpt-4o",
+        "parameters": {"mode": "json"},
+    }
     stated |= {
         "identity": identity,
         "swap": False,
@@ -75,10 +93,14 @@ def locked(run: Path) -> Lock:
 
 
 def checked(lock: Lock, run: Path, tolerance: float = 0.1) -> Check:
-    return check_run(lock, analyse([run]), load_dataset(run.parent / "ds"), tolerance)
+    return check_run(
+        lock, analyse([run]), load_dataset(run.parent / "ds"), tolerance
+    )
 
 
-def test_a_lock_is_read_as_it_was_written_and_names_no_path(tmp_path: Path) -> None:
+def test_a_lock_is_read_as_it_was_written_and_names_no_path(
+    tmp_path: Path,
+) -> None:
     lock = locked(run_of(tmp_path, questions(), wrong=6))
     lock.write(OutputFile(tmp_path / "judge.lock"))
     again = read_lock(tmp_path / "judge.lock")
@@ -134,7 +156,10 @@ CHANGED: dict[str, tuple[Change, str]] = {
     "labels": (
         lambda root: run_of(
             root,
-            [replace(q, answer="A", final_scores=(7.0, 3.0)) for q in questions()],
+            [
+                replace(q, answer="A", final_scores=(7.0, 3.0))
+                for q in questions()
+            ],
         ),
         "the right answers",
     ),
@@ -157,12 +182,16 @@ def test_a_change_is_stale_and_named(tmp_path: Path, change: str) -> None:
 def test_another_version_of_the_tool_is_stale(tmp_path: Path) -> None:
     run = run_of(tmp_path, questions())
     found = checked(replace(locked(run), tool="0.9"), run)
-    assert found.status == 4 and "the tool was visualjudge 0.9" in found.reasons[0]
+    assert (
+        found.status == 4 and "the tool was visualjudge 0.9" in found.reasons[0]
+    )
 
 
 def test_a_judge_that_became_worse_breaks_the_gate(tmp_path: Path) -> None:
     lock = locked(run_of(tmp_path / "a", questions(200)))
-    assert checked(lock, run_of(tmp_path / "b", questions(200))).state == "holds"
+    assert (
+        checked(lock, run_of(tmp_path / "b", questions(200))).state == "holds"
+    )
     found = checked(lock, run_of(tmp_path / "c", questions(200), wrong=30))
     assert (found.state, found.change) == ("broken", pytest.approx(-0.15))
     few = locked(run_of(tmp_path / "d", questions(20)))
@@ -189,11 +218,14 @@ def test_a_run_without_all_verdicts_is_not_compared(tmp_path: Path) -> None:
     journal.write_text("\n".join([*lines, *more]) + "\n")
     found = checked(lock, run)
     assert (
-        found.state == "can't tell" and "60 questions do not have 1" in found.reasons[0]
+        found.state == "can't tell"
+        and "60 questions do not have 1" in found.reasons[0]
     )
 
 
-def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> None:
+def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> (
+    None
+):
     rng = np.random.default_rng(4)
 
     def state(loss: float) -> str:
@@ -203,7 +235,9 @@ def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> N
             rng.random(200) < chance - loss * (chance > 0.5),
         )
         image = [str(k // 2) for k in range(200)]
-        table = pl.DataFrame({"image": image, "before": before * 1, "right": now * 1})
+        table = pl.DataFrame(
+            {"image": image, "before": before * 1, "right": now * 1}
+        )
         return compared(table, 1, 0.1).state
 
     assert sum(state(0.0) == "broken" for _ in range(150)) <= 5
@@ -216,12 +250,15 @@ def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
 
     def state(asks: int, loss: float) -> str:
         chance = np.where(rng.random(200) < 0.8, 0.85, 0.3)
-        before, now = (rng.binomial(asks, share) for share in (chance, chance - loss))
+        before, now = (
+            rng.binomial(asks, share) for share in (chance, chance - loss)
+        )
         table = pl.DataFrame({"image": image, "before": before, "right": now})
         return compared(table, asks, 0.1).state
 
     found = {
-        asks: sum(state(asks, 0.1) == "broken" for _ in range(100)) for asks in (1, 3)
+        asks: sum(state(asks, 0.1) == "broken" for _ in range(100))
+        for asks in (1, 3)
     }
     assert found[1] < 80 and found[3] >= 95
     assert sum(state(3, 0.0) == "broken" for _ in range(100)) <= 3
@@ -229,7 +266,10 @@ def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
 
 def test_the_same_answers_hold_from_ten_images_on() -> None:
     def unchanged(images: int) -> Check:
-        rows = {"image": [str(k) for k in range(images)], "before": [1] * images}
+        rows = {
+            "image": [str(k) for k in range(images)],
+            "before": [1] * images,
+        }
         return compared(pl.DataFrame({**rows, "right": [1] * images}), 1, 0.1)
 
     assert unchanged(10).state == "holds"
@@ -240,7 +280,14 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "right": ({"right": "0" * 60}, "accuracy"),
     "digits": ({"right": "2" * 60}, "right"),
     "accuracy": (
-        {"accuracy": {"value": 0.5, "ci95": None, "questions": 60, "images": 30}},
+        {
+            "accuracy": {
+                "value": 0.5,
+                "ci95": None,
+                "questions": 60,
+                "images": 30,
+            }
+        },
         "accuracy",
     ),
     "asks": ({"asks": 1_000_000_000}, "asks"),
@@ -256,7 +303,9 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("field", CONTRADICTIONS)
-def test_a_lock_that_contradicts_itself_is_refused(tmp_path: Path, field: str) -> None:
+def test_a_lock_that_contradicts_itself_is_refused(
+    tmp_path: Path, field: str
+) -> None:
     changed, named = CONTRADICTIONS[field]
     lock = locked(run_of(tmp_path, questions(), wrong=6))
     path = tmp_path / "judge.lock"
@@ -272,7 +321,10 @@ def test_wrong_canaries_are_found_in_the_dataset(tmp_path: Path) -> None:
     check_canaries_of(lock, dataset, ids)
     first = lock.canaries[0]
     other = "B" if first["right"] == "A" else "A"
-    for wrong in ({**first, "right": other}, {**first, "answers": [first["right"]]}):
+    for wrong in (
+        {**first, "right": other},
+        {**first, "answers": [first["right"]]},
+    ):
         with pytest.raises(DataError, match=f"canaries: {first['id']}"):
             bad = replace(lock, canaries=[wrong, *lock.canaries[1:]])
             check_canaries_of(bad, dataset, ids)
@@ -300,7 +352,9 @@ def shell(line: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_statuses_in_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statuses_in_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
     make_dataset(tmp_path / "ds", pairwise=40, ranking=0, scoring=0)
     model = "--backend baseline --model oracle:0.9"
@@ -316,12 +370,16 @@ def test_statuses_in_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     asked = f"visualjudge gate check --dataset ds {model} --lock judge.lock"
     assert shell(asked, tmp_path)[0] == 0
     assert shell(asked.replace("0.9", "0.5"), tmp_path)[0] == 4
-    assert shell(f"{asked} --tolerance 0.01", tmp_path)[0] == 0  # the same answers
+    assert (
+        shell(f"{asked} --tolerance 0.01", tmp_path)[0] == 0
+    )  # the same answers
     assert shell(f"{asked} --max-calls 3", tmp_path)[0] == 2
     assert shell("visualjudge gate check a", tmp_path)[0] == 2
     journal = tmp_path / "a" / "verdicts.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    turned = [{**line, "value": {"A": "B", "B": "A"}[line["value"]]} for line in lines]
+    turned = [
+        {**line, "value": {"A": "B", "B": "A"}[line["value"]]} for line in lines
+    ]
     journal.write_text("".join(json.dumps(line) + "\n" for line in turned))
     status, out = shell("visualjudge gate check a --lock judge.lock", tmp_path)
     assert status == 1 and "gate: broken" in out, out

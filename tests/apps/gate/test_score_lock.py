@@ -1,4 +1,5 @@
-"""A lock of scoring questions holds for the same scores, and finds a judge that became worse."""
+"""A lock of scoring questions holds for the same scores, and finds a judge that became
+worse."""
 
 from __future__ import annotations
 
@@ -27,32 +28,50 @@ def run_of(root: Path, name: str, noise: float) -> Path:
     dataset = root / "ds"
     if not dataset.exists():
         write_dataset(dataset, questions)
-    scores = [np.clip(float(q.answer) + rng.normal(0, noise), 0, 10) for q in questions]
-    told = [said(q, round(float(s), 1)) for q, s in zip(questions, scores, strict=True)]
+    scores = [
+        np.clip(float(q.answer) + rng.normal(0, noise), 0, 10)
+        for q in questions
+    ]
+    told = [
+        said(q, round(float(s), 1))
+        for q, s in zip(questions, scores, strict=True)
+    ]
     return write_run(root / name, dataset, told, judge="gpt")
 
 
-def test_scores_are_locked_and_a_worse_judge_breaks_the_gate(tmp_path: Path) -> None:
+def test_scores_are_locked_and_a_worse_judge_breaks_the_gate(
+    tmp_path: Path,
+) -> None:
     before = run_of(tmp_path, "before", 0.5)
     lock = tmp_path / "judge.lock"
     written = command("gate", "write", before, "--out", lock)
     assert written.returncode == 0 and "80 scores" in written.stdout
     summary = tmp_path / "gate.md"
-    same = command("gate", "check", before, "--lock", lock, "--summary", summary)
-    assert same.returncode == 0 and "no question has another score" in same.stdout
+    same = command(
+        "gate", "check", before, "--lock", lock, "--summary", summary
+    )
+    assert (
+        same.returncode == 0 and "no question has another score" in same.stdout
+    )
     assert "80 scores" in summary.read_text()
     again = run_of(tmp_path, "again", 0.5)
     assert command("gate", "check", again, "--lock", lock).returncode == 0
-    worse = command("gate", "check", run_of(tmp_path, "worse", 4.0), "--lock", lock)
+    worse = command(
+        "gate", "check", run_of(tmp_path, "worse", 4.0), "--lock", lock
+    )
     assert worse.returncode == 1 and "rank correlation" in worse.stdout
     fewer = lock.read_text().replace("number: 80", "number: 79")
     lock.write_text(fewer)
-    with pytest.raises(DataError, match="scores: must be 79, one a question, got 80"):
+    with pytest.raises(
+        DataError, match="scores: must be 79, one a question, got 80"
+    ):
         read_any_lock(lock)
 
 
 @pytest.mark.parametrize("noise", [0.7, 2.0])
-def test_an_unchanged_judge_rarely_breaks_and_a_worse_one_mostly(noise: float) -> None:
+def test_an_unchanged_judge_rarely_breaks_and_a_worse_one_mostly(
+    noise: float,
+) -> None:
     rng = rng_for(2, "unchanged")
 
     def state(loss: float) -> str:

@@ -23,7 +23,8 @@ COLUMNS = [
 
 
 def image(colour=(200, 30, 30), kind="PNG", size=(40, 30)):
-    """The base64 text of an image of some texture, so that it is longer than a reference cell."""
+    """The base64 text of an image of some texture, so that it is longer than a
+    reference cell."""
     rng = np.random.default_rng(sum(colour))
     pixels = np.clip(
         rng.integers(-20, 20, (size[1], size[0], 3)) + np.array(colour), 0, 255

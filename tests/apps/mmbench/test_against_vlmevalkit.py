@@ -29,14 +29,17 @@ SEED = int(os.environ.get("VISUALJUDGE_SEED", "0"))
 def replies(count: int) -> list[str]:
     rng = rng_for(SEED, "replies")
     words = WORDS.split()
-    return [" ".join(rng.choice(words, rng.integers(1, 10))) for _ in range(count)]
+    return [
+        " ".join(rng.choice(words, rng.integers(1, 10))) for _ in range(count)
+    ]
 
 
 @pytest.fixture(scope="module")
 def can_infer() -> Any:
     path = clone("VLMEvalKit") / "vlmeval/utils/matching_util.py"
     (pattern,) = re.findall(
-        r"_VERBOSE_ANSWER_RE = re\.compile\(r\"(.*)\"\)", path.read_text("utf-8")
+        r"_VERBOSE_ANSWER_RE = re\.compile\(r\"(.*)\"\)",
+        path.read_text("utf-8"),
     )
     known = {"cp": copy, "os": os, "re": re, "string": string}
     known["_VERBOSE_ANSWER_RE"] = re.compile(pattern)
@@ -44,11 +47,15 @@ def can_infer() -> Any:
     return functions_of(path, names, **known)["can_infer"]
 
 
-def test_the_matcher_is_read_as_the_kit_reads_it(tmp_path: Any, can_infer: Any) -> None:
+def test_the_matcher_is_read_as_the_kit_reads_it(
+    tmp_path: Any, can_infer: Any
+) -> None:
     said = replies(300)
     rows = [row(index) for index in range(1, len(said) + 1)]
     table = read_table(write(tmp_path / "t.tsv", rows))
-    vague = dict.fromkeys(table.by_index, "the barking creature of the yard " * 9)
+    vague = dict.fromkeys(
+        table.by_index, "the barking creature of the yard " * 9
+    )
     lines = unread(evaluate(table, vague, "vlmevalkit"))
     assert len(lines) == len(said)
     letters = asyncio.run(match(lines, ScriptedClient(said), "vlmevalkit"))
@@ -58,7 +65,9 @@ def test_the_matcher_is_read_as_the_kit_reads_it(tmp_path: Any, can_infer: Any) 
         assert (ours or "Z") == (theirs or "Z"), reply
 
 
-def test_several_right_answers_are_evaluated_as_the_kit_does(tmp_path: Any) -> None:
+def test_several_right_answers_are_evaluated_as_the_kit_does(
+    tmp_path: Any,
+) -> None:
     path = clone("VLMEvalKit") / "vlmeval/dataset/image_mcq.py"
     tree = ast.parse(path.read_text("utf-8"))
     (xlrs,) = (
@@ -71,7 +80,11 @@ def test_several_right_answers_are_evaluated_as_the_kit_does(tmp_path: Any) -> N
     characters = functions_of(own, ["extract_characters_regex"], re=re)
     is_match = functions_of(path, ["is_match"])["is_match"]
     rng = rng_for(SEED, "lists")
-    rows = [row(1, answer="AC"), row(2, answer="['C', 'A']"), row(3, answer="['B']")]
+    rows = [
+        row(1, answer="AC"),
+        row(2, answer="['C', 'A']"),
+        row(3, answer="['B']"),
+    ]
     table = read_table(write(tmp_path / "t.tsv", rows))
     letters, several, one = table.rows
     for reply in replies(300):

@@ -12,7 +12,10 @@ from scripted_client import ScriptedClient
 from visualjudge.apps.mmbench.ask_model import infer
 from visualjudge.apps.mmbench.evaluate import evaluate
 from visualjudge.apps.mmbench.llm_matcher import match, unread
-from visualjudge.apps.mmbench.question_prompt import choice_template, prompt_text
+from visualjudge.apps.mmbench.question_prompt import (
+    choice_template,
+    prompt_text,
+)
 from visualjudge.apps.mmbench.reply_files import read_predictions
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.clients.base import ImagePart, Reply, TextPart
@@ -31,7 +34,9 @@ def answer(request):
 
 
 def ask(tmp_path, client, rows=3, **options):
-    table = read_table(write(tmp_path / "t.tsv", [row(i) for i in range(1, rows + 1)]))
+    table = read_table(
+        write(tmp_path / "t.tsv", [row(i) for i in range(1, rows + 1)])
+    )
     book = tmp_path / "p.xlsx"
     report = asyncio.run(
         infer(table, table.rows, client, choice_template(), book, **options)
@@ -54,7 +59,9 @@ def test_each_row_is_one_user_message_of_image_and_prompt(tmp_path):
 
 
 def test_workbook_and_journal_hold_the_same_replies(tmp_path):
-    _, book, report = ask(tmp_path, ScriptedClient(lambda request, _: answer(request)))
+    _, book, report = ask(
+        tmp_path, ScriptedClient(lambda request, _: answer(request))
+    )
     assert (report.replied, report.missing) == (3, 0)
     assert (
         read_predictions(book)[0]
@@ -63,9 +70,13 @@ def test_workbook_and_journal_hold_the_same_replies(tmp_path):
     )
 
 
-def test_failed_row_is_left_out_of_the_workbook_and_asked_again_on_resume(tmp_path):
+def test_failed_row_is_left_out_of_the_workbook_and_asked_again_on_resume(
+    tmp_path,
+):
     def flaky(request, _):
-        return ApiError(500, "no") if answer(request) == "2" else answer(request)
+        return (
+            ApiError(500, "no") if answer(request) == "2" else answer(request)
+        )
 
     _, book, report = ask(tmp_path, ScriptedClient(flaky))
     assert (report.replied, report.missing, dict(report.progress.causes)) == (
@@ -93,8 +104,8 @@ def test_a_reply_out_of_the_cache_costs_nothing(tmp_path):
 
 
 def test_what_all_invocations_spent_is_stated(tmp_path):
-    """A cached reply costs nothing, a reply that could not be used does, and so does a killed
-    invocation.
+    """A cached reply costs nothing, a reply that could not be used does, and so does a
+    killed invocation.
     """
     usage = {"prompt_tokens": 10, "completion_tokens": 1}
     failed = ApiError(500, "no")
@@ -118,7 +129,9 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
         "cost": 0.000016,
     }
     book.with_suffix(".run.json").write_text(
-        json.dumps({**manifest, "total": {"tokens_in": 0, "tokens_out": 0, "cost": 0}})
+        json.dumps(
+            {**manifest, "total": {"tokens_in": 0, "tokens_out": 0, "cost": 0}}
+        )
     )
     said["3"] = Reply("A", usage=usage)
     again = ScriptedClient(lambda request, _: said[answer(request)])
@@ -129,7 +142,10 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
         == 0.000027
     )
     told = spent_in_all(report.progress, report.total)
-    assert told == "27 tokens, cost 2.7e-05; this time 1 call, 11 tokens, cost 1.1e-05"
+    assert (
+        told
+        == "27 tokens, cost 2.7e-05; this time 1 call, 11 tokens, cost 1.1e-05"
+    )
 
 
 def test_second_run_without_resume_is_refused(tmp_path):
@@ -154,7 +170,8 @@ def test_cut_reply_is_whole_in_the_journal(tmp_path):
     _, book, report = ask(tmp_path, ScriptedClient(["y" * 40_000]), rows=1)
     assert report.cut == 1
     assert (
-        json.loads(book.with_suffix(".jsonl").read_text())["prediction"] == "y" * 40_000
+        json.loads(book.with_suffix(".jsonl").read_text())["prediction"]
+        == "y" * 40_000
     )
 
 
@@ -165,10 +182,15 @@ def test_half_a_surrogate_pair_does_not_end_the_run(tmp_path):
 
 def test_reply_cut_by_the_token_limit_says_so(tmp_path):
     _, book, report = ask(
-        tmp_path, ScriptedClient([Reply("The answer", finish_reason="length")]), rows=1
+        tmp_path,
+        ScriptedClient([Reply("The answer", finish_reason="length")]),
+        rows=1,
     )
     assert dict(report.statuses) == {"truncated": 1}
-    assert json.loads(book.with_suffix(".jsonl").read_text())["status"] == "truncated"
+    assert (
+        json.loads(book.with_suffix(".jsonl").read_text())["status"]
+        == "truncated"
+    )
 
 
 # ---------------------------------------------------------------- matcher
@@ -182,7 +204,9 @@ def matched(tmp_path, client, replies):
 
 def test_matcher_is_asked_only_about_replies_that_could_not_be_read(tmp_path):
     client = ScriptedClient(["B"])
-    table, letters = matched(tmp_path, client, {1: "A", 2: "the barking one", 3: ""})
+    table, letters = matched(
+        tmp_path, client, {1: "A", 2: "the barking one", 3: ""}
+    )
     assert letters == {2: "B"}
     assert "the barking one" in client.requests[0].parts[0].text
     after = evaluate(table, {1: "A", 2: "the barking one"}, matched=letters)
@@ -195,16 +219,18 @@ def test_matcher_is_asked_only_about_replies_that_could_not_be_read(tmp_path):
 
 @pytest.mark.parametrize("said", ["Z", "none of them", "E", "A or B"])
 def test_matcher_that_chooses_nothing_reads_nothing(tmp_path, said):
-    assert matched(tmp_path, ScriptedClient([said]), {1: "the barking one"})[1] == {
-        1: None
-    }
+    assert matched(tmp_path, ScriptedClient([said]), {1: "the barking one"})[
+        1
+    ] == {1: None}
 
 
 def test_replies_with_other_answers_than_the_table_are_told(tmp_path):
     table = read_table(write(tmp_path / "data.tsv", [row(1, answer="A")]))
     sheet = tmp_path / "pred.tsv"
     for answer, count in (("A", 0), ("B", 1)):
-        sheet.write_text(f"index\tprediction\tanswer\n1\tA\t{answer}\n", "utf-8")
+        sheet.write_text(
+            f"index\tprediction\tanswer\n1\tA\t{answer}\n", "utf-8"
+        )
         assert len(read_predictions(sheet, table)[1]) == count
 
 
@@ -213,7 +239,9 @@ def test_all_images_of_a_question_are_sent_in_order(tmp_path):
     table = read_table(write(tmp_path / "t.tsv", [row(1, image=str(cells))]))
     client = ScriptedClient(["A"])
     reference = choice_template()
-    asyncio.run(infer(table, table.rows, client, reference, tmp_path / "p.xlsx"))
+    asyncio.run(
+        infer(table, table.rows, client, reference, tmp_path / "p.xlsx")
+    )
     *images, text = client.requests[0].parts
     assert [part.base64.decode() for part in images] == cells
     assert isinstance(text, TextPart)

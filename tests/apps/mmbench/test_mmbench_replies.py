@@ -1,5 +1,5 @@
-"""The corpus of replies: each with the option that either rule reads, and why they differ where
-they do.
+"""The corpus of replies: each with the option that either rule reads, and why they
+differ where they do.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ def lettered(texts):
 )
 def test_corpus_reply_is_read_as_expected(entry, rules):
     assert (
-        READERS[rules, "letter"](entry["reply"], lettered(entry["options"])).letter
+        READERS[rules, "letter"](
+            entry["reply"], lettered(entry["options"])
+        ).letter
         == entry[rules]
     )
 
 
 def test_corpus_says_why_wherever_the_rules_differ():
     assert all(
-        ("why" in entry) == (entry["strict"] != entry["vlmevalkit"]) for entry in CORPUS
+        ("why" in entry) == (entry["strict"] != entry["vlmevalkit"])
+        for entry in CORPUS
     )
 
 
@@ -56,11 +59,16 @@ def test_option_that_reads_like_a_refusal_is_an_option():
 
 
 def test_options_with_the_same_text_are_not_told_apart():
-    assert read_strict("tractor", {"A": "tractor", "B": "tractor"}).letter is None
+    assert (
+        read_strict("tractor", {"A": "tractor", "B": "tractor"}).letter is None
+    )
 
 
 def test_reason_names_both_letters():
-    assert read_strict("Either A or C.", lettered(WORDS)).why == "two letters (A, C)"
+    assert (
+        read_strict("Either A or C.", lettered(WORDS)).why
+        == "two letters (A, C)"
+    )
 
 
 def test_mention_within_a_longer_options_text_is_none_of_its_own():
@@ -70,7 +78,8 @@ def test_mention_within_a_longer_options_text_is_none_of_its_own():
 
 def test_text_across_a_line_end_is_found():
     assert [
-        letter for _, _, letter in mentions("it is the Car\n park.", {"A": "car park"})
+        letter
+        for _, _, letter in mentions("it is the Car\n park.", {"A": "car park"})
     ] == ["A"]
 
 
@@ -113,7 +122,15 @@ def test_declared_letter_is_read_whatever_the_letter(letter, form):
         "<think>" * 5_000,
         "- " * 20_000,
     ],
-    ids=["lines", "blanks", "brackets", "stars", "letters", "thoughts", "bullets"],
+    ids=[
+        "lines",
+        "blanks",
+        "brackets",
+        "stars",
+        "letters",
+        "thoughts",
+        "bullets",
+    ],
 )
 def test_runaway_reply_is_read_in_a_moment(reply):
     started = time.process_time()
@@ -126,11 +143,16 @@ def test_place_to_the_right_is_no_praise():
 
 
 def test_article_within_an_answer_tag_is_no_letter():
-    assert read_strict("<answer>A tractor</answer>", lettered(WORDS)).letter == "B"
+    assert (
+        read_strict("<answer>A tractor</answer>", lettered(WORDS)).letter == "B"
+    )
     assert read_strict("<answer>C</answer>", lettered(WORDS)).letter == "C"
 
 
 def test_two_options_are_no_pair_that_may_tie():
     options = {"A": "harbour", "B": "dolphin"}
-    assert read_strict("dolphin and harbour are both there.", options).letter is None
+    assert (
+        read_strict("dolphin and harbour are both there.", options).letter
+        is None
+    )
     assert read_strict("They are equally good.", options).letter is None

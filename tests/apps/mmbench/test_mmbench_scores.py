@@ -38,7 +38,10 @@ def rotated(index, right=(True, True), **cells):
         row(index, ["cat", "dog"], answer="A", **cells),
         row(index + K, ["dog", "cat"], answer="B", **cells),
     ]
-    replies = {index: "A" if right[0] else "B", index + K: "B" if right[1] else "A"}
+    replies = {
+        index: "A" if right[0] else "B",
+        index + K: "B" if right[1] else "A",
+    }
     return rows, replies
 
 
@@ -58,7 +61,9 @@ def test_replies_come_back_from_the_workbook_as_they_were(tmp_path):
         "https://example.org",
     ]
     texts += [" a ", "猫\n二", "a\x07b", "_x0041_"]
-    table = table_of(tmp_path, [row(number) for number in range(1, len(texts) + 1)])
+    table = table_of(
+        tmp_path, [row(number) for number in range(1, len(texts) + 1)]
+    )
     replies = list(zip(table.rows, texts, strict=True))
     write_workbook(tmp_path / "p.xlsx", replies, table.letters, whole="p.jsonl")
     assert list(read_predictions(tmp_path / "p.xlsx")[0].values()) == texts
@@ -67,12 +72,18 @@ def test_replies_come_back_from_the_workbook_as_they_were(tmp_path):
 def test_every_cell_but_the_index_is_a_text_cell(tmp_path):
     table = table_of(tmp_path, [row(1, ["=2+3", "007", "None"])])
     write_workbook(
-        tmp_path / "p.xlsx", [(table.rows[0], "=1+1")], table.letters, whole="p.jsonl"
+        tmp_path / "p.xlsx",
+        [(table.rows[0], "=1+1")],
+        table.letters,
+        whole="p.jsonl",
     )
-    head, line = openpyxl.load_workbook(tmp_path / "p.xlsx").worksheets[0].iter_rows()
+    head, line = (
+        openpyxl.load_workbook(tmp_path / "p.xlsx").worksheets[0].iter_rows()
+    )
     cells = dict(zip((c.value for c in head), line, strict=True))
     assert [
-        cells[name].value for name in ("A", "B", "C", "D", "prediction", "index")
+        cells[name].value
+        for name in ("A", "B", "C", "D", "prediction", "index")
     ] == [
         "=2+3",
         "007",
@@ -81,7 +92,9 @@ def test_every_cell_but_the_index_is_a_text_cell(tmp_path):
         "=1+1",
         1,
     ]
-    assert {cells[name].data_type for name in ("A", "B", "C", "prediction")} <= {
+    assert {
+        cells[name].data_type for name in ("A", "B", "C", "prediction")
+    } <= {
         "s",
         "inlineStr",
     }
@@ -109,15 +122,25 @@ def test_reader_says_that_replies_were_cut_or_belong_to_another_table(tmp_path):
         table.letters,
         whole="p.jsonl",
     )
-    other = read_table(write(tmp_path / "o.tsv", [row(1, question="Something else?")]))
+    other = read_table(
+        write(tmp_path / "o.tsv", [row(1, question="Something else?")])
+    )
     cut, different = read_predictions(tmp_path / "p.xlsx", other)[1]
     assert "1 replies were cut" in cut
     assert "are not those of" in different
 
 
-def test_numbers_that_another_program_wrote_are_read_as_they_are_shown(tmp_path):
+def test_numbers_that_another_program_wrote_are_read_as_they_are_shown(
+    tmp_path,
+):
     book = openpyxl.Workbook()
-    for line in (["index", "prediction"], [1, 5], [2, 0.5], [3, "=A1"], [4.0, None]):
+    for line in (
+        ["index", "prediction"],
+        [1, 5],
+        [2, 0.5],
+        [3, "=A1"],
+        [4.0, None],
+    ):
         book.active.append(line)
     book.save(tmp_path / "p.xlsx")
     assert read_predictions(tmp_path / "p.xlsx")[0] == {
@@ -133,7 +156,9 @@ def test_results_are_also_read_from_tsv_and_json(tmp_path):
     with (tmp_path / "p.tsv").open("w", newline="") as file:
         writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL)
         writer.writerows([["index", "prediction"], *rows.items()])
-    records = [{"index": index, "prediction": text} for index, text in rows.items()]
+    records = [
+        {"index": index, "prediction": text} for index, text in rows.items()
+    ]
     (tmp_path / "p.json").write_text(json.dumps(records))
     assert read_predictions(tmp_path / "p.tsv")[0] == rows
     assert read_predictions(tmp_path / "p.json")[0] == rows
@@ -164,10 +189,17 @@ def test_file_that_is_no_workbook_is_refused(tmp_path):
 # ---------------------------------------------------------------- scores
 
 
-def test_question_is_right_in_circular_evaluation_only_if_every_rotation_is(tmp_path):
+def test_question_is_right_in_circular_evaluation_only_if_every_rotation_is(
+    tmp_path,
+):
     (first, a), (second, b) = rotated(1), rotated(2, (True, False))
     got = scores(evaluate(table_of(tmp_path, first + second), a | b))
-    assert (got["n"], got["accuracy"], got["n_groups"], got["circular_accuracy"]) == (
+    assert (
+        got["n"],
+        got["accuracy"],
+        got["n_groups"],
+        got["circular_accuracy"],
+    ) == (
         4,
         0.75,
         2,
@@ -179,7 +211,11 @@ def test_missing_rotation_makes_a_question_invalid_under_strict_rules(tmp_path):
     (first, a), (second, b) = rotated(1), rotated(2)
     del b[2 + K]
     got = scores(evaluate(table_of(tmp_path, first + second), a | b))
-    assert (got["invalid_groups"], got["n_groups"], got["circular_accuracy"]) == (
+    assert (
+        got["invalid_groups"],
+        got["n_groups"],
+        got["circular_accuracy"],
+    ) == (
         [2],
         1,
         1.0,
@@ -191,7 +227,9 @@ def test_missing_rotation_makes_a_question_invalid_under_strict_rules(tmp_path):
 def test_missing_rotation_is_overlooked_under_vlmevalkit_rules(tmp_path):
     (first, a), (second, b) = rotated(1), rotated(2)
     del b[2 + K]
-    got = scores(evaluate(table_of(tmp_path, first + second), a | b, "vlmevalkit"))
+    got = scores(
+        evaluate(table_of(tmp_path, first + second), a | b, "vlmevalkit")
+    )
     assert (got["invalid_groups"], got["n_groups"], got["n"]) == ([], 2, 3)
 
 
@@ -212,9 +250,15 @@ def test_row_without_a_reply_counts_as_wrong_and_unread(tmp_path):
 
 
 def test_categories_are_scored_apart(tmp_path):
-    rows = [row(1, category="ocr"), row(2, category="ocr"), row(3, category="style")]
+    rows = [
+        row(1, category="ocr"),
+        row(2, category="ocr"),
+        row(3, category="style"),
+    ]
     got = scores(evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))
-    assert {name: part["accuracy"] for name, part in got["by_category"].items()} == {
+    assert {
+        name: part["accuracy"] for name, part in got["by_category"].items()
+    } == {
         "ocr": 0.5,
         "style": 1.0,
     }
@@ -227,15 +271,17 @@ def test_table_without_answers_is_refused(tmp_path):
 
 def test_rules_that_differ_are_listed_with_reasons(tmp_path):
     got = scores(
-        evaluate(table_of(tmp_path, [row(1)]), {1: "concatenation"}, "vlmevalkit")
+        evaluate(
+            table_of(tmp_path, [row(1)]), {1: "concatenation"}, "vlmevalkit"
+        )
     )
     (only,) = got["differs"]
     assert (only["index"], only["strict"], only["vlmevalkit"]) == (1, None, "A")
 
 
 def test_interval_resamples_questions_not_rows(tmp_path):
-    """Ten copies of each verdict tell no more than one: rotations that agree do not narrow the
-    interval.
+    """Ten copies of each verdict tell no more than one: rotations that agree do not
+    narrow the interval.
     """
     rows, replies = [], {}
     for index in range(1, 41):
@@ -259,11 +305,18 @@ def test_scores_are_json_without_nan(tmp_path):
 
 def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
     rows, replies = [], {}
-    for index, right in ((1, (False, True)), (2, (True, False)), (3, (True, True))):
+    for index, right in (
+        (1, (False, True)),
+        (2, (True, False)),
+        (3, (True, True)),
+    ):
         more, given = rotated(index, right)
         rows, replies = rows + more, replies | given
     del replies[K + 2]  # wrong in any case
-    models = [Model(name, evaluate(table_of(tmp_path, rows), replies)) for name in "ab"]
+    models = [
+        Model(name, evaluate(table_of(tmp_path, rows), replies))
+        for name in "ab"
+    ]
     numbers = scores(models[0].evaluation)
     assert (numbers["n"], numbers["accuracy"]) == (6, pytest.approx(4 / 6))
     assert (numbers["n_vanilla"], numbers["vanilla_accuracy"]) == (
@@ -295,13 +348,17 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         26,
         pytest.approx(2 / 30),
     )
-    assert (numbers["extraction_rate_of_replies"], numbers["accuracy_of_replies"]) == (
+    assert (
+        numbers["extraction_rate_of_replies"],
+        numbers["accuracy_of_replies"],
+    ) == (
         0.5,
         0.25,
     )
     assert numbers["by_category"]["scene"]["n_missing"] == 26
     said = (
-        "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were read, 25.0 % "
+        "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were "
+        "read, 25.0 % "
         "are right"
     )
     assert f"m: {said}" in " ".join(as_text([model]).split())
@@ -321,20 +378,40 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
         row(3, **{"l2-category": "own"}),
     ]
     text = as_text(
-        [Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))]
+        [
+            Model(
+                "m",
+                evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}),
+            )
+        ]
     )
     head, *body = [line.split() for line in text.splitlines()]
-    assert head == ["model", "split", "measure", "read", "Overall", "CP", "LR", "own"]
+    assert head == [
+        "model",
+        "split",
+        "measure",
+        "read",
+        "Overall",
+        "CP",
+        "LR",
+        "own",
+    ]
     assert [line[1] for line in body] == ["dev", "test", "all"]
 
 
 def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
     table = table_of(
-        tmp_path, [row(1, ["<b>cat</b>", "dog"], question="<script>alert(1)</script>")]
+        tmp_path,
+        [row(1, ["<b>cat</b>", "dog"], question="<script>alert(1)</script>")],
     )
     html = page(
         table,
-        [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))],
+        [
+            Model(
+                "<i>m</i>",
+                evaluate(table, {1: "B <img src=x onerror=alert(2)>"}),
+            )
+        ],
     )
     assert (
         "<script" not in html
@@ -353,7 +430,9 @@ def test_page_shows_a_row_whose_image_is_broken(tmp_path):
 
 def test_page_shows_the_end_of_a_long_reply(tmp_path):
     table = table_of(tmp_path, [row(1)])
-    html = page(table, [Model("m", evaluate(table, {1: "y" * 5000 + " so it is B."}))])
+    html = page(
+        table, [Model("m", evaluate(table, {1: "y" * 5000 + " so it is B."}))]
+    )
     assert "so it is B." in html
     assert "[3012 characters left out]" in html
 
@@ -392,4 +471,11 @@ def test_rotations_move_every_right_answer(tmp_path):
     table = read_table(write(tmp_path / "t.tsv", rows))
     write_rotations(table, tmp_path / "r.tsv")
     turned = read_table(tmp_path / "r.tsv")
-    assert [line.answer for line in turned.rows] == ["AC", "BC", "AB", "BC", "AB", "AC"]
+    assert [line.answer for line in turned.rows] == [
+        "AC",
+        "BC",
+        "AB",
+        "BC",
+        "AB",
+        "AC",
+    ]

@@ -9,7 +9,10 @@ from hypothesis import given, strategies as st
 from tables import COLUMNS, image, row, write
 
 from visualjudge.apps.mmbench.circular import write_rotations
-from visualjudge.apps.mmbench.question_prompt import choice_template, prompt_text
+from visualjudge.apps.mmbench.question_prompt import (
+    choice_template,
+    prompt_text,
+)
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.mmbench.table_images import image_parts, image_problems
 from visualjudge.core.errors import DataError, InvalidRecord
@@ -39,42 +42,60 @@ def test_blank_option_is_no_option(tmp_path):
 def test_letters_go_as_far_as_there_are_columns(tmp_path):
     columns = [*COLUMNS, "E", "F"]
     (only,) = table_of(
-        tmp_path, [row(1, ["1", "2", "3", "4"], E="5", F="6", answer="F")], columns
+        tmp_path,
+        [row(1, ["1", "2", "3", "4"], E="5", F="6", answer="F")],
+        columns,
     ).rows
     assert "".join(only.options) == "ABCDEF"
 
 
 def test_context_column_serves_as_hint(tmp_path):
     columns = [name if name != "hint" else "context" for name in COLUMNS]
-    (only,) = table_of(tmp_path, [row(1, context="The train is late.")], columns).rows
+    (only,) = table_of(
+        tmp_path, [row(1, context="The train is late.")], columns
+    ).rows
     assert only.hint == "The train is late."
 
 
 CELL = st.text(
-    alphabet=st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=30
+    alphabet=st.characters(codec="utf-8", exclude_characters="\r\x00"),
+    max_size=30,
 )
 
 
 @given(cells=st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=5))
 def test_any_cells_written_by_csv_are_read_back(tmp_path_factory, cells):
-    rows = [row(i, (a, b), question=q, answer="") for i, (q, a, b) in enumerate(cells)]
+    rows = [
+        row(i, (a, b), question=q, answer="")
+        for i, (q, a, b) in enumerate(cells)
+    ]
     path = write(tmp_path_factory.mktemp("t") / "t.tsv", rows)
     table = read_table(path)
     got = [
-        (r.question, r.options.get("A", ""), r.options.get("B", "")) for r in table.rows
+        (r.question, r.options.get("A", ""), r.options.get("B", ""))
+        for r in table.rows
     ]
-    blank = [(q, a if a.strip() else "", b if b.strip() else "") for q, a, b in cells]
+    blank = [
+        (q, a if a.strip() else "", b if b.strip() else "") for q, a, b in cells
+    ]
     assert got == blank
     assert [r.cells["image"] for r in table.rows] == [r["image"] for r in rows]
 
 
-def test_blank_options_hints_of_pandas_and_indices_of_spreadsheets_are_read(tmp_path):
+def test_blank_options_hints_of_pandas_and_indices_of_spreadsheets_are_read(
+    tmp_path,
+):
     path = tmp_path / "t.tsv"
     path.write_text(
-        "index\tquestion\thint\tA\tB\tC\n7.0\tWhat?\tnan\tcat\tnan\t \n", "utf-8"
+        "index\tquestion\thint\tA\tB\tC\n7.0\tWhat?\tnan\tcat\tnan\t \n",
+        "utf-8",
     )
     (only,) = read_table(path).rows
-    assert (only.index, only.hint, only.options) == (7, "", {"A": "cat", "B": "nan"})
+    assert (only.index, only.hint, only.options) == (
+        7,
+        "",
+        {"A": "cat", "B": "nan"},
+    )
 
 
 def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
@@ -89,9 +110,15 @@ def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
 
 
 def test_image_of_another_row_is_followed_to_the_row_that_holds_it(tmp_path):
-    rows = [row(1, image="2"), row(2, image="3"), row(3, image=image((10, 200, 10)))]
+    rows = [
+        row(1, image="2"),
+        row(2, image="3"),
+        row(3, image=image((10, 200, 10))),
+    ]
     table = table_of(tmp_path, rows)
-    assert image_parts(table, table.rows[0]) == image_parts(table, table.rows[2])
+    assert image_parts(table, table.rows[0]) == image_parts(
+        table, table.rows[2]
+    )
 
 
 def test_reference_to_an_absent_row_is_named_with_both_indices(tmp_path):
@@ -109,7 +136,9 @@ def test_rows_that_point_at_one_another_are_an_error_not_a_loop(tmp_path):
 
 
 @pytest.mark.parametrize("cell", ["%%%" * 40, "QUJD" * 40, "", "short"])
-def test_cell_that_is_no_image_is_reported_before_anything_is_asked(tmp_path, cell):
+def test_cell_that_is_no_image_is_reported_before_anything_is_asked(
+    tmp_path, cell
+):
     table = table_of(tmp_path, [row(1), row(2, image=cell)])
     assert list(image_problems(table, table.rows)) == [2]
 
@@ -137,10 +166,15 @@ def test_image_is_sent_with_the_type_its_bytes_have(tmp_path, kind, mime):
         ({"answer": "D"}, "answer"),
     ],
 )
-def test_record_that_cannot_be_used_is_left_out_and_named(tmp_path, changed, field):
+def test_record_that_cannot_be_used_is_left_out_and_named(
+    tmp_path, changed, field
+):
     table = table_of(
         tmp_path,
-        [row(1), row(2, **changed) if "index" not in changed else row(**changed)],
+        [
+            row(1),
+            row(2, **changed) if "index" not in changed else row(**changed),
+        ],
     )
     assert [r.index for r in table.rows] == [1]
     assert [(p.file.rsplit(":", 1)[1], p.field) for p in table.problems] == [
@@ -170,7 +204,9 @@ def test_record_with_too_few_cells_is_left_out(tmp_path):
         ),
     ],
 )
-def test_file_that_is_no_table_is_refused_with_its_reason(tmp_path, content, says):
+def test_file_that_is_no_table_is_refused_with_its_reason(
+    tmp_path, content, says
+):
     path = tmp_path / "t.tsv"
     path.write_bytes(content)
     with pytest.raises(DataError, match=says):
@@ -206,10 +242,13 @@ def test_braces_in_a_question_are_left_alone(tmp_path):
 def test_own_template_is_read_from_a_file(tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text(
-        'option: "({{letter}}) {{text}}"\nwith_hint: "{{hint}}|{{question}}|{{options}}"\n'
+        'option: "({{letter}}) {{text}}"\nwith_hint: '
+        '"{{hint}}|{{question}}|{{options}}"\n'
         'without_hint: "Q: {{question}}\\n{{options}}Answer:"\n'
     )
-    (only,) = table_of(tmp_path, [row(1, ["cat", "dog"], question="Which?")]).rows
+    (only,) = table_of(
+        tmp_path, [row(1, ["cat", "dog"], question="Which?")]
+    ).rows
     assert (
         prompt_text(only, choice_template(str(own)))
         == "Q: Which?\n(A) cat\n(B) dog\nAnswer:"
@@ -219,32 +258,41 @@ def test_own_template_is_read_from_a_file(tmp_path):
 def test_rotations_move_texts_and_answer_and_share_the_image(tmp_path):
     table = table_of(
         tmp_path,
-        [row(7, ["cat", "dog", "owl"], answer="B", image="8"), row(8, ["x", "y"])],
+        [
+            row(7, ["cat", "dog", "owl"], answer="B", image="8"),
+            row(8, ["x", "y"]),
+        ],
     )
     assert write_rotations(table, tmp_path / "r.tsv") == 5
     with (tmp_path / "r.tsv").open(newline="") as file:
         got = {int(r["index"]): r for r in csv.DictReader(file, delimiter="\t")}
     assert sorted(got) == [7, 8, 1_000_007, 1_000_008, 2_000_007]
     assert [
-        got[i]["A"] + got[i]["B"] + got[i]["C"] for i in (7, 1_000_007, 2_000_007)
+        got[i]["A"] + got[i]["B"] + got[i]["C"]
+        for i in (7, 1_000_007, 2_000_007)
     ] == [
         "catdogowl",
         "dogowlcat",
         "owlcatdog",
     ]
-    assert [got[i][got[i]["answer"]] for i in (7, 1_000_007, 2_000_007)] == ["dog"] * 3
+    assert [got[i][got[i]["answer"]] for i in (7, 1_000_007, 2_000_007)] == [
+        "dog"
+    ] * 3
     assert got[1_000_007]["image"] == "8"
     assert got[1_000_007]["category"] == "scene"
 
 
 def test_rotations_of_rotations_are_refused(tmp_path):
     with pytest.raises(DataError, match="1000001 is already a rotation"):
-        write_rotations(table_of(tmp_path, [row(1_000_001)]), tmp_path / "r.tsv")
+        write_rotations(
+            table_of(tmp_path, [row(1_000_001)]), tmp_path / "r.tsv"
+        )
 
 
 def test_the_dataset_has_the_fields_of_mmbenchs_documentation(tmp_path):
     path = write(
-        tmp_path / "t.tsv", [row(3, ("cat", "dog"), hint="Look."), row(4, ("x",))]
+        tmp_path / "t.tsv",
+        [row(3, ("cat", "dog"), hint="Look."), row(4, ("x",))],
     )
     dataset = MMBenchDataset(path, "Choose:")
     assert len(dataset) == 2

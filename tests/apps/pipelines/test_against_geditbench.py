@@ -32,8 +32,16 @@ def judge(backend: str, port: int = 9) -> PairwiseJudge:
     place = {"ip_address": "127.0.0.1", "port": port}
     if backend != "vllm":
         path = "/v1" if backend == "api" else ""
-        place = {"base_url": f"http://127.0.0.1:{port}{path}", "api_key": "none"}
-    config = {"backend": backend, "model_name": "m", "rules": "geditbench", **place}
+        place = {
+            "base_url": f"http://127.0.0.1:{port}{path}",
+            "api_key": "none",
+        }
+    config = {
+        "backend": backend,
+        "model_name": "m",
+        "rules": "geditbench",
+        **place,
+    }
     return PairwiseJudge(template, config)
 
 

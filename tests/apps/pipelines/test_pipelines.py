@@ -1,5 +1,5 @@
-"""YAML pipelines: configuration, rows, results, errors row by row, going on after an end of any
-kind.
+"""YAML pipelines: configuration, rows, results, errors row by row, going on after an
+end of any kind.
 """
 
 from __future__ import annotations
@@ -73,9 +73,13 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def make_rows(folder: Path, number: int = 3, **change: Any) -> list[dict[str, Any]]:
+def make_rows(
+    folder: Path, number: int = 3, **change: Any
+) -> list[dict[str, Any]]:
     for name in ("in", "a", "b"):
-        write_png(folder / f"{name}.png", np.full((8, 8, 3), ord(name[0]), np.uint8))
+        write_png(
+            folder / f"{name}.png", np.full((8, 8, 3), ord(name[0]), np.uint8)
+        )
     rows = [
         {
             "key": f"r{i}",
@@ -86,7 +90,9 @@ def make_rows(folder: Path, number: int = 3, **change: Any) -> list[dict[str, An
         | change
         for i in range(number)
     ]
-    write(folder / "rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    write(
+        folder / "rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows)
+    )
     return rows
 
 
@@ -123,7 +129,11 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        ("pipe_name: pairwise-judge", "pipe_name: no-such-pipe", "no-such-pipe"),
+        (
+            "pipe_name: pairwise-judge",
+            "pipe_name: no-such-pipe",
+            "no-such-pipe",
+        ),
         ("backend: api", "backend: no-such-backend", "no-such-backend"),
         (
             "VJ_TEST_KEY",
@@ -155,7 +165,9 @@ def test_a_mistake_in_the_file_is_one_line_that_names_it(
     tmp_path: Path, old: str, new: str, named: str
 ) -> None:
     assert old in CONFIG
-    with pytest.raises((UsageError, DataError, LookupError), match=named) as caught:
+    with pytest.raises(
+        (UsageError, DataError, LookupError), match=named
+    ) as caught:
         build_pipes(
             read_config(write(tmp_path / "c.yaml", CONFIG.replace(old, new, 1)))
         )
@@ -210,7 +222,8 @@ def test_images_are_found_beside_the_rows(tmp_path: Path) -> None:
             "not be empty",
         ),
         (
-            '{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": ["b"]}',
+            '{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": '
+            '["b"]}',
             "key",
             "an earlier line",
         ),
@@ -234,12 +247,16 @@ def test_a_bad_row_is_reported_by_line_and_field_and_costs_no_other(
 
 
 PAIR = PromptAssetStore().get_prompt("vlm/assessment/visual_quality/pairwise")
-VIE = PromptAssetStore().get_prompt("vlm/assessment/visual_quality/viescore", "v2")
+VIE = PromptAssetStore().get_prompt(
+    "vlm/assessment/visual_quality/viescore", "v2"
+)
 
 
 def pipes(script: Any) -> dict[str, Any]:
     return {
-        "pair": PairwiseJudge(PAIR, {"retries": 0}, client=ScriptedClient(script)),
+        "pair": PairwiseJudge(
+            PAIR, {"retries": 0}, client=ScriptedClient(script)
+        ),
         "vie": VIEscorePipe(
             VIE, {"retries": 0}, client=ScriptedClient(['{"score": [10, 20]}'])
         ),
@@ -252,7 +269,11 @@ def go(
     rows, _ = read_rows(folder / "rows.jsonl")
     return asyncio.run(
         run_pipeline(
-            pipes(script), rows[:limit], folder / "out.jsonl", concurrency=1, **options
+            pipes(script),
+            rows[:limit],
+            folder / "out.jsonl",
+            concurrency=1,
+            **options,
         )
     )
 
@@ -272,7 +293,10 @@ def test_each_row_has_a_line_with_each_metrics_result(tmp_path: Path) -> None:
     assert second["details"] == {"pair": {"cause": "no answer"}}
     assert report.statuses == {"ok": 1, "partly failed": 1}
     assert (report.errors, report.missing) == ({}, 0)
-    assert (report.metrics["pair"].answered, report.metrics["pair"].failed) == (1, 1)
+    assert (report.metrics["pair"].answered, report.metrics["pair"].failed) == (
+        1,
+        1,
+    )
     assert report.metrics["vie"].values == {"Tie": 2}
 
 
@@ -345,7 +369,10 @@ def test_results_of_an_earlier_version_are_continued(tmp_path: Path) -> None:
         {name: value for name, value in line.items() if name != "input"}
         for line in lines(out)
     ]
-    write(out, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in old))
+    write(
+        out,
+        "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in old),
+    )
     change_instruction(tmp_path)
     report = go(tmp_path, [GOOD], resume=True)
     assert (report.statuses, report.progress.done) == ({"ok": 3}, 1)
@@ -366,7 +393,9 @@ def test_a_file_of_another_kind_is_left_as_it_is(
 ) -> None:
     make_rows(tmp_path, 1)
     out = write(tmp_path / "out.jsonl", text)
-    with pytest.raises(DataError, match=r"out\.jsonl: line 1 is not a pipeline result"):
+    with pytest.raises(
+        DataError, match=r"out\.jsonl: line 1 is not a pipeline result"
+    ):
         go(tmp_path, [GOOD], resume=resume)
     assert out.read_text() == text
     assert not (tmp_path / "out.run.json").exists()
@@ -383,7 +412,10 @@ def test_a_metric_of_two_edits_is_an_error_for_one_and_asks_nothing(
     assert report.errors["r0"].startswith(
         "pair: edited_images: must have at least 2 items, got 1"
     )
-    assert (report.metrics["pair"].errors, report.metrics["vie"].scores) == (2, 2)
+    assert (report.metrics["pair"].errors, report.metrics["vie"].scores) == (
+        2,
+        2,
+    )
     assert report.metrics["vie"].mean_score == 10.0
 
 
@@ -403,8 +435,8 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 20}
 
 
 class Counting:
-    """Replies after a moment, every ``bad``-th one of no use; counts the calls, and those at
-    once.
+    """Replies after a moment, every ``bad``-th one of no use; counts the calls, and
+    those at once.
     """
 
     def __init__(self, bad: int = 0) -> None:
@@ -434,7 +466,9 @@ def metered(
         judge.retries = 3
     budget = Budget(limits, Prices(10, 50))
     return asyncio.run(
-        run_pipeline(judges, rows, folder / "out.jsonl", budget=budget, **options)
+        run_pipeline(
+            judges, rows, folder / "out.jsonl", budget=budget, **options
+        )
     )
 
 
@@ -453,19 +487,26 @@ def test_calls_are_counted_not_rows_and_rows_that_begin_are_finished(
 ) -> None:
     make_rows(tmp_path, 40)
     client = Counting()
-    report = metered(tmp_path, client, Limits(max_calls=20), concurrency=concurrency)
+    report = metered(
+        tmp_path, client, Limits(max_calls=20), concurrency=concurrency
+    )
     assert (client.made, report.statuses, report.missing) == (
         9,
         {"ok": 3},
         37,
     )  # a row takes three, at most twelve
-    said = "stopped before the budget (20 calls) is exceeded: 9 calls used, the next may add 12 calls"
+    said = (
+        "stopped before the budget (20 calls) is exceeded: 9 calls used, the next "
+        "may add 12 calls"
+    )
     assert report.progress.stopped == said
     assert report.progress.budget.tokens == 9 * 120
 
 
 @pytest.mark.parametrize("bad", [2, 3, 5, 7])
-def test_repeats_of_a_call_are_within_the_budget_too(tmp_path: Path, bad: int) -> None:
+def test_repeats_of_a_call_are_within_the_budget_too(
+    tmp_path: Path, bad: int
+) -> None:
     make_rows(tmp_path, 40)
     client = Counting(bad)
     report = metered(tmp_path, client, Limits(max_calls=20))
@@ -473,8 +514,12 @@ def test_repeats_of_a_call_are_within_the_budget_too(tmp_path: Path, bad: int) -
     assert report.progress.budget.calls == client.made
     assert report.missing == 40 - len(lines(tmp_path / "out.jsonl")) > 0
     assert set(report.statuses) == {"ok"}
-    paid = sum(sum(line["usage"].values()) for line in lines(tmp_path / "out.jsonl"))
-    assert paid == 120 * client.made  # nothing was paid for a row without a line
+    paid = sum(
+        sum(line["usage"].values()) for line in lines(tmp_path / "out.jsonl")
+    )
+    assert (
+        paid == 120 * client.made
+    )  # nothing was paid for a row without a line
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])
@@ -483,7 +528,9 @@ def test_a_budget_below_that_of_one_row_is_refused(
 ) -> None:
     make_rows(tmp_path, 4)
     client = Counting()
-    with pytest.raises(UsageError, match=r"--max-calls must be at least 12, .* got 11"):
+    with pytest.raises(
+        UsageError, match=r"--max-calls must be at least 12, .* got 11"
+    ):
         metered(tmp_path, client, Limits(max_calls=11), concurrency=concurrency)
     assert client.made == 0
     assert not (tmp_path / "out.jsonl").exists()
@@ -497,8 +544,8 @@ def test_what_the_message_says_is_what_was_spent(tmp_path: Path) -> None:
     assert 0.02 < cost <= 0.05
     assert report.progress.budget.cost == pytest.approx(cost)
     assert (
-        f"the budget (cost 0.05) is exceeded: cost {cost:.6g} used, the next may add cost 0.006"
-        in str(report.progress.stopped)
+        f"the budget (cost 0.05) is exceeded: cost {cost:.6g} used, the next may add "
+        "cost 0.006" in str(report.progress.stopped)
     )
 
 
@@ -541,7 +588,9 @@ def test_results_are_not_overwritten_and_not_mixed(tmp_path: Path) -> None:
     rows, _ = read_rows(tmp_path / "rows.jsonl")
     other = {"pair": pipes([GOOD])["pair"]}
     with pytest.raises(UsageError, match="'vie'"):
-        asyncio.run(run_pipeline(other, rows, tmp_path / "out.jsonl", resume=True))
+        asyncio.run(
+            run_pipeline(other, rows, tmp_path / "out.jsonl", resume=True)
+        )
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b'{"metrics": 1}'])
@@ -557,7 +606,8 @@ def test_results_without_the_record_of_their_settings_are_not_continued(
     before = (tmp_path / "out.jsonl").read_bytes()
     with pytest.raises(
         UsageError,
-        match=r"out.run.json is missing or cannot be read: .* restore it, or choose another",
+        match=r"out.run.json is missing or cannot be read: .* restore it, or choose "
+        r"another",
     ):
         go(tmp_path, [GOOD], resume=True)
     assert (tmp_path / "out.jsonl").read_bytes() == before
@@ -570,7 +620,8 @@ def test_results_without_the_record_of_their_settings_are_not_continued(
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Starts a loopback server in the background loop; the command runs in this thread."""
+    """Starts a loopback server in the background loop; the command runs in this
+    thread."""
     opened: list[Any] = []
 
     def start(*answers: Any) -> Loopback:
@@ -613,7 +664,9 @@ def test_the_command_judges_rows_and_a_second_run_is_free(
     assert "usage" not in lines(tmp_path / "out.jsonl")[0]  # nothing was paid
 
 
-def test_the_results_are_not_written_over_an_input(tmp_path: Path, server: Any) -> None:
+def test_the_results_are_not_written_over_an_input(
+    tmp_path: Path, server: Any
+) -> None:
     make_rows(tmp_path, 1)
     server(GOOD)
     write(tmp_path / "c.yaml", CONFIG)
@@ -676,7 +729,16 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
     assert "HTTP 400" in result.stderr and "with --resume" in result.stderr
     started.answers = [GOOD]
     again = CliRunner().invoke(
-        whole, ["pipeline", *call, "--rules", "geditbench", "--limit", "2", "--resume"]
+        whole,
+        [
+            "pipeline",
+            *call,
+            "--rules",
+            "geditbench",
+            "--limit",
+            "2",
+            "--resume",
+        ],
     )
     assert again.exit_code == 0, again.output
     assert "2 rows: ok 2" in again.stdout
@@ -702,10 +764,14 @@ def test_a_run_without_any_value_fails_and_says_why_and_how_to_ask_again(
     assert "ok 2" in command(tmp_path, "--no-cache").stdout
 
 
-def test_a_table_in_place_of_rows_is_told_once(tmp_path: Path, server: Any) -> None:
+def test_a_table_in_place_of_rows_is_told_once(
+    tmp_path: Path, server: Any
+) -> None:
     make_rows(tmp_path)
     write(tmp_path / "rows.jsonl", "key,instruction\n1,do it\n2,do it\n")
-    with pytest.raises(DataError, match="must hold one JSON object per line, such as"):
+    with pytest.raises(
+        DataError, match="must hold one JSON object per line, such as"
+    ):
         read_rows(tmp_path / "rows.jsonl")
 
 
@@ -747,7 +813,9 @@ def test_a_image_that_is_missing_fails_its_row_alone(
     assert "gone.png: no such file" in result.output
     assert [
         bool(line["results"])
-        for line in sorted(lines(tmp_path / "out.jsonl"), key=lambda line: line["key"])
+        for line in sorted(
+            lines(tmp_path / "out.jsonl"), key=lambda line: line["key"]
+        )
     ] == [
         False,
         True,
@@ -782,7 +850,15 @@ def test_a_killed_run_goes_on_and_asks_only_what_is_missing(
         str(tmp_path / "out.jsonl"),
     ]
     start = "from visualjudge.cli.main import run; run()"
-    call = [sys.executable, "-c", start, *arguments, "--concurrency", "2", "--no-cache"]
+    call = [
+        sys.executable,
+        "-c",
+        start,
+        *arguments,
+        "--concurrency",
+        "2",
+        "--no-cache",
+    ]
     with subprocess.Popen(
         call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
@@ -794,7 +870,9 @@ def test_a_killed_run_goes_on_and_asks_only_what_is_missing(
         ):
             time.sleep(0.01)
         process.kill()
-    before = {line["key"]: line for line in _whole_lines(tmp_path / "out.jsonl")}
+    before = {
+        line["key"]: line for line in _whole_lines(tmp_path / "out.jsonl")
+    }
     asked = len(started.raw)
     assert 0 < len(before) < 30
     assert len(before) >= asked - 3
@@ -824,12 +902,18 @@ def test_the_rules_of_geditbench_bring_its_sampling_and_stand_in_the_results(
     result = command(tmp_path, "--rules", "geditbench")
     assert result.exit_code == 0, result.output
     assert "replies are read by the rules of geditbench" in result.output
-    assert "temperature" not in started.bodies[0]  # its OpenAI client sends none
-    assert started.bodies[0]["max_tokens"] == 222  # what the file says goes before
+    assert (
+        "temperature" not in started.bodies[0]
+    )  # its OpenAI client sends none
+    assert (
+        started.bodies[0]["max_tokens"] == 222
+    )  # what the file says goes before
     assert lines(tmp_path / "out.jsonl")[0]["rules"] == ["geditbench"]
 
 
-def test_a_prompt_file_of_geditbench_is_read_as_it_stands(tmp_path: Path) -> None:
+def test_a_prompt_file_of_geditbench_is_read_as_it_stands(
+    tmp_path: Path,
+) -> None:
     text = """\
 prompt_id: edit/pairwise
 version: v1
@@ -883,7 +967,8 @@ def test_a_key_in_another_field_is_refused_and_not_shown(
         f"{value.get(field, '${a}')!s}}}}}}}".replace(": ${a}", ": '${a}'")
     )
     with pytest.raises(
-        UsageError, match=rf"init_config\.{field} must not hold the key of VJ_OTHER_KEY"
+        UsageError,
+        match=rf"init_config\.{field} must not hold the key of VJ_OTHER_KEY",
     ) as refused:
         read_config(file)
     assert key not in str(refused.value)
@@ -896,16 +981,23 @@ def test_a_key_may_stand_where_keys_belong(
     file = tmp_path / "c.yaml"
     init = "{api_key: '${k}', headers: {X-Any: '${k}'}, base_url: 'http://u:${k}@h'}"
     file.write_text(
-        f"k: ${{oc.env:VJ_OTHER_KEY}}\nmetric_configs: {{m: {{pipe_name: x, init_config: {init}}}}}"
+        f"k: ${{oc.env:VJ_OTHER_KEY}}\nmetric_configs: {{m: {{pipe_name: x, "
+        f"init_config: {init}}}}}"
     )
     assert read_config(file)["m"].init_config["api_key"] == key
 
 
-@pytest.mark.parametrize("field", ["headers", "extra_body", "structured_output"])
-def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "field", ["headers", "extra_body", "structured_output"]
+)
+def test_a_field_of_a_wrong_kind_is_one_clear_line(
+    field: str, tmp_path: Path
+) -> None:
     file = tmp_path / "c.yaml"
     prompt = "{prompt_id: vlm/assessment/visual_consistency/pairwise}"
-    init = f"{{backend: vllm, model_name: m, prompt_info: {prompt}, {field}: [1]}}"
+    init = (
+        f"{{backend: vllm, model_name: m, prompt_info: {prompt}, {field}: [1]}}"
+    )
     file.write_text(
         f"metric_configs: {{m: {{pipe_name: pairwise-judge, init_config: {init}}}}}"
     )
@@ -914,12 +1006,14 @@ def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -
     assert "\n" not in str(refused.value)
 
 
-# ---------------------------------------------------------------- files of GEditBench v2
+# ---------------------------------------------------------------- files of GEditBench
+# v2
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Four pipelines and what they stand on, in the form and the folders of GEditBench v2."""
+    """Four pipelines and what they stand on, in the form and the folders of GEditBench
+    v2."""
     home = tmp_path / "configs/pipelines"
     files = {
         "user_config.yaml": """
@@ -954,11 +1048,14 @@ sam:
     inits = {
         "vlm_as_a_judge/eval_vc": "backend: vllm\n      ip_address: 100.64.0.1\n"
         "      port: ${client_config.vlm_port}",
-        "ablation/eval_vc_qwen3": "backend: vllm\n      ip_address: 100.64.0.1\n      port: 25930",
-        "ablation/eval_vc_gpt5d1": "backend: api\n      api_key: ${client_config.api_key}\n"
+        "ablation/eval_vc_qwen3": "backend: vllm\n      ip_address: 100.64.0.1\n      "
+        "port: 25930",
+        "ablation/eval_vc_gpt5d1": "backend: api\n      api_key: "
+        "${client_config.api_key}\n"
         "      base_url: ${client_config.base_url}",
         "ablation/eval_vc_gemini": "backend: google\n      api_version: v1alpha\n"
-        "      api_key: ${client_config.api_key}\n      base_url: https://proxy.example.org/gemini",
+        "      api_key: ${client_config.api_key}\n      base_url: "
+        "https://proxy.example.org/gemini",
     }
     for name, init in inits.items():
         files[f"{name}.yaml"] = f"""_base_:
@@ -993,23 +1090,30 @@ metric_configs:
         "ablation/eval_vc_gemini",
     ],
 )
-def test_pipelines_of_geditbench_start_as_they_are(name: str, clone: Path) -> None:
+def test_pipelines_of_geditbench_start_as_they_are(
+    name: str, clone: Path
+) -> None:
     metrics = read_config(clone / f"{name}.yaml")
     (pipe,) = build_pipes(metrics).values()
     assert pipe.retries == 3
     assert (
-        pipe.prompt_template.prompt_id == "vlm/assessment/visual_consistency/pairwise"
+        pipe.prompt_template.prompt_id
+        == "vlm/assessment/visual_consistency/pairwise"
     )
 
 
 def test_a_server_at_an_address_gets_neither_the_address_nor_the_key_of_a_provider(
     clone: Path,
 ) -> None:
-    (pipe,) = build_pipes(read_config(clone / "vlm_as_a_judge/eval_vc.yaml")).values()
+    (pipe,) = build_pipes(
+        read_config(clone / "vlm_as_a_judge/eval_vc.yaml")
+    ).values()
     assert pipe.client.identity.base_url == "http://100.64.0.1:25930/v1"
     assert (
         "api_key"
-        not in read_config(clone / "vlm_as_a_judge/eval_vc.yaml")["pair-judge"].merged
+        not in read_config(clone / "vlm_as_a_judge/eval_vc.yaml")[
+            "pair-judge"
+        ].merged
     )
 
 
@@ -1085,7 +1189,9 @@ def test_variables_have_defaults_and_the_environment_wins(
     assert read_config(file)["pair-judge"].merged["port"] == "25930"
     monkeypatch.setenv("VJ_TEST_PORT", "8001")
     assert read_config(file)["pair-judge"].merged["port"] == "8001"
-    api = read_config(clone / "ablation/eval_vc_gpt5d1.yaml")["pair-judge"].merged
+    api = read_config(clone / "ablation/eval_vc_gpt5d1.yaml")[
+        "pair-judge"
+    ].merged
     assert api["api_key"] == KEY
     assert api["base_url"] == "https://api.example.org/v1/chat/completions"
 
@@ -1095,11 +1201,13 @@ def test_a_base_that_is_missing_and_a_variable_without_a_default_are_named(
 ) -> None:
     (clone / "modules_init/experts_default.yaml").unlink()
     with pytest.raises(
-        DataError, match=r"_base_\.experts_default: .*experts_default\.yaml does not"
+        DataError,
+        match=r"_base_\.experts_default: .*experts_default\.yaml does not",
     ):
         read_config(clone / "ablation/eval_vc_qwen3.yaml")
     file = write(
-        clone / "own.yaml", "metric_configs: {m: {pipe_name: '${env:VJ_TEST_NOTHING}'}}"
+        clone / "own.yaml",
+        "metric_configs: {m: {pipe_name: '${env:VJ_TEST_NOTHING}'}}",
     )
     with pytest.raises(UsageError, match="VJ_TEST_NOTHING"):
         read_config(file)
@@ -1111,7 +1219,10 @@ def test_a_base_that_is_missing_and_a_variable_without_a_default_are_named(
 def test_a_key_of_a_user_config_is_masked_like_any_other(clone: Path) -> None:
     path = clone / "ablation/eval_vc_qwen3.yaml"
     write(
-        path, path.read_text("utf-8").replace("some-model", "${client_config.api_key}")
+        path,
+        path.read_text("utf-8").replace(
+            "some-model", "${client_config.api_key}"
+        ),
     )
     with pytest.raises(UsageError) as caught:
         read_config(path)
@@ -1129,7 +1240,13 @@ def test_references_cannot_multiply(form: str, tmp_path: Path) -> None:
 
 def test_rows_without_a_key_are_numbered_and_told(tmp_path: Path) -> None:
     row = {"instruction": "i", "input_image": "a", "edited_images": ["b"]}
-    lines = ["", json.dumps(row), "", json.dumps(row | {"key": "x"}), json.dumps(row)]
+    lines = [
+        "",
+        json.dumps(row),
+        "",
+        json.dumps(row | {"key": "x"}),
+        json.dumps(row),
+    ]
     (tmp_path / "rows.jsonl").write_text("\n".join(lines), "utf-8")
     with pytest.warns(UserWarning, match="2 rows without one, numbered"):
         rows, problems = read_rows(tmp_path / "rows.jsonl")
@@ -1145,7 +1262,9 @@ def test_a_value_of_another_type_is_counted_and_not_taken_for_a_score(
     line = {"key": "1", "results": {"m": {"type": "faults", "value": ["hair"]}}}
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps(line) + "\n", "utf-8")
-    with pytest.raises(DataError, match="must be winners or scores, got faults"):
+    with pytest.raises(
+        DataError, match="must be winners or scores, got faults"
+    ):
         pipeline_log.rows(path, None)
 
 

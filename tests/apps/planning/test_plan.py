@@ -1,4 +1,5 @@
-"""A plan: the judge's model, the search for the fewest images, cost, and what is built from it."""
+"""A plan: the judge's model, the search for the fewest images, cost, and what is built
+from it."""
 
 from __future__ import annotations
 
@@ -17,8 +18,17 @@ from scipy import stats
 
 import visualjudge as vj
 from frontdoor_example import write_data
-from visualjudge.apps.planning import judge_simulation, plan_inputs, study_designs
-from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
+from visualjudge.apps.planning import (
+    judge_simulation,
+    plan_inputs,
+    study_designs,
+)
+from visualjudge.apps.planning.judge_simulation import (
+    Design,
+    JudgeModel,
+    Pool,
+    Studies,
+)
 from visualjudge.apps.planning.study_designs import (
     Plan,
     _caps,
@@ -39,7 +49,9 @@ JUDGE = JudgeModel(0.8, 0.6, (0.15, 0.4, 0.7), failed=0.05)
 
 def made_pool(images: int = 80, sources: int = 4) -> Pool:
     rng = rng_for(3, "pool")
-    scores = 5 + 0.7 * np.arange(sources) + 1.5 * rng.normal(size=(images, sources))
+    scores = (
+        5 + 0.7 * np.arange(sources) + 1.5 * rng.normal(size=(images, sources))
+    )
     rows = [
         (
             g,
@@ -52,14 +64,18 @@ def made_pool(images: int = 80, sources: int = 4) -> Pool:
         for j in range(i)
     ]
     return judge_simulation.pool_of(
-        pl.DataFrame(rows, schema=["image", "better", "worse", "margin"], orient="row")
+        pl.DataFrame(
+            rows, schema=["image", "better", "worse", "margin"], orient="row"
+        )
     )
 
 
 def as_verdicts(studies: Studies) -> pl.DataFrame:
     """The first study as the analysis joins verdicts."""
     places = np.argwhere(
-        np.broadcast_to(studies.held[0][..., None, None], studies.right[0].shape)
+        np.broadcast_to(
+            studies.held[0][..., None, None], studies.right[0].shape
+        )
     )
     g, k, o, r = places.T
     return pl.DataFrame(
@@ -105,9 +121,9 @@ def test_a_correlation_is_found_again_from_its_covariance(
     correlation: float, level: float
 ) -> None:
     line = np.full(3, level)
-    both = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(
-        [level, level]
-    )
+    both = stats.multivariate_normal(
+        [0, 0], [[1, correlation], [correlation, 1]]
+    ).cdf([level, level])
     assert judge_simulation.both_right(line, correlation) == pytest.approx(
         both, abs=2e-3
     )
@@ -139,7 +155,8 @@ def test_a_power_that_no_number_of_images_reaches_is_not_found() -> None:
     assert least_images(lambda n: 0.5, 0.8) is None
 
 
-# ---------------------------------------------------------------- from a folder to a dataset
+# ---------------------------------------------------------------- from a folder to a
+# dataset
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +171,9 @@ def planned(data: Path) -> Plan:
     return plan(data, goal="right", effect=0.1, prices=Prices(1.0, 2.0))
 
 
-def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None:
+def test_too_few_images_are_told_and_how_many_are_missing(
+    planned: Plan,
+) -> None:
     one = planned.chosen
     assert planned.target.pool.images == 6
     assert not planned.goal_reached
@@ -200,7 +219,8 @@ def test_a_plan_is_written_and_build_follows_it(
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", "no json", '{"build": {"task": 1, "seed": 2, "caps": {}}}']
+    "text",
+    ["{}", "[]", "no json", '{"build": {"task": 1, "seed": 2, "caps": {}}}'],
 )
 def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
@@ -220,7 +240,9 @@ def uneven(data: Path, tmp_path: Path) -> Path:
         if note["image_id"] < "photo4" or note["annotation_id"][-1] in "01"
     ]
     shutil.copytree(data, tmp_path / "uneven")
-    write_json(tmp_path / "uneven/annotations/object_detection_annotations.json", kept)
+    write_json(
+        tmp_path / "uneven/annotations/object_detection_annotations.json", kept
+    )
     return tmp_path / "uneven"
 
 
@@ -228,12 +250,20 @@ def test_the_printed_commands_ask_as_many_questions_as_planned(
     uneven: Path, tmp_path: Path
 ) -> None:
     found = plan(uneven, goal="right", effect=0.2)
-    design = replace(found.chosen.design, images=5, pairs=3, orders=2, repeats=1)
+    design = replace(
+        found.chosen.design, images=5, pairs=3, orders=2, repeats=1
+    )
     caps, (told,) = _caps(found.target, design, found.seed)
     built = vj.build(
-        uneven, tmp_path / "dataset", subsets=["judge_analysis"], seed=42, caps=caps
+        uneven,
+        tmp_path / "dataset",
+        subsets=["judge_analysis"],
+        seed=42,
+        caps=caps,
     )
-    pairs = len(built.filter(encoding=found.target.encoding, question_type="pairwise"))
+    pairs = len(
+        built.filter(encoding=found.target.encoding, question_type="pairwise")
+    )
     assert pairs == round(5 * (4 * 3 + 2 * 1) / 6)
     assert (
         f"draws {pairs} pairs on 6 images, and `judge` asks about them in {2 * pairs}"
@@ -258,27 +288,39 @@ def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
         UsageError, match=r"--effect must be above 0 and at most .* got 11"
     ):
         plan(data, goal="rank", effect=11)
-    for effect, told in ((15, r"0\.15 for 15 points\), got 15"), (-2, r"got -2")):
+    for effect, told in (
+        (15, r"0\.15 for 15 points\), got 15"),
+        (-2, r"got -2"),
+    ):
         with pytest.raises(
             UsageError, match=rf"--effect must be between 0 and 1 .*{told}"
         ):
             plan(data, goal="right", effect=effect)
     with pytest.raises(
-        UsageError, match=r"threshold \+ --effect must be from 0.01 to 0.99, got"
+        UsageError,
+        match=r"threshold \+ --effect must be from 0.01 to 0.99, got",
     ):
         plan(data, goal="right", effect=0.3)
     with pytest.raises(UsageError, match="--power must be"):
         plan(data, power=1.0)
-    with pytest.raises(UsageError, match="--task must be one of object_detection"):
+    with pytest.raises(
+        UsageError, match="--task must be one of object_detection"
+    ):
         plan(data, tasks=("keypoint",))
 
 
-def test_a_pilot_without_a_usable_reply_is_refused(data: Path, tmp_path: Path) -> None:
+def test_a_pilot_without_a_usable_reply_is_refused(
+    data: Path, tmp_path: Path
+) -> None:
     built = vj.build(data, tmp_path / "dataset", subsets=["judge_analysis"])
     pairwise = built.filter(question_type="pairwise")[:10]
-    client = vj.client("baseline", model="sharpness")  # declines all but restoration
+    client = vj.client(
+        "baseline", model="sharpness"
+    )  # declines all but restoration
     vj.judge(pairwise, client, tmp_path / "pilot", progress=False)
-    with pytest.raises(DataError, match="no reply to a pairwise question can be used"):
+    with pytest.raises(
+        DataError, match="no reply to a pairwise question can be used"
+    ):
         plan(tmp_path / "pilot", goal="right")
 
 
@@ -286,7 +328,8 @@ def test_a_pilot_without_a_usable_reply_is_refused(data: Path, tmp_path: Path) -
 
 
 class Counting:
-    """A server that counts tokens by its own rules: 4 characters, or 28 × 28 pixels, a token."""
+    """A server that counts tokens by its own rules: 4 characters, or 28 × 28 pixels, a
+    token."""
 
     def __init__(self) -> None:
         self.tokens_in = self.tokens_out = 0
@@ -294,9 +337,13 @@ class Counting:
     async def handle(self, request: web.Request) -> web.Response:
         content = (await request.json())["messages"][-1]["content"]
         parts = (
-            [{"type": "text", "text": content}] if isinstance(content, str) else content
+            [{"type": "text", "text": content}]
+            if isinstance(content, str)
+            else content
         )
-        text = sum(len(part["text"]) for part in parts if part["type"] == "text")
+        text = sum(
+            len(part["text"]) for part in parts if part["type"] == "text"
+        )
         images = sum(part["type"] == "image_url" for part in parts)
         asked = math.ceil(text / 4) + images * image_tokens(64, 48)
         reply = "The first one fits the dog better. Answer: A"
@@ -326,13 +373,17 @@ async def _asked(dataset: Path, out: Path, **options: object) -> Counting:
     try:
         url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         client = vj.client("api", model="m", base_url=url, cache=False)
-        await vj.judge_async(load_dataset(dataset), client, out, mode="text", **options)  # type: ignore[arg-type]
+        await vj.judge_async(
+            load_dataset(dataset), client, out, mode="text", **options
+        )  # type: ignore[arg-type]
     finally:
         await runner.cleanup()
     return server
 
 
-def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> None:
+def test_planned_cost_is_what_a_run_then_costs(
+    data: Path, tmp_path: Path
+) -> None:
     import asyncio
 
     from visualjudge.options import Choice
@@ -340,15 +391,25 @@ def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> No
     prices = Prices(1.0, 2.0)
     vj.build(data, tmp_path / "first", subsets=["judge_analysis"])
     pilot = Choice(types=("pairwise",), sample=40)
-    asyncio.run(_asked(tmp_path / "first", tmp_path / "pilot", choice=pilot, swap=True))
+    asyncio.run(
+        _asked(tmp_path / "first", tmp_path / "pilot", choice=pilot, swap=True)
+    )
     found = plan(tmp_path / "pilot", goal="right", power=0.5, prices=prices)
     one = next(option for option in found.options if not option.missing)
     design = one.design
-    caps = study_designs.Caps(0, 0, design.images, design.images * design.pairs, 0, 0)
+    caps = study_designs.Caps(
+        0, 0, design.images, design.images * design.pairs, 0, 0
+    )
     vj.build(data, tmp_path / "second", subsets=["judge_analysis"], caps=caps)
     chosen = Choice(types=("pairwise",), encodings=(found.target.encoding,))
-    options = {"choice": chosen, "swap": design.orders == 2, "repeats": design.repeats}
-    server = asyncio.run(_asked(tmp_path / "second", tmp_path / "run", **options))
+    options = {
+        "choice": chosen,
+        "swap": design.orders == 2,
+        "repeats": design.repeats,
+    }
+    server = asyncio.run(
+        _asked(tmp_path / "second", tmp_path / "run", **options)
+    )
     spent = prices.of(server.tokens_in, server.tokens_out)
     assert one.cost == pytest.approx(spent, rel=0.15)
 

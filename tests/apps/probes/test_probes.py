@@ -1,5 +1,5 @@
-"""Probes: what they write, and that a judge with one planted fault is convicted of that fault
-alone.
+"""Probes: what they write, and that a judge with one planted fault is convicted of that
+fault alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def option_text(question: Question, k: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Probed, Dataset]:
+def made(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, Probed, Dataset]:
     root = tmp_path_factory.mktemp("probes")
     data = make_folder(root / "data", tasks=TASKS, images=3, annotations=4)
     probed = build_probes(data, root / "probes", number=N)
@@ -60,7 +62,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Probed, Datase
 
 def of(dataset: Dataset, name: str) -> list[Question]:
     return [
-        q for q in dataset.questions if q.probe is not None and q.probe.name == name
+        q
+        for q in dataset.questions
+        if q.probe is not None and q.probe.name == name
     ]
 
 
@@ -73,15 +77,22 @@ def test_every_probe_asks_up_to_its_number_and_the_dataset_is_valid(
 ) -> None:
     _, probed, dataset = made
     assert probed.empty == ()
-    assert max(count for name, count in probed.asked.items() if name != "control") == N
+    assert (
+        max(count for name, count in probed.asked.items() if name != "control")
+        == N
+    )
     assert validate(dataset.root)[1] == []
 
 
-def test_a_question_keeps_its_probe_on_disk(made: tuple[Path, Probed, Dataset]) -> None:
+def test_a_question_keeps_its_probe_on_disk(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     question = of(made[2], "tool")[0]
     assert question.probe is not None and question.probe.level == 0.55
     assert (
-        question_from_wire(orjson.loads(orjson.dumps(question_to_wire(question))))
+        question_from_wire(
+            orjson.loads(orjson.dumps(question_to_wire(question)))
+        )
         == question
     )
 
@@ -126,7 +137,9 @@ def test_mirrored_images_are_the_control_images_mirrored(
     for question in of(dataset, "mirrored"):
         assert question.probe is not None
         plain = control[question.probe.group]
-        assert question.prompt == plain.prompt and question.answer == plain.answer
+        assert (
+            question.prompt == plain.prompt and question.answer == plain.answer
+        )
         for place in range(len(plain.images)):
             assert np.array_equal(
                 pixels(dataset, question, place),
@@ -138,7 +151,11 @@ def test_mirrored_images_are_the_control_images_mirrored(
     ("name", "of_cued", "of_plain"),
     [
         ("recoloured", question_edits.warmer, question_edits.warmer),
-        ("recompressed", question_edits.recompressed, question_edits.recompressed),
+        (
+            "recompressed",
+            question_edits.recompressed,
+            question_edits.recompressed,
+        ),
         (
             "bright",
             partial(question_edits.toned, saturation=1.5, light=25.0),
@@ -147,7 +164,10 @@ def test_mirrored_images_are_the_control_images_mirrored(
     ],
 )
 def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(
-    made: tuple[Path, Probed, Dataset], name: str, of_cued: Paint, of_plain: Paint
+    made: tuple[Path, Probed, Dataset],
+    name: str,
+    of_cued: Paint,
+    of_plain: Paint,
 ) -> None:
     dataset = made[2]
     control = {q.probe.group: q for q in of(dataset, "control") if q.probe}
@@ -169,7 +189,8 @@ def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(
 
 
 @pytest.mark.parametrize(
-    "name", ["confidence", "decimals", "author", "length", "label", "tool", "renamed"]
+    "name",
+    ["confidence", "decimals", "author", "length", "label", "tool", "renamed"],
 )
 def test_a_line_is_added_to_each_option_and_nothing_else_changes(
     made: tuple[Path, Probed, Dataset], name: str
@@ -182,13 +203,19 @@ def test_a_line_is_added_to_each_option_and_nothing_else_changes(
     ]
     assert compared
     for question, plain in compared:
-        assert (question.images, question.answer) == (plain.images, plain.answer)
+        assert (question.images, question.answer) == (
+            plain.images,
+            plain.answer,
+        )
         lines = [
             option_text(question, k).removeprefix(option_text(plain, k))
             for k in range(2)
         ]
         assert (
-            all(line.startswith("\n") and line.count("\n") == 1 for line in lines)
+            all(
+                line.startswith("\n") and line.count("\n") == 1
+                for line in lines
+            )
             and lines[0] != lines[1]
         )
 
@@ -204,7 +231,10 @@ def test_another_encoding_shows_the_same_pair(
             plain.annotation_ids,
             plain.answer,
         )
-        assert question.encoding != plain.encoding and question.images != plain.images
+        assert (
+            question.encoding != plain.encoding
+            and question.images != plain.images
+        )
 
 
 def test_the_instruction_is_painted_into_the_image_of_the_cued_option_alone(
@@ -222,7 +252,9 @@ def test_a_cue_stands_with_each_option_once_and_names_no_letter(
     made: tuple[Path, Probed, Dataset],
 ) -> None:
     questions = of(made[2], "label")
-    assert len({q.probe.group for q in questions if q.probe}) * 2 == len(questions)
+    assert len({q.probe.group for q in questions if q.probe}) * 2 == len(
+        questions
+    )
     for question in questions:
         assert question.probe is not None
         texts = dict(
@@ -251,9 +283,9 @@ def test_a_withheld_original_is_neither_shown_nor_spoken_of(
         assert (
             question.images == ()
             and "image"
-            not in question.prompt[: spans_of(question).options[0][0]].split("Format")[
-                0
-            ]
+            not in question.prompt[: spans_of(question).options[0][0]].split(
+                "Format"
+            )[0]
         )
 
 
@@ -261,7 +293,9 @@ def test_steps_of_a_staircase_fall(made: tuple[Path, Probed, Dataset]) -> None:
     groups: dict[str, list[float]] = {}
     for question in of(made[2], "severity"):
         assert question.probe is not None
-        groups.setdefault(question.probe.group, []).append(question.final_scores[0])
+        groups.setdefault(question.probe.group, []).append(
+            question.final_scores[0]
+        )
     assert groups and all(
         scores == sorted(scores, reverse=True) for scores in groups.values()
     )
@@ -278,19 +312,23 @@ def test_unknown_probes_and_numbers_are_refused(
 
 def test_a_cue_is_as_long_as_its_control() -> None:
     parts = PromptAssetStore().get_prompt("probes/cues", "v2").parts
-    cues = [name.removesuffix("_cued") for name in parts if name.endswith("_cued")]
+    cues = [
+        name.removesuffix("_cued") for name in parts if name.endswith("_cued")
+    ]
     unlike = [
         name
         for name in cues
         if len(parts[f"{name}_cued"]) != len(parts[f"{name}_plain"])
     ]
-    assert {"file_format", "file_size", "author", "label", "decimals"} <= set(cues)
+    assert {"file_format", "file_size", "author", "label", "decimals"} <= set(
+        cues
+    )
     assert unlike == ["length"]
 
 
 def _cue_table(faults: Sequence[float], questions: int) -> pl.DataFrame:
-    """Answers to as many cue probes, each followed in a share of its questions and right by chance
-    elsewhere.
+    """Answers to as many cue probes, each followed in a share of its questions and
+    right by chance elsewhere.
     """
     rng = rng_for(0, "cues")
     rows = [
@@ -312,27 +350,45 @@ def _cue_table(faults: Sequence[float], questions: int) -> pl.DataFrame:
 
 def test_few_questions_are_not_measured_and_say_so() -> None:
     (row,) = probe_results(_cue_table([1.0], 38))
-    assert (row.state, row.effect.value, row.p_holm) == ("not_shown", None, None)
-    assert row.effect.why == "not measured: 38 questions; at least 40 are needed"
+    assert (row.state, row.effect.value, row.p_holm) == (
+        "not_shown",
+        None,
+        None,
+    )
+    assert (
+        row.effect.why == "not measured: 38 questions; at least 40 are needed"
+    )
 
 
 def test_questions_whose_counterpart_is_not_answered_are_not_counted() -> None:
     table = _cue_table([1.0, 1.0], 60)
-    ended_early = (pl.col("probe_name") == "cue0") | (pl.col("probe_cue") == "A")
+    ended_early = (pl.col("probe_name") == "cue0") | (
+        pl.col("probe_cue") == "A"
+    )
     halves = table.filter(ended_early | (pl.col("cluster") < 5))
     whole, cut = probe_results(halves)
-    assert (whole.effect.n, whole.effect.images, whole.state) == (60, 30, "fail")
+    assert (whole.effect.n, whole.effect.images, whole.state) == (
+        60,
+        30,
+        "fail",
+    )
     assert (cut.effect.n, cut.effect.images, cut.effect.value) == (10, 5, None)
 
 
 @pytest.mark.parametrize(
     ("refused", "state"), [(0, "not_shown"), (28, "fail"), (60, "fail")]
 )
-def test_replies_that_are_refused_do_not_pass_a_probe(refused: int, state: str) -> None:
+def test_replies_that_are_refused_do_not_pass_a_probe(
+    refused: int, state: str
+) -> None:
     table = _cue_table([0.0], 60).with_columns(place=pl.int_range(60))
-    control = table.with_columns(probe_design=pl.lit("control"), usable=pl.lit(True))
+    control = table.with_columns(
+        probe_design=pl.lit("control"), usable=pl.lit(True)
+    )
     (row,) = probe_results(
-        pl.concat([table.with_columns(usable=pl.col("place") >= refused), control])
+        pl.concat(
+            [table.with_columns(usable=pl.col("place") >= refused), control]
+        )
     )
     assert row.state == state
     if refused == 60:
@@ -357,15 +413,17 @@ def test_a_probe_without_controls_is_analysed(
     build_probes(made[0], tmp_path / "out", only=["same_option"], number=4)
     questions = list(load_dataset(tmp_path / "out").questions)
     study = study_of(
-        questions, {"judge": [Verdict(q.id, "AB", "A", "ok", "A") for q in questions]}
+        questions,
+        {"judge": [Verdict(q.id, "AB", "A", "ok", "A") for q in questions]},
     )
     judge = analyse_study(study).metrics["judges"][0]
-    assert judge["pairwise"]["n"] == 0 and [p["name"] for p in judge["probes"]] == [
-        "same_option"
-    ]
+    assert judge["pairwise"]["n"] == 0 and [
+        p["name"] for p in judge["probes"]
+    ] == ["same_option"]
 
 
-# ---------------------------------------------------------------- judges with a planted fault
+# ---------------------------------------------------------------- judges with a planted
+# fault
 
 Says = Callable[[Question, str], str]
 FAULTS: dict[str, tuple[str, Says]] = {
@@ -377,7 +435,13 @@ FAULTS: dict[str, tuple[str, Says]] = {
                 str(q.probe.cue) if q.probe and q.probe.name == name else fair
             ),
         )
-        for name in ("confidence", "painted_instruction", "length", "bright", "tool")
+        for name in (
+            "confidence",
+            "painted_instruction",
+            "length",
+            "bright",
+            "tool",
+        )
     },
     "never the tool": (
         "tool",
@@ -392,7 +456,8 @@ FAULTS: dict[str, tuple[str, Says]] = {
 
 
 def enlarged(dataset: Dataset, copies: int) -> list[Question]:
-    """The questions again on other images: judges that are scripted look at no pixel."""
+    """The questions again on other images: judges that are scripted look at no
+    pixel."""
     from dataclasses import replace
 
     return [
@@ -413,7 +478,9 @@ def fair(question: Question, seed: int) -> str:
     if question.question_type == "scoring":
         return f"{float(np.clip(float(question.answer) + rng.normal(0, 1), 0, 10)):.2f}"
     right = (
-        0.5 if question.probe is not None and question.probe.expected == "any" else 0.9
+        0.5
+        if question.probe is not None and question.probe.expected == "any"
+        else 0.9
     )
     return (
         str(question.answer)
@@ -423,7 +490,9 @@ def fair(question: Question, seed: int) -> str:
 
 
 def verdict(question: Question, text: str) -> Verdict:
-    value: str | float = float(text) if question.question_type == "scoring" else text
+    value: str | float = (
+        float(text) if question.question_type == "scoring" else text
+    )
     return Verdict(question.id, "AB", value, "ok", text)
 
 
@@ -434,14 +503,21 @@ def test_a_planted_fault_is_the_only_one_convicted(
     probe, says = FAULTS[fault]
     questions = enlarged(made[2], 16)
     verdicts = [
-        verdict(q, fair(q, 1) if q.question_type == "scoring" else says(q, fair(q, 1)))
+        verdict(
+            q,
+            fair(q, 1) if q.question_type == "scoring" else says(q, fair(q, 1)),
+        )
         for q in questions
     ]
     states = {
         row.name: row.state
-        for row in probe_results(study_of(questions, {"judge": verdicts}).answered[0])
+        for row in probe_results(
+            study_of(questions, {"judge": verdicts}).answered[0]
+        )
     }
-    assert [name for name, state in states.items() if state == "fail"] == [probe]
+    assert [name for name, state in states.items() if state == "fail"] == [
+        probe
+    ]
 
 
 def test_a_fair_judge_passes_all(made: tuple[Path, Probed, Dataset]) -> None:
@@ -449,9 +525,9 @@ def test_a_fair_judge_passes_all(made: tuple[Path, Probed, Dataset]) -> None:
     answered = study_of(
         questions, {"judge": [verdict(q, fair(q, 2)) for q in questions]}
     ).answered[0]
-    assert {row.name: row.state for row in probe_results(answered)} == dict.fromkeys(
-        (row.name for row in probe_results(answered)), "pass"
-    )
+    assert {
+        row.name: row.state for row in probe_results(answered)
+    } == dict.fromkeys((row.name for row in probe_results(answered)), "pass")
 
 
 def test_the_local_judge_answers_probes_and_declines_where_its_data_do_not_match_the_images(
@@ -464,9 +540,9 @@ def test_the_local_judge_answers_probes_and_declines_where_its_data_do_not_match
         ("recoloured", "refusal"),
     ):
         asked = [q for q in of(made[2], name) if q.task == "object_detection"]
-        assert asked and {asyncio.run(judge(Ask(q))).verdict.status for q in asked} == {
-            status
-        }
+        assert asked and {
+            asyncio.run(judge(Ask(q))).verdict.status for q in asked
+        } == {status}
 
 
 def twins(dataset: Dataset, name: str) -> list[tuple[Question, Question]]:
@@ -488,12 +564,16 @@ def test_a_twin_differs_in_the_photograph_alone(
             plain.answer,
         )
         original, shown = pixels(dataset, plain, 0), pixels(dataset, twin, 0)
-        assert shown.shape == original.shape and not np.array_equal(shown, original)
+        assert shown.shape == original.shape and not np.array_equal(
+            shown, original
+        )
         if name == "grey":
             assert (shown == 128).all()
         else:
             others = {
-                q.images[0] for q in of(dataset, "control") if q.task == plain.task
+                q.images[0]
+                for q in of(dataset, "control")
+                if q.task == plain.task
             } - {plain.images[0]}
             assert any(
                 np.array_equal(shown, read_rgb(dataset.image_path(path)))
@@ -508,12 +588,17 @@ def test_what_is_drawn_over_the_photograph_is_drawn_over_its_stand_in(
     dataset = made[2]
     for twin, plain in twins(dataset, name):
         for place in range(1, len(plain.images)):
-            before, after = pixels(dataset, plain, place), pixels(dataset, twin, place)
+            before, after = (
+                pixels(dataset, plain, place),
+                pixels(dataset, twin, place),
+            )
             if plain.task != "object_detection":
                 assert np.array_equal(before, after)
                 continue
             background = (after == pixels(dataset, twin, 0)).all(axis=2)
-            drawn = ~background & (before != pixels(dataset, plain, 0)).any(axis=2)
+            drawn = ~background & (before != pixels(dataset, plain, 0)).any(
+                axis=2
+            )
             assert (
                 background.any()
                 and drawn.any()
@@ -521,7 +606,9 @@ def test_what_is_drawn_over_the_photograph_is_drawn_over_its_stand_in(
             )
 
 
-def test_the_local_judge_sees_the_stand_in(made: tuple[Path, Probed, Dataset]) -> None:
+def test_the_local_judge_sees_the_stand_in(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     judge = local_judge("default", made[2].root)
     pair = next(
         (twin, plain)
@@ -529,9 +616,9 @@ def test_the_local_judge_sees_the_stand_in(made: tuple[Path, Probed, Dataset]) -
         if plain.task == "object_detection"
     )
     said = [asyncio.run(judge(Ask(q))).verdict for q in pair]
-    assert [v.status for v in said] == ["ok", "ok"] and said[0].probability_a != said[
-        1
-    ].probability_a
+    assert [v.status for v in said] == ["ok", "ok"] and said[
+        0
+    ].probability_a != said[1].probability_a
 
 
 def test_a_task_of_one_photograph_has_no_other(tmp_path: Path) -> None:
@@ -549,9 +636,13 @@ def test_the_oracle_knows_nothing_where_nothing_can_be_known(
     judge = baseline_judge("oracle:1", made[2].root)
     questions = enlarged(made[2], 20)
     withheld = [
-        q for q in questions if q.probe is not None and q.probe.name == "withheld"
+        q
+        for q in questions
+        if q.probe is not None and q.probe.name == "withheld"
     ]
-    right = [asyncio.run(judge(Ask(q))).verdict.value == q.answer for q in withheld]
+    right = [
+        asyncio.run(judge(Ask(q))).verdict.value == q.answer for q in withheld
+    ]
     assert 0.3 < np.mean(right) < 0.7
 
 

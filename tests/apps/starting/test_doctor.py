@@ -33,13 +33,19 @@ def answering(*answers: Any) -> Iterator[Loopback]:
 
 def doctor(tmp_path: Path, *args: str, **env: str) -> tuple[int, str, str]:
     out, err, status = io.StringIO(), io.StringIO(), 0
-    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if "API_KEY" not in name
+    }
     with (
         pytest.MonkeyPatch.context() as patch,
         redirect_stdout(out),
         redirect_stderr(err),
     ):
-        patch.setattr(os, "environ", {**kept, "XDG_CACHE_HOME": str(tmp_path), **env})
+        patch.setattr(
+            os, "environ", {**kept, "XDG_CACHE_HOME": str(tmp_path), **env}
+        )
         patch.setattr(sys, "argv", ["visualjudge", "doctor", *args])
         try:
             run()
@@ -84,11 +90,14 @@ def test_without_a_server_the_environment_and_keys_are_told_and_no_key_is_shown(
     assert KEY not in as_json
 
 
-def test_a_model_that_keeps_to_the_schema_and_sees_passes(tmp_path: Path) -> None:
+def test_a_model_that_keeps_to_the_schema_and_sees_passes(
+    tmp_path: Path,
+) -> None:
     status, found, server = ask(tmp_path, SEES)
     assert status == 0
     assert [
-        found[name]["status"] for name in ("server", "question", "JSON schema", "image")
+        found[name]["status"]
+        for name in ("server", "question", "JSON schema", "image")
     ] == ["ok"] * 4
     [body] = [json.loads(raw) for raw in server.raw if raw]
     assert body["response_format"]["json_schema"]["name"] == "stripes"
@@ -115,8 +124,12 @@ def test_text_instead_of_json_is_told_and_still_shows_that_the_model_sees(
     assert found["image"]["status"] == "ok"
 
 
-@pytest.mark.parametrize(("code", "advice"), [(401, "--api-key-env"), (404, "--model")])
-def test_a_refusal_says_what_to_do(tmp_path: Path, code: int, advice: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "advice"), [(401, "--api-key-env"), (404, "--model")]
+)
+def test_a_refusal_says_what_to_do(
+    tmp_path: Path, code: int, advice: str
+) -> None:
     status, found, _ = ask(tmp_path, refused(code, "no"))
     assert status == 1
     assert found["question"]["status"] == "failed"
@@ -139,9 +152,16 @@ def test_a_key_that_the_server_repeats_is_masked(tmp_path: Path) -> None:
     assert "Authorization" not in server.headers[0]
 
 
-def test_a_server_that_is_down_fails_and_is_asked_nothing(tmp_path: Path) -> None:
+def test_a_server_that_is_down_fails_and_is_asked_nothing(
+    tmp_path: Path,
+) -> None:
     status, out, _ = doctor(
-        tmp_path, "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--json"
+        tmp_path,
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--model",
+        "m",
+        "--json",
     )
     assert status == 1
     assert checks(out)["server"]["status"] == "failed"
@@ -149,7 +169,9 @@ def test_a_server_that_is_down_fails_and_is_asked_nothing(tmp_path: Path) -> Non
 
 
 def test_a_password_in_the_address_is_not_shown(tmp_path: Path) -> None:
-    _, out, err = doctor(tmp_path, "--base-url", "http://me:hunter2@127.0.0.1:9/v1")
+    _, out, err = doctor(
+        tmp_path, "--base-url", "http://me:hunter2@127.0.0.1:9/v1"
+    )
     assert "hunter2" not in out + err
 
 
@@ -196,7 +218,12 @@ def test_the_end_of_an_address_is_judged_by_its_backend(
 ) -> None:
     with answering(refused(404, "Not Found")) as server:
         _, out, _ = doctor(
-            tmp_path, "--backend", backend, "--base-url", server.url + end, "--json"
+            tmp_path,
+            "--backend",
+            backend,
+            "--base-url",
+            server.url + end,
+            "--json",
         )
     assert checks(out)["server"]["detail"].endswith(said)
     assert server.paths == [path]

@@ -1,4 +1,5 @@
-"""`visualjudge init FOLDER`: what it prints can be run, and it writes into no folder of data."""
+"""`visualjudge init FOLDER`: what it prints can be run, and it writes into no folder of
+data."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ def votes(folder: Path) -> None:
 
 @pytest.mark.parametrize("make", [coco, yolo, votes])
 def test_the_first_command_runs_as_printed(
-    make: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Path], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
@@ -60,7 +63,9 @@ def test_the_first_command_runs_as_printed(
     before = sorted(Path().rglob("*"))
     printed = command("init", "mine").stdout
     assert sorted(Path().rglob("*")) == before
-    [line] = [line for line in printed.splitlines() if line.startswith("next: ")]
+    [line] = [
+        line for line in printed.splitlines() if line.startswith("next: ")
+    ]
     done = command(*line.removeprefix("next: visualjudge ").split())
     assert done.returncode == 0, done.stderr
 

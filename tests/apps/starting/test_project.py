@@ -16,7 +16,9 @@ from visualjudge.apps.starting.project import FILES, write_project
 from visualjudge.core.errors import UsageError
 
 
-def test_the_project_runs_as_written_and_goes_on_when_run_again(tmp_path: Path) -> None:
+def test_the_project_runs_as_written_and_goes_on_when_run_again(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "study"
     written = write_project(project)
     assert written == [project / name for name in FILES]
@@ -40,7 +42,9 @@ def test_a_project_without_data_says_so_in_one_line(tmp_path: Path) -> None:
         runpy.run_path(str(tmp_path / "study/study.py"), run_name="__main__")
 
 
-def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> None:
+def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> (
+    None
+):
     import inspect
 
     import visualjudge as vj
@@ -58,7 +62,11 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
         "judge": {field.name for field in fields(JudgeOptions)},
     }
     text = (
-        Path(vj.__file__).parent / "apps" / "starting" / "assets" / "config.yaml"
+        Path(vj.__file__).parent
+        / "apps"
+        / "starting"
+        / "assets"
+        / "config.yaml"
     ).read_text("utf-8")
     first, rest = text.split("\n\n", 1)
     assert first.startswith("#")

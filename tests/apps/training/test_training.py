@@ -1,4 +1,5 @@
-"""Rewards are exact, and the rows of the export are those that a trainer's reward reads."""
+"""Rewards are exact, and the rows of the export are those that a trainer's reward
+reads."""
 
 from __future__ import annotations
 
@@ -50,7 +51,10 @@ def test_a_reply_is_worth_what_it_says(
 def test_a_reply_that_was_cut_is_rewarded_as_one_without_an_answer() -> None:
     assert reward("Answer: A", PAIR) == 1.0
     assert reward("Answer: A", PAIR, finish_reason="length") == -1.0
-    assert reward("Answer: A", PAIR, finish_reason="length", unreadable=-0.5) == -0.5
+    assert (
+        reward("Answer: A", PAIR, finish_reason="length", unreadable=-0.5)
+        == -0.5
+    )
 
 
 def test_questions_and_their_exported_rows_have_the_same_reward(
@@ -66,15 +70,19 @@ def test_questions_and_their_exported_rows_have_the_same_reward(
             name: columns[name]
             for name in ("question_type", "answer", "final_scores", "ties")
         }
-        assert trl_reward(columns["prompt"], completions, **named) == [worth] * len(
-            rows
-        )
-        replies = [completion[0]["content"][0]["text"] for completion in completions]
+        assert trl_reward(columns["prompt"], completions, **named) == [
+            worth
+        ] * len(rows)
+        replies = [
+            completion[0]["content"][0]["text"] for completion in completions
+        ]
         assert {
             reward(reply, questions[row["id"]])
             for reply, row in zip(replies, rows, strict=True)
         } == {worth}
-    with pytest.raises(UsageError, match="must have the columns question_type, answer"):
+    with pytest.raises(
+        UsageError, match="must have the columns question_type, answer"
+    ):
         trl_reward(["p"], ["A"])
 
 

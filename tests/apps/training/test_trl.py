@@ -1,5 +1,5 @@
-"""TRL itself on exported rows, on the CPU: a vision-language model of a few thousand weights that
-is made here.
+"""TRL itself on exported rows, on the CPU: a vision-language model of a few thousand
+weights that is made here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 transformers = pytest.importorskip(
     "transformers", reason="transformers is not installed"
 )
-tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
+tokenizers = pytest.importorskip(
+    "tokenizers", reason="tokenizers is not installed"
+)
 pytest.importorskip(
     "trl", reason="TRL is not installed: pip install trl accelerate torchvision"
 )
@@ -30,7 +32,8 @@ pytestmark = pytest.mark.torch
 WORDS = ["<pad>", "<unk>", "<eos>", "<image>", "A", "B"]
 CHAT = (
     "{% for m in messages %}{% for c in m['content'] %}"
-    "{% if c['type'] == 'image' %}<image> {% else %}{{ c['text'] }} {% endif %}{% endfor %}{% "
+    "{% if c['type'] == 'image' %}<image> {% else %}{{ c['text'] }} {% endif %}{% "
+    "endfor %}{% "
     "endfor %}"
 )
 Rewards = Callable[..., list[float]]
@@ -38,8 +41,8 @@ Rewards = Callable[..., list[float]]
 
 @pytest.fixture(autouse=True)
 def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """TRL asks whether there is a package vllm: a folder of that name beside these tests is
-    none.
+    """TRL asks whether there is a package vllm: a folder of that name beside these
+    tests is none.
     """
     monkeypatch.setattr(
         sys, "path", [path for path in sys.path if Path(path).name != "tests"]
@@ -125,7 +128,8 @@ def trained(
     only: set[str],
     group: int,
 ) -> list[float]:
-    """The mean reward of each step of GRPO; the model may say the words of ``only`` alone."""
+    """The mean reward of each step of GRPO; the model may say the words of ``only``
+    alone."""
     from trl import GRPOConfig, GRPOTrainer
 
     model, processor = model_and_processor()
@@ -143,14 +147,22 @@ def trained(
         save_strategy="no",
         seed=1,
         generation_kwargs={
-            "suppress_tokens": [k for k, word in enumerate(WORDS) if word not in only]
+            "suppress_tokens": [
+                k for k, word in enumerate(WORDS) if word not in only
+            ]
         },
     )
     trainer = GRPOTrainer(
-        model, rewards, args=config, train_dataset=data, processing_class=processor
+        model,
+        rewards,
+        args=config,
+        train_dataset=data,
+        processing_class=processor,
     )
     trainer.train()
-    return [log["reward"] for log in trainer.state.log_history if "reward" in log]
+    return [
+        log["reward"] for log in trainer.state.log_history if "reward" in log
+    ]
 
 
 def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact_mean(
@@ -164,9 +176,13 @@ def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact
         calls.append((completions, columns))
         return trl_reward(prompts, completions, **columns)
 
-    means = trained(tmp_path, data, rewards, steps=len(data), only={"A"}, group=2)
+    means = trained(
+        tmp_path, data, rewards, steps=len(data), only={"A"}, group=2
+    )
     share = sum(answer == "A" for answer in data["answer"]) / len(data)
-    assert 0 < share < 1 and sum(means) / len(means) == pytest.approx(share, abs=1e-12)
+    assert 0 < share < 1 and sum(means) / len(means) == pytest.approx(
+        share, abs=1e-12
+    )
     assert all(
         completion == [{"role": "assistant", "content": "A"}]
         for said, _ in calls
@@ -182,7 +198,9 @@ def test_a_model_learns_what_is_rewarded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = rows(tmp_path, monkeypatch).filter(lambda row: row["answer"] == "B")
-    means = trained(tmp_path, data, trl_reward, steps=12, only={"A", "B"}, group=8)
+    means = trained(
+        tmp_path, data, trl_reward, steps=12, only={"A", "B"}, group=8
+    )
     assert sum(means[:2]) / 2 < 0.9 and sum(means[-3:]) / 3 > 0.95
 
 

@@ -1,4 +1,5 @@
-"""Fitting: antisymmetric, honest on held-out images, nothing learned from shuffled labels."""
+"""Fitting: antisymmetric, honest on held-out images, nothing learned from shuffled
+labels."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def samples(images: int, *, shuffled: bool = False) -> list[Sample]:
         shown = rng.permutation(scores) if shuffled else scores
         for value, looks in zip(scores, shown, strict=True):
             features = {"good": float(looks), "noise": float(rng.normal())}
-            found.append(Sample(f"image{image}", "group", features, float(value)))
+            found.append(
+                Sample(f"image{image}", "group", features, float(value))
+            )
     return found
 
 
@@ -61,8 +64,13 @@ def test_a_coherent_weight_has_the_sign_of_its_feature_or_none() -> None:
     for image in range(30):
         for value in rng.permutation(np.linspace(1, 9, 5)):
             noise = float(rng.normal(0, 3))
-            features = {"seen": float(value) + noise, "noise": float(value) / 4 + noise}
-            rows.append(Sample(f"image{image}", "group", features, float(value)))
+            features = {
+                "seen": float(value) + noise,
+                "noise": float(value) / 4 + noise,
+            }
+            rows.append(
+                Sample(f"image{image}", "group", features, float(value))
+            )
     free, coherent = (
         fit(pairs_of(rows), coherent=way).weights for way in (False, True)
     )
@@ -73,22 +81,39 @@ def test_a_coherent_weight_has_the_sign_of_its_feature_or_none() -> None:
 def test_a_file_of_version_3_is_read_without_its_model_of_scores(
     tmp_path: Path,
 ) -> None:
-    row = {"names": ["a"], "scale": [2], "weights": [1], "temperature": 1, "first": 5.0}
+    row = {
+        "names": ["a"],
+        "scale": [2],
+        "weights": [1],
+        "temperature": 1,
+        "first": 5.0,
+    }
     row |= {
         "trees": [{"names": ["a"], "thresholds": [0], "leaves": [1, 2]}],
         "quality": [],
     }
-    content = {"format": "visualjudge-local", "version": 3, "tasks": {"keypoint": row}}
+    content = {
+        "format": "visualjudge-local",
+        "version": 3,
+        "tasks": {"keypoint": row},
+    }
     (tmp_path / "old.vj").write_text(json.dumps(content))
     assert (
-        load(tmp_path / "old.vj").tasks["keypoint"].log_odds({"a": 1.0}, {"a": 0.0})
+        load(tmp_path / "old.vj")
+        .tasks["keypoint"]
+        .log_odds({"a": 1.0}, {"a": 0.0})
         == 0.5
     )
 
 
 def test_predictions_of_equal_score_make_no_pair() -> None:
     assert (
-        pairs_of([Sample("i", "g", {"a": 1.0}, 5.0), Sample("i", "g", {"a": 2.0}, 5.0)])
+        pairs_of(
+            [
+                Sample("i", "g", {"a": 1.0}, 5.0),
+                Sample("i", "g", {"a": 2.0}, 5.0),
+            ]
+        )
         == []
     )
 
@@ -112,7 +137,10 @@ def test_a_model_is_read_as_it_was_written(tmp_path: object) -> None:
     rows = samples(10)
     path = tmp_path / "model.vj"  # type: ignore[operator]
     save(
-        Model({"keypoint": fit(pairs_of(rows)).weights}, {"trained_on": "a test"}), path
+        Model(
+            {"keypoint": fit(pairs_of(rows)).weights}, {"trained_on": "a test"}
+        ),
+        path,
     )
     again = load(path)
     assert again.card["trained_on"] == "a test"
@@ -127,15 +155,19 @@ def test_a_model_is_read_as_it_was_written(tmp_path: object) -> None:
         "{}",
         '{"format": "other", "version": 1, "tasks": {}}',
         '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {}}}',
-        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], '
+        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": '
+        '["a"], '
         '"scale": [],'
         ' "weights": [1], "temperature": 1, "quality": [0], "score": [5]}}}',
-        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], '
+        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": '
+        '["a"], '
         '"scale": [1],'
         ' "weights": ["x"], "temperature": 1, "quality": [0], "score": [5]}}}',
     ],
 )
-def test_a_file_that_is_no_model_is_one_line(tmp_path: object, content: str) -> None:
+def test_a_file_that_is_no_model_is_one_line(
+    tmp_path: object, content: str
+) -> None:
     path = tmp_path / "bad.vj"  # type: ignore[operator]
     path.write_text(content)
     with pytest.raises(DataError, match=r"bad\.vj: .*; train it again"):

@@ -1,5 +1,5 @@
-"""Nothing of the truth reaches the local judge: random labels teach it nothing; without truth it
-says the same.
+"""Nothing of the truth reaches the local judge: random labels teach it nothing; without
+truth it says the same.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def test_labels_at_random_teach_nothing_on_images_not_seen() -> None:
     rows = []
     for image in range(60):
         looks = rng.normal(0, 1, (6, len(names)))
-        scores = rng.permutation(np.arange(6.0))  # told apart by nothing that is seen
+        scores = rng.permutation(
+            np.arange(6.0)
+        )  # told apart by nothing that is seen
         rows += [
             Sample(
                 f"image{image}",
@@ -88,7 +90,9 @@ def without_truth(question: Question) -> Question:
     )
 
 
-def test_without_any_truth_the_verdicts_are_the_same_bytes(folder: Path) -> None:
+def test_without_any_truth_the_verdicts_are_the_same_bytes(
+    folder: Path,
+) -> None:
     build(
         folder / "data",
         folder / "dataset",
@@ -104,7 +108,9 @@ def test_without_any_truth_the_verdicts_are_the_same_bytes(folder: Path) -> None
 
     def said(root: Path, asked: list[Question]) -> list[bytes]:
         judge = local_judge("default", root)
-        verdicts = [asyncio.run(judge(Ask(question))).verdict for question in asked]
+        verdicts = [
+            asyncio.run(judge(Ask(question))).verdict for question in asked
+        ]
         return [
             orjson.dumps(verdict_line(replace(verdict, latency_s=0.0)))
             for verdict in verdicts

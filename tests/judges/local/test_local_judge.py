@@ -1,5 +1,5 @@
-"""The local judge on a small dataset: it looks, it is consistent, and it declines where there is
-nothing to see.
+"""The local judge on a small dataset: it looks, it is consistent, and it declines where
+there is nothing to see.
 """
 
 from __future__ import annotations
@@ -69,10 +69,14 @@ def asked(dataset: Dataset, question: Question, order: str = "AB") -> Judged:
     return asyncio.run(judge(Ask(question, order)))  # type: ignore[arg-type]
 
 
-def of(dataset: Dataset, task: str, kind: str, count: int = 12) -> list[Question]:
-    return [q for q in dataset.questions if q.task == task and q.question_type == kind][
-        :count
-    ]
+def of(
+    dataset: Dataset, task: str, kind: str, count: int = 12
+) -> list[Question]:
+    return [
+        q
+        for q in dataset.questions
+        if q.task == task and q.question_type == kind
+    ][:count]
 
 
 @pytest.mark.parametrize("task", TASKS[:4])
@@ -86,12 +90,18 @@ def test_both_orders_give_the_same_answer_and_complementary_probabilities(
         )
         assert (one.value, one.status) == (two.value, two.status)
         if one.status == "ok":
-            assert one.probability_a == pytest.approx(two.probability_a, abs=1e-12)
+            assert one.probability_a == pytest.approx(
+                two.probability_a, abs=1e-12
+            )
 
 
-def preferred(task: str, better: Prediction, worse: Prediction, pixels: Pixels) -> bool:
+def preferred(
+    task: str, better: Prediction, worse: Prediction, pixels: Pixels
+) -> bool:
     given = Given(pixels)
-    one, two = (features_of(task, prediction, given) for prediction in (better, worse))
+    one, two = (
+        features_of(task, prediction, given) for prediction in (better, worse)
+    )
     return shipped().tasks[task].log_odds(one, two) > 0
 
 
@@ -103,9 +113,13 @@ def test_a_repeated_box_and_a_box_on_nothing_are_seen() -> None:
         Detection("coin", (100.0, 30.0, 140.0, 75.0)),
     ]
     right = Detections(tuple(truth))
-    assert preferred("object_detection", right, Detections((*truth, truth[0])), pixels)
+    assert preferred(
+        "object_detection", right, Detections((*truth, truth[0])), pixels
+    )
     moved = Detection("coin", (60.0, 50.0, 110.0, 95.0))
-    assert preferred("object_detection", right, Detections((moved, truth[1])), pixels)
+    assert preferred(
+        "object_detection", right, Detections((moved, truth[1])), pixels
+    )
 
 
 @pytest.mark.parametrize("worse", ["blurred", "noisy"])
@@ -117,11 +131,15 @@ def test_a_blurred_and_a_noisy_restoration_are_seen(worse: str) -> None:
         "blurred": given,
         "noisy": np.clip(clean + noise, 0, 255).astype(np.uint8),
     }[worse]
-    assert preferred("lowlevel-deblur", WholeImage(clean), WholeImage(spoilt), given)
+    assert preferred(
+        "lowlevel-deblur", WholeImage(clean), WholeImage(spoilt), given
+    )
 
 
 @pytest.mark.parametrize("task", TASKS[4:])
-def test_what_it_was_not_trained_for_is_declined(dataset: Dataset, task: str) -> None:
+def test_what_it_was_not_trained_for_is_declined(
+    dataset: Dataset, task: str
+) -> None:
     for question in of(dataset, task, "pairwise"):
         verdict = asked(dataset, question).verdict
         assert (verdict.value, verdict.status, verdict.cause) == (
@@ -136,13 +154,17 @@ def test_rankings_have_the_form_of_an_answer_and_scores_are_declined(
 ) -> None:
     for question in of(dataset, "lowlevel-deblur", "ranking"):
         value = asked(dataset, question).verdict.value
-        assert sorted(str(value)) == list("ABCDE")[: len(question.annotation_ids)]
+        assert (
+            sorted(str(value)) == list("ABCDE")[: len(question.annotation_ids)]
+        )
     for question in of(dataset, "lowlevel-deblur", "scoring"):
         verdict = asked(dataset, question).verdict
         assert (verdict.value, verdict.cause) == ("Failed", "declined")
 
 
-def test_text_and_image_of_one_prediction_get_one_verdict(dataset: Dataset) -> None:
+def test_text_and_image_of_one_prediction_get_one_verdict(
+    dataset: Dataset,
+) -> None:
     by_pair: dict[tuple[str, ...], set[str]] = {}
     for question in of(dataset, "object_detection", "pairwise", 999):
         first = sorted(question.annotation_ids)[0]
@@ -152,7 +174,9 @@ def test_text_and_image_of_one_prediction_get_one_verdict(dataset: Dataset) -> N
             if verdict.status == "ok"
             else "none"
         )
-        by_pair.setdefault((first, *sorted(question.annotation_ids)), set()).add(chosen)
+        by_pair.setdefault(
+            (first, *sorted(question.annotation_ids)), set()
+        ).add(chosen)
     assert all(len(chosen) == 1 for chosen in by_pair.values())
 
 
@@ -168,10 +192,16 @@ def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(
         for name, option in zip(question.annotation_ids, features, strict=True):
             seen.setdefault(name, []).append((question.encoding, option))
     assert (
-        max(len({encoding for encoding, _ in places}) for places in seen.values()) > 1
+        max(
+            len({encoding for encoding, _ in places})
+            for places in seen.values()
+        )
+        > 1
     )
     assert all(
-        option is places[0][1] for places in seen.values() for _, option in places
+        option is places[0][1]
+        for places in seen.values()
+        for _, option in places
     )
 
 
@@ -193,20 +223,27 @@ def test_a_dataset_without_predictions_costs_a_question_not_the_run(
     dataset: Dataset, tmp_path: Path
 ) -> None:
     question = of(dataset, "object_detection", "pairwise")[0]
-    verdict = asyncio.run(local_judge("default", tmp_path)(Ask(question))).verdict
+    verdict = asyncio.run(
+        local_judge("default", tmp_path)(Ask(question))
+    ).verdict
     assert verdict.status == "api_error"
 
 
 def test_a_missing_prediction_is_named(dataset: Dataset) -> None:
     with pytest.raises(DataError, match="nobody: the prediction is missing"):
-        ShownPredictions(dataset.root).prediction("keypoint", "nobody", (10, 10))
+        ShownPredictions(dataset.root).prediction(
+            "keypoint", "nobody", (10, 10)
+        )
 
 
 @pytest.mark.parametrize("colour_map", ["plasma", "turbo", "gray"])
 def test_nearness_is_read_back_from_each_colour_map(colour_map: str) -> None:
     depth = np.linspace(1, 9, 64).reshape(8, 8)
     drawn = encode(
-        "depth_estimation", colour_map, {"depth": depth}, np.zeros((8, 8, 3), np.uint8)
+        "depth_estimation",
+        colour_map,
+        {"depth": depth},
+        np.zeros((8, 8, 3), np.uint8),
     ).image
     assert drawn is not None
     expected = nearness_of(DepthMap(depth))
@@ -217,7 +254,9 @@ def test_nearness_is_read_back_from_each_colour_map(colour_map: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["AB", "BA"])
-def test_it_points_where_the_options_differ(dataset: Dataset, order: str) -> None:
+def test_it_points_where_the_options_differ(
+    dataset: Dataset, order: str
+) -> None:
     judge = local_judge("default", dataset.root)
     judge.rubric = rubric_of("reason")
     shown = ShownPredictions(dataset.root)

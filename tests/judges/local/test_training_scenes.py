@@ -1,5 +1,5 @@
-"""The scenes that the weights of the package are trained on: the same each time, with truth that
-fits the image.
+"""The scenes that the weights of the package are trained on: the same each time, with
+truth that fits the image.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def test_a_scene_is_the_same_each_time_and_another_number_another() -> None:
 def test_a_degraded_scene_is_worse_but_the_same_each_time() -> None:
     clean = scene(3).photo.pixels
     rain, again = (
-        degraded(clean, "lowlevel-derain", np.random.default_rng(1)) for _ in range(2)
+        degraded(clean, "lowlevel-derain", np.random.default_rng(1))
+        for _ in range(2)
     )
     assert np.array_equal(rain, again)
     assert np.abs(rain.astype(int) - clean).mean() > 0.5
@@ -43,11 +44,15 @@ def test_samples_fall_in_score_with_their_errors() -> None:
     assert {task for task, _ in first} == {"object_detection"}
     scores = [sample.score for _, sample in first]
     assert scores == sorted(scores, reverse=True)
-    assert all(np.isfinite(list(sample.features.values())).all() for _, sample in first)
+    assert all(
+        np.isfinite(list(sample.features.values())).all() for _, sample in first
+    )
 
 
 def test_the_script_trains_on_a_data_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     make_folder(tmp_path / "data", tasks=("object_detection",))
     out = tmp_path / "model.vj"

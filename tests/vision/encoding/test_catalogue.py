@@ -16,7 +16,12 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.drawing.context import context_image
 from visualjudge.vision.drawing.encoded import Encoded
 from visualjudge.vision.drawing.grid import grid_of
-from visualjudge.vision.drawing.tags import Anchor, draw_tags, text_bitmap, words
+from visualjudge.vision.drawing.tags import (
+    Anchor,
+    draw_tags,
+    text_bitmap,
+    words,
+)
 from visualjudge.vision.encode import encode_each
 from visualjudge.vision.encodings import encoding_named
 from visualjudge.vision.rows import Encoding
@@ -24,7 +29,9 @@ from visualjudge.vision.tasks import TASKS
 
 
 def test_there_are_53_final_encodings_and_two_extended_ones() -> None:
-    shared = {(TASKS[row.task].type, row.stem) for row in encodings() if row.is_final}
+    shared = {
+        (TASKS[row.task].type, row.stem) for row in encodings() if row.is_final
+    }
     assert len(shared) == 53
     assert [row.stem for row in encodings() if not row.is_final] == [
         "pixel_ss1_m0_o0_l0_c0_b0",
@@ -56,9 +63,9 @@ def test_an_image_that_is_none_is_refused(image: Any) -> None:
 
 
 def test_encoding_leaves_its_input_alone_and_gives_the_same_twice() -> None:
-    image = np.random.default_rng(0).integers(0, 256, (50, 60, 3), dtype=np.uint8)[
-        :, ::-1
-    ]
+    image = np.random.default_rng(0).integers(
+        0, 256, (50, 60, 3), dtype=np.uint8
+    )[:, ::-1]
     before, payload = (
         image.copy(),
         {"detections": [{"label": "a", "bbox": [5, 5, 40, 40]}]},
@@ -71,7 +78,8 @@ def test_encoding_leaves_its_input_alone_and_gives_the_same_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    "task", ["instance_segmentation", "referring_segmentation", "depth_estimation"]
+    "task",
+    ["instance_segmentation", "referring_segmentation", "depth_estimation"],
 )
 def test_encodings_made_together_are_those_made_alone(task: str) -> None:
     rng = np.random.default_rng(0)
@@ -83,15 +91,22 @@ def test_encodings_made_together_are_those_made_alone(task: str) -> None:
     payload = {
         "instance_segmentation": {
             "instances": [
-                {"label": k, "segmentation": m} for k, m in (("a", blob), ("b", ~blob))
+                {"label": k, "segmentation": m}
+                for k, m in (("a", blob), ("b", ~blob))
             ]
         },
         "referring_segmentation": {"segmentation": blob},
-        "depth_estimation": {"depth": np.where(blob, 0, rng.uniform(1, 9, blob.shape))},
+        "depth_estimation": {
+            "depth": np.where(blob, 0, rng.uniform(1, 9, blob.shape))
+        },
     }[task]
     together = dict(
         encode_each(
-            task, [row.stem for row in encodings(task)], payload, image, expression="it"
+            task,
+            [row.stem for row in encodings(task)],
+            payload,
+            image,
+            expression="it",
         )
     )
     for stem, found in together.items():
@@ -162,7 +177,10 @@ def test_a_tie_goes_to_the_lower_index_and_background_wins_its_own() -> None:
     }
     image = np.zeros((64, 64, 3), np.uint8)
     grid = grid_of(
-        Scene(read_prediction("instance_segmentation", payload, size=(64, 64)), image),
+        Scene(
+            read_prediction("instance_segmentation", payload, size=(64, 64)),
+            image,
+        ),
         merged=False,
     )
     assert grid.index[0, :3].tolist() == [0, 1, 0]
@@ -192,7 +210,16 @@ def test_letters_the_font_lacks_are_written_as_code_points() -> None:
 
 @pytest.mark.parametrize(
     "label",
-    ["交通信号灯", "信号機ねこ", "고양이", "قطة", "बिल्ली", "Кошка", "Γάτα", "חתול"],
+    [
+        "交通信号灯",
+        "信号機ねこ",
+        "고양이",
+        "قطة",
+        "बिल्ली",
+        "Кошка",
+        "Γάτα",
+        "חתול",
+    ],
 )
 def test_words_of_any_script_are_drawn_as_such(label: str) -> None:
     assert words(label) == label
@@ -223,7 +250,9 @@ def test_dots_and_limbs_shrink_with_a_small_person() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
-def test_a_polygon_has_three_vertices_and_fills_back(shape: tuple[int, int]) -> None:
+def test_a_polygon_has_three_vertices_and_fills_back(
+    shape: tuple[int, int],
+) -> None:
     mask = np.zeros((40, 40), np.uint8)
     mask[10 : 10 + shape[0], 20 : 20 + shape[1]] = 1
     payload = {"instances": [{"label": "dog", "segmentation": mask}]}
@@ -241,7 +270,9 @@ def test_a_polygon_has_three_vertices_and_fills_back(shape: tuple[int, int]) -> 
 
 
 def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:
-    image = np.random.default_rng(1).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+    image = np.random.default_rng(1).integers(
+        0, 256, (60, 80, 3), dtype=np.uint8
+    )
     mask = np.zeros((60, 80), bool)
     mask[10:40, 20:60] = True
     shown = context_image(image, mask)
@@ -281,7 +312,10 @@ def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(
         )
         return shown.text or shown.legend or ""
 
-    for text in (legend(["road", "car"]), legend(["pedestrian", "car", "building"])):
+    for text in (
+        legend(["road", "car"]),
+        legend(["pedestrian", "car", "building"]),
+    ):
         assert '"2":"car"' in text or "2 is car" in text
         assert '"1":"road"' not in text
 
@@ -289,11 +323,15 @@ def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(
 @pytest.mark.parametrize(
     "row", encodings("semantic_segmentation"), ids=lambda row: row.stem
 )
-def test_segments_of_one_label_are_encoded_as_their_union(row: Encoding) -> None:
+def test_segments_of_one_label_are_encoded_as_their_union(
+    row: Encoding,
+) -> None:
     """The second cat, and the hole in the first."""
     cats = np.zeros((2, 96, 128), np.uint8)
     cats[0, 8:40, 8:56], cats[0, 16:24, 16:32], cats[1, 56:88, 64:120] = 1, 0, 1
-    image = np.random.default_rng(0).integers(0, 256, (96, 128, 3), dtype=np.uint8)
+    image = np.random.default_rng(0).integers(
+        0, 256, (96, 128, 3), dtype=np.uint8
+    )
 
     def shown(*masks: np.ndarray) -> Encoded:
         segments = [{"label": "cat", "segmentation": mask} for mask in masks]
@@ -303,7 +341,9 @@ def test_segments_of_one_label_are_encoded_as_their_union(row: Encoding) -> None
     apart, united, first = shown(*cats), shown(cats.max(axis=0)), shown(cats[0])
     assert (apart.text, apart.legend) == (united.text, united.legend)
     assert np.array_equal(apart.image, united.image)
-    assert apart.text != first.text or not np.array_equal(apart.image, first.image)
+    assert apart.text != first.text or not np.array_equal(
+        apart.image, first.image
+    )
 
 
 def test_a_referred_region_is_number_one_whatever_else_is_referred_to() -> None:

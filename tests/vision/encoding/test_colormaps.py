@@ -14,10 +14,14 @@ from visualjudge.vision.encode import encode
 from visualjudge.vision.predictions import DepthMap
 
 
-@pytest.mark.parametrize("name", get_args(get_type_hints(DepthStyle)["colormap"]))
+@pytest.mark.parametrize(
+    "name", get_args(get_type_hints(DepthStyle)["colormap"])
+)
 def test_a_colour_map_is_matplotlibs_without_black(name: str) -> None:
     theirs = matplotlib.colormaps[name](np.arange(256), bytes=True)[:, :3]
-    assert np.array_equal(colormap(name), np.where(theirs.any(1)[:, None], theirs, 1))
+    assert np.array_equal(
+        colormap(name), np.where(theirs.any(1)[:, None], theirs, 1)
+    )
 
 
 def _maps() -> dict[str, np.ndarray]:
@@ -38,7 +42,9 @@ def _maps() -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("share", [0, 0.4])
 @pytest.mark.parametrize("name", sorted(_maps()))
-def test_nearness_is_that_of_numpys_percentiles(name: str, share: float) -> None:
+def test_nearness_is_that_of_numpys_percentiles(
+    name: str, share: float
+) -> None:
     values = _maps()[name]
     values[np.random.default_rng(4).random(values.shape) < share] = np.nan
     low, high = np.nanpercentile(values, [2, 98])

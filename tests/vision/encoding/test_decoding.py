@@ -1,5 +1,5 @@
-"""What a prediction says can be read back from what a judge is shown: random masks, boxes, poses
-and depth maps.
+"""What a prediction says can be read back from what a judge is shown: random masks,
+boxes, poses and depth maps.
 """
 
 from __future__ import annotations
@@ -38,13 +38,17 @@ def noise(height: int, width: int, seed: int = 0) -> Pixels:
 def masks(draw: st.DrawFn, most: int = 4) -> tuple[Pixels, list[BoolArray]]:
     height, width = draw(SIDES), draw(SIDES)
     found = draw(
-        st.lists(hnp.arrays(np.bool_, (height, width)), min_size=0, max_size=most)
+        st.lists(
+            hnp.arrays(np.bool_, (height, width)), min_size=0, max_size=most
+        )
     )
     return noise(height, width), found
 
 
 def instances(found: list[BoolArray], label: str = "a") -> dict[str, Any]:
-    return {"instances": [{"label": label, "segmentation": mask} for mask in found]}
+    return {
+        "instances": [{"label": label, "segmentation": mask} for mask in found]
+    }
 
 
 @SLOW
@@ -54,9 +58,14 @@ def test_rle_text_decodes_to_the_exact_masks(
 ) -> None:
     image, found = scene
     rows = json.loads(
-        encode("instance_segmentation", "text_rle", instances(found), image).text or ""
+        encode(
+            "instance_segmentation", "text_rle", instances(found), image
+        ).text
+        or ""
     )
-    assert [row["instance_id"] for row in rows] == list(range(1, len(found) + 1))
+    assert [row["instance_id"] for row in rows] == list(
+        range(1, len(found) + 1)
+    )
     for row, mask in zip(rows, found, strict=True):
         assert np.array_equal(coco_mask.decode(row["rle"]).astype(bool), mask)
 
@@ -68,10 +77,15 @@ def test_overlay_without_tags_and_boxes_reads_back_pixel_by_pixel(
 ) -> None:
     image, found = scene
     shown = encode(
-        "instance_segmentation", "pixel_ss1_m0_o0_l0_c0_b0", instances(found), image
+        "instance_segmentation",
+        "pixel_ss1_m0_o0_l0_c0_b0",
+        instances(found),
+        image,
     ).image
     assert shown is not None
-    covered = np.any(found, axis=0) if found else np.zeros(image.shape[:2], bool)
+    covered = (
+        np.any(found, axis=0) if found else np.zeros(image.shape[:2], bool)
+    )
     assert np.array_equal(shown[~covered], image[~covered])
     want = 0.5 * image[covered] + 0.5 * np.array(color_at(0))
     assert np.abs(shown[covered] - want).max(initial=0) <= 1
@@ -90,7 +104,10 @@ def test_a_box_is_dashes_just_outside_the_mask() -> None:
         for k in (1, 0)
     )
     assert boxed.image is not None and bare.image is not None
-    drawn, width = np.any(boxed.image != bare.image, axis=2), line_width((120, 160))
+    drawn, width = (
+        np.any(boxed.image != bare.image, axis=2),
+        line_width((120, 160)),
+    )
     ring = np.zeros_like(mask)
     ring[30 - width : 90 + width, 40 - width : 120 + width] = True
     ring &= ~mask
@@ -105,7 +122,9 @@ def test_matrix_holds_the_index_that_covers_most_of_each_cell(
 ) -> None:
     image, found = scene
     told = json.loads(
-        encode("instance_segmentation", "text_matrix", instances(found), image).text
+        encode(
+            "instance_segmentation", "text_matrix", instances(found), image
+        ).text
         or ""
     )
     cell = cell_side(image.shape[:2])  # type: ignore[arg-type]
@@ -114,7 +133,9 @@ def test_matrix_holds_the_index_that_covers_most_of_each_cell(
         for c, index in enumerate(row):
             here = np.s_[r * cell : (r + 1) * cell, c * cell : (c + 1) * cell]
             assert index == int(
-                np.argmax([bare[here].sum(), *(mask[here].sum() for mask in found)])
+                np.argmax(
+                    [bare[here].sum(), *(mask[here].sum() for mask in found)]
+                )
             )
 
 
@@ -126,14 +147,17 @@ def test_symbols_say_the_same_as_the_matrix(
     image, found = scene
     segments = {
         "segments": [
-            {"label": f"c{k}", "segmentation": mask} for k, mask in enumerate(found)
+            {"label": f"c{k}", "segmentation": mask}
+            for k, mask in enumerate(found)
         ]
     }
     matrix = json.loads(
-        encode("semantic_segmentation", "text_matrix", segments, image).text or ""
+        encode("semantic_segmentation", "text_matrix", segments, image).text
+        or ""
     )["matrix"]
     grid = json.loads(
-        encode("semantic_segmentation", "text_subsample", segments, image).text or ""
+        encode("semantic_segmentation", "text_subsample", segments, image).text
+        or ""
     )["grid"]
     assert [["." if k == 0 else str(k) for k in row] for row in matrix] == [
         list(row) for row in grid
@@ -151,7 +175,10 @@ def test_polygons_fill_back_to_the_mask_without_its_holes(
     mask = field > np.quantile(field, 1 - share)
     rows = json.loads(
         encode(
-            "instance_segmentation", "text_polygon", instances([mask]), noise(90, 120)
+            "instance_segmentation",
+            "text_polygon",
+            instances([mask]),
+            noise(90, 120),
         ).text
         or ""
     )
@@ -162,7 +189,8 @@ def test_polygons_fill_back_to_the_mask_without_its_holes(
     assert (filled & (back > 0)).sum() / (filled | (back > 0)).sum() >= 0.95
     assert (
         len(rows)
-        == cv2.connectedComponents(filled.astype(np.uint8), connectivity=8)[0] - 1
+        == cv2.connectedComponents(filled.astype(np.uint8), connectivity=8)[0]
+        - 1
     )
 
 
@@ -186,7 +214,9 @@ def test_a_rectangle_has_a_polygon_of_four_vertices() -> None:
     ]
 
 
-boxes_anywhere = st.tuples(*[st.floats(-200, 300)] * 2, *[st.floats(0, 250)] * 2)
+boxes_anywhere = st.tuples(
+    *[st.floats(-200, 300)] * 2, *[st.floats(0, 250)] * 2
+)
 
 
 @SLOW
@@ -195,7 +225,9 @@ def test_boxes_change_only_their_borders_and_only_to_their_colour(
     boxes: list[Any], height: int, width: int
 ) -> None:
     image = noise(height, width)
-    detections = [{"label": "a", "bbox": [x, y, x + w, y + h]} for x, y, w, h in boxes]
+    detections = [
+        {"label": "a", "bbox": [x, y, x + w, y + h]} for x, y, w, h in boxes
+    ]
     shown = encode(
         "object_detection", "pixel_s0_m0", {"detections": detections}, image
     ).image
@@ -209,8 +241,15 @@ def test_boxes_change_only_their_borders_and_only_to_their_colour(
         line_width((height, width)) + 1,
     )
     for x, y, w, h in boxes:
-        x1, y1, x2, y2 = max(0, x), max(0, y), min(width, x + w), min(height, y + h)
-        inside = (rows >= y1 - 1) & (rows <= y2) & (cols >= x1 - 1) & (cols <= x2)
+        x1, y1, x2, y2 = (
+            max(0, x),
+            max(0, y),
+            min(width, x + w),
+            min(height, y + h),
+        )
+        inside = (
+            (rows >= y1 - 1) & (rows <= y2) & (cols >= x1 - 1) & (cols <= x2)
+        )
         deep = (
             (rows >= y1 + reach)
             & (rows < y2 - reach)
@@ -229,7 +268,12 @@ def test_lone_box_reads_back_from_its_outline() -> None:
     ).image
     assert shown is not None
     ys, xs = np.nonzero(shown.any(axis=2))
-    assert (xs.min(), ys.min(), xs.max() + 1, ys.max() + 1) == (30, 41, 150, 121)
+    assert (xs.min(), ys.min(), xs.max() + 1, ys.max() + 1) == (
+        30,
+        41,
+        150,
+        121,
+    )
 
 
 def test_small_instance_stays_visible_over_large() -> None:
@@ -255,7 +299,9 @@ def test_small_instance_stays_visible_over_large() -> None:
 @given(
     st.lists(
         hnp.arrays(
-            np.float64, (17, 3), elements=st.floats(-50, 150).map(lambda v: round(v, 2))
+            np.float64,
+            (17, 3),
+            elements=st.floats(-50, 150).map(lambda v: round(v, 2)),
         ),
         max_size=3,
     )
@@ -263,19 +309,30 @@ def test_small_instance_stays_visible_over_large() -> None:
 def test_keypoint_texts_give_the_coordinates_back_to_one_decimal(
     people: list[Any],
 ) -> None:
-    persons = {"persons": [{"keypoints": person.ravel().tolist()} for person in people]}
+    persons = {
+        "persons": [{"keypoints": person.ravel().tolist()} for person in people]
+    }
     image = noise(100, 100)
-    flat = json.loads(encode("keypoint", "text_flat_list", persons, image).text or "")
+    flat = json.loads(
+        encode("keypoint", "text_flat_list", persons, image).text or ""
+    )
     keyed = json.loads(
         encode("keypoint", "text_part_keyed_json", persons, image).text or ""
     )
-    coco = json.loads(encode("keypoint", "text_coco_style", persons, image).text or "")
+    coco = json.loads(
+        encode("keypoint", "text_coco_style", persons, image).text or ""
+    )
     for k, person in enumerate(people):
         for j, (x, y, v) in enumerate(person.tolist()):
             absent = v <= 0 or (x == 0 and y == 0)
             want = (0.0, 0.0) if absent else (x, y)
-            told = [(flat[k][j], flat[k][17 + j]), tuple(coco[k][3 * j : 3 * j + 2])]
-            told.append((keyed[k]["keypoints"][j]["x"], keyed[k]["keypoints"][j]["y"]))
+            told = [
+                (flat[k][j], flat[k][17 + j]),
+                tuple(coco[k][3 * j : 3 * j + 2]),
+            ]
+            told.append(
+                (keyed[k]["keypoints"][j]["x"], keyed[k]["keypoints"][j]["y"])
+            )
             # (0, 0) means absent, so a joint at the corner is written 0.1 beside it
             exact = 0.1001 if max(x, y) < 0.05 else 0.0501
             for got in told:
@@ -288,7 +345,10 @@ def test_absent_keypoint_is_never_drawn_and_limbs_need_both_ends() -> None:
     points[21:24] = [80.0, 80.0, 0]  # left elbow: coordinates, but not there
     image = np.zeros((100, 100, 3), np.uint8)
     shown = encode(
-        "keypoint", "pixel_s1_c0_m0", {"persons": [{"keypoints": points}]}, image
+        "keypoint",
+        "pixel_s1_c0_m0",
+        {"persons": [{"keypoints": points}]},
+        image,
     ).image
     assert shown is not None
     ys, xs = np.nonzero(shown.any(axis=2))
@@ -303,14 +363,19 @@ def test_keypoint_at_the_end_of_the_world_draws_the_limb_towards_it() -> None:
     points[21:24] = [1e13, 50.0, 2]
     image = np.zeros((100, 100, 3), np.uint8)
     shown = encode(
-        "keypoint", "pixel_s1_c1_m0", {"persons": [{"keypoints": points}]}, image
+        "keypoint",
+        "pixel_s1_c1_m0",
+        {"persons": [{"keypoints": points}]},
+        image,
     ).image
     assert shown is not None
     assert shown[50, 51:].any(axis=1).all()
 
 
 @pytest.mark.parametrize("inverse", [False, True])
-def test_depth_goes_from_near_to_far_and_invalid_is_black(inverse: bool) -> None:
+def test_depth_goes_from_near_to_far_and_invalid_is_black(
+    inverse: bool,
+) -> None:
     depth = np.linspace(1, 2, 2000).reshape(40, 50)
     depth[0, 0], depth[0, 1], depth[0, 2] = 0, np.nan, np.inf
     payload = {"depth": depth, "inverse": inverse}
@@ -346,7 +411,9 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("task", EMPTY)
-def test_empty_prediction_leaves_the_photograph_and_gives_valid_json(task: str) -> None:
+def test_empty_prediction_leaves_the_photograph_and_gives_valid_json(
+    task: str,
+) -> None:
     image = noise(30, 50)
     for row in encodings(task):
         shown = encode(task, row.stem, EMPTY[task], image)
@@ -362,7 +429,9 @@ def test_any_label_in_any_image_is_tagged_inside_it_or_not_at_all(
     label: str, height: int, width: int
 ) -> None:
     image = noise(height, width)
-    detections = {"detections": [{"label": label, "bbox": [1, 1, width, height]}]}
+    detections = {
+        "detections": [{"label": label, "bbox": [1, 1, width, height]}]
+    }
     shown = encode("object_detection", "pixel_s1_m0", detections, image)
     assert shown.image is not None
     assert shown.image.shape == image.shape
@@ -373,7 +442,9 @@ def test_any_label_in_any_image_is_tagged_inside_it_or_not_at_all(
     assert rows == [{"label": label, "bbox": [1, 1, width, height]}]
 
 
-def test_three_hundred_instances_of_two_hundred_classes_are_encoded_every_way() -> None:
+def test_three_hundred_instances_of_two_hundred_classes_are_encoded_every_way() -> (
+    None
+):
     image, found = noise(240, 320), []
     for k in range(300):
         mask = np.zeros((240, 320), bool)
@@ -396,7 +467,9 @@ def test_images_a_pixel_high_or_wide_are_encoded_every_way(
             "detections": [{"label": "a", "bbox": [-3.0, -3.0, 99.0, 99.0]}]
         },
         "instance_segmentation": instances([whole]),
-        "semantic_segmentation": {"segments": [{"label": "a", "segmentation": whole}]},
+        "semantic_segmentation": {
+            "segments": [{"label": "a", "segmentation": whole}]
+        },
         "referring_segmentation": {"segmentation": whole},
         "keypoint": {"persons": [{"keypoints": [0.5, 0.5, 2] * 17}]},
         "depth_estimation": {"depth": np.ones(size)},

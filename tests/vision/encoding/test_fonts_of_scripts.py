@@ -39,7 +39,9 @@ def test_a_font_file_with_other_content_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        fonts, "_PACKAGED", tuple((*one[:2], "0" * 64) for one in fonts._PACKAGED)
+        fonts,
+        "_PACKAGED",
+        tuple((*one[:2], "0" * 64) for one in fonts._PACKAGED),
     )
     assert [font_file.__wrapped__(font) is None for font in (0, 1, 2)] == [
         False,
@@ -53,9 +55,15 @@ def test_the_letters_of_a_font_are_those_that_freetype_finds(font: int) -> None:
     file = font_file(font)
     assert file is not None
     known = set(FT2Font(str(file)).get_charmap())
-    some = [*range(33, 0x30000, 211), *sorted(known)[::23], *range(0x900, 0x980)]
+    some = [
+        *range(33, 0x30000, 211),
+        *sorted(known)[::23],
+        *range(0x900, 0x980),
+    ]
     letters = [chr(code) for code in some if not 0xD800 <= code < 0xE000]
-    visible = [one for one in letters if not one.isspace() and category(one) != "Cf"]
+    visible = [
+        one for one in letters if not one.isspace() and category(one) != "Cf"
+    ]
     assert [has_letter(font, one) for one in visible] == [
         ord(one) in known for one in visible
     ]

@@ -1,5 +1,5 @@
-"""Different predictions never look alike: no encoding has a mark for "nothing" that is also the
-mark of a value.
+"""Different predictions never look alike: no encoding has a mark for "nothing" that is
+also the mark of a value.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def referred(rng: Rng) -> Iterator[Payload]:
 
 
 def persons(rng: Rng) -> Iterator[Payload]:
-    points = np.dstack([rng.uniform(20, 90, (1, 17, 2)), np.full((1, 17, 1), 2.0)])
+    points = np.dstack(
+        [rng.uniform(20, 90, (1, 17, 2)), np.full((1, 17, 1), 2.0)]
+    )
     nowhere = points.copy()
     nowhere[0, 0] = 0
     beside = points.copy()  # so near to the corner that it is rounded to it
@@ -80,7 +82,9 @@ def persons(rng: Rng) -> Iterator[Payload]:
     moved = points.copy()
     moved[0, 0, 0] += 9
     for people in (points, nowhere, beside, moved, np.vstack([points, moved])):
-        yield {"persons": [{"keypoints": one.ravel().tolist()} for one in people]}
+        yield {
+            "persons": [{"keypoints": one.ravel().tolist()} for one in people]
+        }
 
 
 def depths(rng: Rng) -> Iterator[Payload]:
@@ -89,7 +93,11 @@ def depths(rng: Rng) -> Iterator[Payload]:
     yield {"depth": depth}
     yield {"depth": depth, "inverse": True}
     by_depth = np.argsort(depth, axis=None)
-    for rank in (0, depth.size // 2, -1):  # the nearest, one between, the farthest
+    for rank in (
+        0,
+        depth.size // 2,
+        -1,
+    ):  # the nearest, one between, the farthest
         without = depth.copy()
         without.flat[by_depth[rank]] = 0
         yield {"depth": without}

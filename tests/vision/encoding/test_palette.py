@@ -43,11 +43,17 @@ SIMULATED = {
 
 def least_difference(vision: str, count: int) -> float:
     srgb = np.array([color for _, color in PALETTE[:count]]) / 255
-    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    linear = np.where(
+        srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4
+    )
     seen = np.clip(linear @ np.asarray(SIMULATED[vision]).T, 0, 1)
-    back = np.where(seen <= 0.0031308, seen * 12.92, 1.055 * seen ** (1 / 2.4) - 0.055)
+    back = np.where(
+        seen <= 0.0031308, seen * 12.92, 1.055 * seen ** (1 / 2.4) - 0.055
+    )
     lab = rgb2lab(back[None])[0]
-    return min(float(deltaE_ciede2000(a, b)) for a, b in itertools.combinations(lab, 2))
+    return min(
+        float(deltaE_ciede2000(a, b)) for a, b in itertools.combinations(lab, 2)
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +74,9 @@ def test_palette_colours_differ_for_all_eyes(
 
 def test_palette_has_32_saturated_colours_with_names_of_their_own() -> None:
     assert (
-        len({name for name, _ in PALETTE}) == len({color for _, color in PALETTE}) == 32
+        len({name for name, _ in PALETTE})
+        == len({color for _, color in PALETTE})
+        == 32
     )
     assert min(max(color) - min(color) for _, color in PALETTE) >= 40
 
@@ -104,7 +112,10 @@ def test_labels_outside_the_classes_come_after_them_sorted() -> None:
 
 
 def test_without_classes_the_sorted_labels_give_the_order() -> None:
-    assert label_colors(None, ["b", "a"])[0] == {"b": color_at(1), "a": color_at(0)}
+    assert label_colors(None, ["b", "a"])[0] == {
+        "b": color_at(1),
+        "a": color_at(0),
+    }
 
 
 def test_legend_names_each_colour_and_its_hex_code() -> None:
@@ -120,15 +131,21 @@ def test_hex_and_ink() -> None:
     assert ink_on((0, 0, 205)) == (255, 255, 255)
 
 
-def test_the_combo_of_instances_colours_each_instance_without_a_legend() -> None:
+def test_the_combo_of_instances_colours_each_instance_without_a_legend() -> (
+    None
+):
     halves = [np.zeros((40, 60), dtype=bool) for _ in range(2)]
     halves[0][5:35, 5:25] = halves[1][5:35, 35:55] = True
     items = [{"label": "person", "segmentation": half} for half in halves]
     prediction = {"instances": items}
     shown = encode(
-        "instance_segmentation", "1742", prediction, np.zeros((40, 60, 3), np.uint8)
+        "instance_segmentation",
+        "1742",
+        prediction,
+        np.zeros((40, 60, 3), np.uint8),
     )
     assert shown.legend is None and not shown.colors
     assert (
-        shown.image is not None and (shown.image[20, 15] != shown.image[20, 45]).any()
+        shown.image is not None
+        and (shown.image[20, 15] != shown.image[20, 45]).any()
     )

@@ -1,5 +1,5 @@
-"""Controlled errors: severity rises, the score falls, and each error is the one that it is named
-for.
+"""Controlled errors: severity rises, the score falls, and each error is the one that it
+is named for.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
 
 
 @pytest.mark.parametrize(("task", "error_type"), CASES)
-def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) -> None:
+def test_same_seed_and_key_give_the_same_prediction(
+    task: str, error_type: str
+) -> None:
     runs = [
         [
             repr(content(p))
@@ -72,11 +74,19 @@ def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) 
 
 @settings(max_examples=30)
 @given(
-    st.integers(0, 10_000), st.sampled_from(["localization", "background", "duplicate"])
+    st.integers(0, 10_000),
+    st.sampled_from(["localization", "background", "duplicate"]),
 )
-def test_moved_and_added_boxes_stay_on_the_image(key: int, error_type: str) -> None:
+def test_moved_and_added_boxes_stay_on_the_image(
+    key: int, error_type: str
+) -> None:
     for _, prediction in perturbed(
-        "object_detection", error_type, TRUTHS["detection"], SCENE, seed=1, key=key
+        "object_detection",
+        error_type,
+        TRUTHS["detection"],
+        SCENE,
+        seed=1,
+        key=key,
     ):
         assert isinstance(prediction, Detections)
         for item in prediction.items:
@@ -87,7 +97,12 @@ def test_moved_and_added_boxes_stay_on_the_image(key: int, error_type: str) -> N
 
 def test_wrong_class_is_one_of_the_data_set() -> None:
     *_, (_, worst) = perturbed(
-        "object_detection", "classification", TRUTHS["detection"], SCENE, seed=1, key=0
+        "object_detection",
+        "classification",
+        TRUTHS["detection"],
+        SCENE,
+        seed=1,
+        key=0,
     )
     assert isinstance(worst, Detections)
     for item, real in zip(worst.items, LABELS, strict=True):
@@ -103,14 +118,15 @@ def test_inversion_exchanges_left_and_right_of_one_part() -> None:
     changed = np.flatnonzero((before != after).any(axis=1)).tolist()
     assert changed
     assert all(
-        np.array_equal(after[k], before[k + 1 if k % 2 else k - 1]) for k in changed
+        np.array_equal(after[k], before[k + 1 if k % 2 else k - 1])
+        for k in changed
     )
 
 
 def test_a_person_without_keypoints_and_box_stays_as_it_is() -> None:
-    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(
-        float
-    )
+    points = np.column_stack(
+        [np.arange(17), np.arange(17), np.full(17, 2)]
+    ).astype(float)
     truth = People((Person(np.zeros((17, 3))), Person(points)))
     (first, *_) = perturbed(
         "keypoint", "jitter", truth, ErrorScene((40, 40)), seed=0, key="k"
@@ -134,19 +150,31 @@ def test_a_mask_without_pixels_is_put_nowhere_else() -> None:
         key="a",
     )
     assert found
-    assert all(mask.area for one in found for mask in one.prediction.regions()[2:])
+    assert all(
+        mask.area for one in found for mask in one.prediction.regions()[2:]
+    )
 
 
 def test_swap_needs_two_people() -> None:
     assert (
-        graded("keypoint", "swap", People((standing(40),)), SCENE, seed=1, key=0) == []
+        graded(
+            "keypoint", "swap", People((standing(40),)), SCENE, seed=1, key=0
+        )
+        == []
     )
 
 
 def test_what_remains_of_a_degradation_needs_the_degraded_image() -> None:
     truth = TRUTHS["restoration"]
     assert (
-        graded("lowlevel-deblur", "residual", truth, ErrorScene(SIZE), seed=1, key=0)
+        graded(
+            "lowlevel-deblur",
+            "residual",
+            truth,
+            ErrorScene(SIZE),
+            seed=1,
+            key=0,
+        )
         == []
     )
     assert graded("lowlevel-deblur", "residual", truth, SCENE, seed=1, key=0)
@@ -157,7 +185,12 @@ def test_invalid_depth_stays_invalid() -> None:
     values[:10] = 0
     for error_type in error_types("depth_estimation"):
         for _, prediction in perturbed(
-            "depth_estimation", error_type, DepthMap(values), SCENE, seed=1, key=0
+            "depth_estimation",
+            error_type,
+            DepthMap(values),
+            SCENE,
+            seed=1,
+            key=0,
         ):
             assert isinstance(prediction, DepthMap)
             assert np.array_equal(prediction.valid, values != 0)
@@ -165,13 +198,22 @@ def test_invalid_depth_stays_invalid() -> None:
 
 def test_unknown_error_type_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="jitter, inversion, swap, missed"):
-        list(perturbed("keypoint", "blur", TRUTHS["keypoint"], SCENE, seed=1, key=0))
+        list(
+            perturbed(
+                "keypoint", "blur", TRUTHS["keypoint"], SCENE, seed=1, key=0
+            )
+        )
 
 
 def test_every_severity_of_a_swap_lowers_the_score() -> None:
     """Exchanging all keypoints of two people would make both right again."""
     group = graded(
-        "keypoint", "swap", People((standing(40), standing(160))), SCENE, seed=1, key=0
+        "keypoint",
+        "swap",
+        People((standing(40), standing(160))),
+        SCENE,
+        seed=1,
+        key=0,
     )
     assert group[-1].severity == 1
 

@@ -1,5 +1,5 @@
-"""Matched errors: the same look at all severities, symmetric about one half, and the score
-falls.
+"""Matched errors: the same look at all severities, symmetric about one half, and the
+score falls.
 """
 
 from __future__ import annotations
@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from error_truths import CASES, DISCS, SCENE, SIZE, TRUTHS, content, standing, truth_of
+from error_truths import (
+    CASES,
+    DISCS,
+    SCENE,
+    SIZE,
+    TRUTHS,
+    content,
+    standing,
+    truth_of,
+)
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.error_types import error_type_named, perturbed
 from visualjudge.vision.errors.groups import Graded, graded
@@ -41,11 +50,14 @@ SPREAD = Detections(
 
 def group(task: str, error_type: str, key: int = 0) -> list[Graded]:
     truth = SPREAD if task == "object_detection" else truth_of(task)
-    return graded(task, error_type, truth, SCENE, seed=7, key=key, pairing="matched")
+    return graded(
+        task, error_type, truth, SCENE, seed=7, key=key, pairing="matched"
+    )
 
 
 @pytest.mark.parametrize(
-    ("task", "error_type"), [case for case in CASES if error_type_named(*case).matched]
+    ("task", "error_type"),
+    [case for case in CASES if error_type_named(*case).matched],
 )
 def test_the_score_falls_and_no_prediction_is_the_truth(
     task: str, error_type: str
@@ -62,14 +74,17 @@ def test_the_score_falls_and_no_prediction_is_the_truth(
         severities = np.array([item.severity for item in items])
         assert severities.min() > 0 and severities.max() < 1
         assert (severities < 0.5).sum() == (severities > 0.5).sum()
-        assert repr(content(items[0].prediction)) != repr(content(truth_of(task)))
+        assert repr(content(items[0].prediction)) != repr(
+            content(truth_of(task))
+        )
 
 
 def test_severities_and_counts_are_symmetric() -> None:
     assert middles(4) == (0.125, 0.375, 0.625, 0.875)
     for total in range(6):
         assert all(
-            exchanged(s, total) + exchanged(1 - s, total) == total for s in middles(4)
+            exchanged(s, total) + exchanged(1 - s, total) == total
+            for s in middles(4)
         )
 
 
@@ -78,8 +93,12 @@ def test_severities_and_counts_are_symmetric() -> None:
 def test_a_rule_that_prefers_one_side_is_right_in_half_of_the_pairs(
     levels: int, seed: int
 ) -> None:
-    sides = [side(s, levels, np.random.default_rng(seed)) for s in middles(levels)]
-    where = [(2 * to - 1) * s for to, s in zip(sides, middles(levels), strict=True)]
+    sides = [
+        side(s, levels, np.random.default_rng(seed)) for s in middles(levels)
+    ]
+    where = [
+        (2 * to - 1) * s for to, s in zip(sides, middles(levels), strict=True)
+    ]
     right = [where[i] > where[j] for j in range(levels) for i in range(j)]
     assert sum(right) == len(right) / 2
 
@@ -98,7 +117,8 @@ def test_two_moves_lead_to_opposite_sides_of_the_truth() -> None:
     one, two = (moves[k, 0] for k in found)
     assert one @ two < -0.8 * 15**2
     assert (
-        two_sides(np.array([[60.0, 35.0, 100.0, 65.0]]), moves, (100, 160)) is None
+        two_sides(np.array([[60.0, 35.0, 100.0, 65.0]]), moves, (100, 160))
+        is None
     ), "centred"
     assert two_sides(box, moves[:1], (100, 160)) is None
 
@@ -112,7 +132,9 @@ def test_a_map_that_is_moved_shows_nothing_made_up() -> None:
 
 
 @pytest.mark.parametrize("error_type", ["duplicate", "background", "missed"])
-def test_boxes_of_a_group_are_equally_many_and_as_large(error_type: str) -> None:
+def test_boxes_of_a_group_are_equally_many_and_as_large(
+    error_type: str,
+) -> None:
     sizes = []
     for item in group("object_detection", error_type):
         assert isinstance(item.prediction, Detections)
@@ -165,18 +187,26 @@ def test_masks_of_a_group_are_equally_rough() -> None:
             (np.diff(dense, axis=0).sum() + np.diff(dense, axis=1).sum())
             / dense.sum() ** 0.5
         )
-    assert len(lengths) == SCENE.levels and np.ptp(lengths) < 0.05 * np.mean(lengths)
+    assert len(lengths) == SCENE.levels and np.ptp(lengths) < 0.05 * np.mean(
+        lengths
+    )
 
 
 def test_people_are_moved_as_they_are() -> None:
     truth = People((standing(60),))
-    items = graded("keypoint", "jitter", truth, SCENE, seed=1, key=0, pairing="matched")
+    items = graded(
+        "keypoint", "jitter", truth, SCENE, seed=1, key=0, pairing="matched"
+    )
     poses = [item.prediction.items[0].keypoints for item in items]  # type: ignore[attr-defined]
     centred = [pose[1:, :2] - pose[1:, :2].mean(axis=0) for pose in poses]
-    assert len(centred) > 1 and all(np.allclose(centred[0], one) for one in centred)
+    assert len(centred) > 1 and all(
+        np.allclose(centred[0], one) for one in centred
+    )
 
 
-def test_depth_maps_have_the_same_holes_that_do_not_show_where_objects_are() -> None:
+def test_depth_maps_have_the_same_holes_that_do_not_show_where_objects_are() -> (
+    None
+):
     values = TRUTHS["depth"].values.copy()  # type: ignore[attr-defined]
     values[:30, 40:90] = 0
     items = graded(
@@ -209,22 +239,34 @@ def test_items_that_touch_the_border_are_left_out() -> None:
         pairing="matched",
     )
     assert all(
-        [box.label for box in item.prediction.items] == ["cat"] for item in items
+        [box.label for box in item.prediction.items] == ["cat"]
+        for item in items
     )  # type: ignore[attr-defined]
-    assert len({item.prediction.items[0].xyxy for item in items}) == len(items) > 1  # type: ignore[attr-defined]
+    assert (
+        len({item.prediction.items[0].xyxy for item in items}) == len(items) > 1
+    )  # type: ignore[attr-defined]
 
 
 def test_without_room_to_move_there_is_no_group() -> None:
-    whole = Detections((Detection("dog", (0.0, 0, float(SIZE[1]), float(SIZE[0]))),))
+    whole = Detections(
+        (Detection("dog", (0.0, 0, float(SIZE[1]), float(SIZE[0]))),)
+    )
     for name in ("localization", "background", "duplicate", "missed"):
         assert (
             graded(
-                "object_detection", name, whole, SCENE, seed=1, key=0, pairing="matched"
+                "object_detection",
+                name,
+                whole,
+                SCENE,
+                seed=1,
+                key=0,
+                pairing="matched",
             )
             == []
         )
     assert (
-        common_steps([(4.0, 4.0, 156.0, 116.0)], SIZE, np.random.default_rng(0)) is None
+        common_steps([(4.0, 4.0, 156.0, 116.0)], SIZE, np.random.default_rng(0))
+        is None
     )
 
 

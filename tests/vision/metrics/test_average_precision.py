@@ -1,4 +1,5 @@
-"""AP equals pycocotools on data with crowds, ties, missing classes and confidences in any order."""
+"""AP equals pycocotools on data with crowds, ties, missing classes and confidences in
+any order."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ from visualjudge.vision.predictions import (
 )
 from visualjudge.vision.raster.masks import mask_from_array, packed_rle
 from visualjudge.vision.score import score, scores_by_class
-from visualjudge.vision.scoring.average_precision import CocoImages, average_precision
+from visualjudge.vision.scoring.average_precision import (
+    CocoImages,
+    average_precision,
+)
 from visualjudge.vision.scoring.operating_point import best_f1
 
 SIZE = (60, 80)
@@ -31,18 +35,24 @@ LABELS = ["a", "b", "c"]
 
 
 def coco_ap(
-    kind: str, truths: list[dict[str, Any]], found: list[dict[str, Any]], images: int
+    kind: str,
+    truths: list[dict[str, Any]],
+    found: list[dict[str, Any]],
+    images: int,
 ) -> float:
     with contextlib.redirect_stdout(io.StringIO()):
         real = COCO()
         real.dataset = {
             "images": [
-                {"id": k, "height": SIZE[0], "width": SIZE[1]} for k in range(images)
+                {"id": k, "height": SIZE[0], "width": SIZE[1]}
+                for k in range(images)
             ],
             "categories": [
                 {"id": k + 1, "name": name} for k, name in enumerate(LABELS)
             ],
-            "annotations": [{**item, "id": k + 1} for k, item in enumerate(truths)],
+            "annotations": [
+                {**item, "id": k + 1} for k, item in enumerate(truths)
+            ],
         }
         real.createIndex()
         evaluation = COCOeval(real, real.loadRes(found), kind)
@@ -52,7 +62,9 @@ def coco_ap(
     return float(evaluation.stats[0])
 
 
-def _record(image: int, label: int, bbox: list[float], **fields: Any) -> dict[str, Any]:
+def _record(
+    image: int, label: int, bbox: list[float], **fields: Any
+) -> dict[str, Any]:
     return {"image_id": image, "category_id": label + 1, "bbox": bbox, **fields}
 
 
@@ -65,7 +77,9 @@ def box_data(
         for _ in range(rng.integers(0, 6)):
             label, crowd = int(rng.integers(3)), bool(rng.random() < 0.15)
             x, y, w, h = (float(v) for v in rng.integers(1, 30, 4))
-            real.append(Detection(LABELS[label], (x, y, x + w, y + h), iscrowd=crowd))
+            real.append(
+                Detection(LABELS[label], (x, y, x + w, y + h), iscrowd=crowd)
+            )
             truths.append(
                 {
                     "image_id": image,
@@ -81,7 +95,9 @@ def box_data(
                 score = float(rng.integers(1, 10)) / 10
                 seen.append(
                     Detection(
-                        LABELS[other], (x + dx, y + dy, x + dx + w, y + dy + h), score
+                        LABELS[other],
+                        (x + dx, y + dy, x + dx + w, y + dy + h),
+                        score,
                     )
                 )
                 found.append(
@@ -112,19 +128,30 @@ def test_box_ap_is_pycocotools(seed: int) -> None:
 def test_box_ap_is_pycocotools_to_the_last_digit_on_ties_at_a_threshold(
     seed: int,
 ) -> None:
-    """IoU = (w − d) / (w + d) is 0.8 for w = 9d and 0.6 for w = 4d, whatever d and the place."""
+    """IoU = (w − d) / (w + d) is 0.8 for w = 9d and 0.6 for w = 4d, whatever d and the
+    place."""
     rng = np.random.default_rng(seed)
     pairs, truths, found = [], [], []
     for image in range(8):
         x, y, d, height = (
             float(v)
-            for v in (rng.uniform(0, 30), rng.uniform(0, 30), rng.uniform(0.1, 2), 7.3)
+            for v in (
+                rng.uniform(0, 30),
+                rng.uniform(0, 30),
+                rng.uniform(0.1, 2),
+                7.3,
+            )
         )
         width = d * int(rng.choice([4, 9, 19, 3]))
         score = float(rng.integers(1, 4)) / 10
-        real = Detection("a", (x, y, x + width, y + height), extent=(width, height))
+        real = Detection(
+            "a", (x, y, x + width, y + height), extent=(width, height)
+        )
         seen = Detection(
-            "a", (x + d, y, x + d + width, y + height), score, extent=(width, height)
+            "a",
+            (x + d, y, x + d + width, y + height),
+            score,
+            extent=(width, height),
         )
         truths.append(
             {
@@ -159,7 +186,8 @@ def test_mask_ap_is_pycocotools(seed: int) -> None:
         return Masks(
             SIZE,
             tuple(
-                Instance(i.label, mask(i.xyxy), i.score, i.iscrowd) for i in side.items
+                Instance(i.label, mask(i.xyxy), i.score, i.iscrowd)
+                for i in side.items
             ),
         )
 
@@ -185,7 +213,11 @@ def test_keypoint_ap_is_pycocotools(seed: int) -> None:
         real, seen = [], []
         for _ in range(rng.integers(1, 4)):
             points = np.column_stack(
-                [rng.uniform(5, 70, 17), rng.uniform(5, 55, 17), rng.integers(0, 3, 17)]
+                [
+                    rng.uniform(5, 70, 17),
+                    rng.uniform(5, 55, 17),
+                    rng.integers(0, 3, 17),
+                ]
             )
             if rng.random() < 0.2:
                 points[:, 2] = 0
@@ -208,7 +240,10 @@ def test_keypoint_ap_is_pycocotools(seed: int) -> None:
                     "iscrowd": 0,
                 }
             )
-            guess, score = points + rng.normal(0, 2, points.shape), float(rng.random())
+            guess, score = (
+                points + rng.normal(0, 2, points.shape),
+                float(rng.random()),
+            )
             guess[:, 2] = 1
             seen.append(Person(guess, score=score))
             found.append(
@@ -229,20 +264,23 @@ def test_keypoint_ap_is_pycocotools(seed: int) -> None:
 
 def test_nothing_to_find_is_none_not_a_number() -> None:
     assert (
-        average_precision("object_detection", [(Detections(()), Detections(()))])
+        average_precision(
+            "object_detection", [(Detections(()), Detections(()))]
+        )
         is None
     )
 
 
 def test_a_person_without_keypoints_and_box_need_not_be_found() -> None:
-    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(
-        float
-    )
+    points = np.column_stack(
+        [np.arange(17), np.arange(17), np.full(17, 2)]
+    ).astype(float)
     found = People((Person(points, score=0.9),))
     nobody = Person(np.zeros((17, 3)))
     assert (
         average_precision(
-            "keypoint", [(found, People((Person(points, (0, 0, 17, 17)), nobody)))]
+            "keypoint",
+            [(found, People((Person(points, (0, 0, 17, 17)), nobody)))],
         )
         > 0.999
     )
@@ -259,10 +297,15 @@ def test_scores_by_class_are_those_of_each_class() -> None:
     labels = ["a", "b", "c", "none has it"]
     for prediction, truth in box_data(np.random.default_rng(3), 12)[0]:
         alone = [
-            score("object_detection", prediction, truth, class_of_interest=[label])
+            score(
+                "object_detection", prediction, truth, class_of_interest=[label]
+            )
             for label in labels
         ]
-        assert scores_by_class("object_detection", prediction, truth, labels) == alone
+        assert (
+            scores_by_class("object_detection", prediction, truth, labels)
+            == alone
+        )
         assert (
             scores_by_class("object_detection", prediction, truth, labels[::-1])
             == alone[::-1]
@@ -271,7 +314,10 @@ def test_scores_by_class_are_those_of_each_class() -> None:
 
 def test_the_threshold_of_best_f1_leaves_predictions_in_crowds_out() -> None:
     real = Detections(
-        (Detection("a", (0, 0, 9, 9)), Detection("a", (20, 0, 60, 40), iscrowd=True))
+        (
+            Detection("a", (0, 0, 9, 9)),
+            Detection("a", (20, 0, 60, 40), iscrowd=True),
+        )
     )
     found = Detections(
         (
@@ -288,7 +334,10 @@ def test_scores_by_class_of_masks_are_those_of_each_class() -> None:
     rng = np.random.default_rng(8)
     masks = [mask_from_array(rng.random((4, 5)) < 0.7) for _ in range(8)]
     found = Masks(
-        (4, 5), tuple(Instance(LABELS[k % 3], mask) for k, mask in enumerate(masks[:5]))
+        (4, 5),
+        tuple(
+            Instance(LABELS[k % 3], mask) for k, mask in enumerate(masks[:5])
+        ),
     )
     real = Masks(
         (4, 5),
@@ -301,7 +350,9 @@ def test_scores_by_class_of_masks_are_those_of_each_class() -> None:
         score("instance_segmentation", found, real, class_of_interest=[label])
         for label in LABELS
     ]
-    assert scores_by_class("instance_segmentation", found, real, LABELS) == alone
+    assert (
+        scores_by_class("instance_segmentation", found, real, LABELS) == alone
+    )
 
 
 def test_more_predictions_than_ap_counts_keep_the_best_f1() -> None:
@@ -319,7 +370,9 @@ def test_more_predictions_than_ap_counts_keep_the_best_f1() -> None:
 
 
 def test_score_and_ap_read_the_flag_of_a_keypoint_alike() -> None:
-    points = np.column_stack([np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)])
+    points = np.column_stack(
+        [np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)]
+    )
     flagged = points.copy()
     flagged[8:, 2] = -1
     moved = points.copy()
@@ -332,5 +385,7 @@ def test_score_and_ap_read_the_flag_of_a_keypoint_alike() -> None:
 
 
 def test_people_of_whom_none_was_found_score_nothing() -> None:
-    points = np.column_stack([np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)])
+    points = np.column_stack(
+        [np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)]
+    )
     assert score("keypoint", People(()), People((Person(points),))) == 0

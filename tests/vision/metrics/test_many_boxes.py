@@ -47,7 +47,8 @@ def test_too_many_boxes_are_refused_in_one_line() -> None:
     ):
         score("object_detection", many, many)
     payload = {
-        "detections": [{"label": "dog", "bbox": [0, 0, 9, 9]}] * (MOST_ITEMS + 1)
+        "detections": [{"label": "dog", "bbox": [0, 0, 9, 9]}]
+        * (MOST_ITEMS + 1)
     }
     with pytest.raises(
         DataError, match=r"^detections: must be at most 100,000, got 100,001$"
@@ -69,7 +70,9 @@ def _in_a_fork(count: int) -> str:
     "fork" not in multiprocessing.get_all_start_methods(),
     reason="the system cannot fork",
 )
-def test_a_forked_process_scores_and_refuses_ap_instead_of_waiting_for_ever() -> None:
+def test_a_forked_process_scores_and_refuses_ap_instead_of_waiting_for_ever() -> (
+    None
+):
     average_precision("object_detection", [(boxes(50), boxes(50))])
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert "'spawn'" in pool.apply_async(_in_a_fork, (50,)).get(timeout=30)

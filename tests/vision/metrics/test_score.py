@@ -1,5 +1,5 @@
-"""Scores on arrays small enough to work out by hand, and against pycocotools where it defines the
-number.
+"""Scores on arrays small enough to work out by hand, and against pycocotools where it
+defines the number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def dense(rows: list[str]) -> np.ndarray:
     return np.array([[char == "#" for char in row] for row in rows])
 
 
-def person(points: dict[int, tuple[float, float]], **extra: Any) -> dict[str, Any]:
+def person(
+    points: dict[int, tuple[float, float]], **extra: Any
+) -> dict[str, Any]:
     numbers = np.zeros((17, 3))
     for k, (x, y) in points.items():
         numbers[k] = x, y, 2
@@ -56,12 +58,20 @@ def test_boxes_match_within_a_label_only() -> None:
     dog = {**BOX, "label": "dog"}
     assert score("object_detection", boxes(dog), boxes(BOX)) == 0
     assert (
-        score("object_detection", boxes(dog), boxes(BOX), class_of_interest=["dog"])
+        score(
+            "object_detection",
+            boxes(dog),
+            boxes(BOX),
+            class_of_interest=["dog"],
+        )
         == 0
     )
     assert (
         score(
-            "object_detection", boxes(dog, BOX), boxes(BOX), class_of_interest=["cat"]
+            "object_detection",
+            boxes(dog, BOX),
+            boxes(BOX),
+            class_of_interest=["cat"],
         )
         == 10
     )
@@ -71,7 +81,9 @@ def test_crowd_neither_is_to_be_found_nor_makes_a_box_wrong() -> None:
     crowd = {"label": "cat", "bbox": [20, 0, 60, 40], "iscrowd": 1}
     inside = {"label": "cat", "bbox": [25, 5, 35, 15]}
     assert score("object_detection", boxes(BOX), boxes(BOX, crowd)) == 10
-    assert score("object_detection", boxes(BOX, inside), boxes(BOX, crowd)) == 10
+    assert (
+        score("object_detection", boxes(BOX, inside), boxes(BOX, crowd)) == 10
+    )
     assert (
         score(
             "object_detection",
@@ -84,7 +96,9 @@ def test_crowd_neither_is_to_be_found_nor_makes_a_box_wrong() -> None:
 
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 4), min_size=1, max_size=6))
 def test_box_iou_is_pycocotools(quads: list[tuple[int, int, int, int]]) -> None:
-    xyxy = np.array([(x, y, x + w + 1, y + h + 1) for x, y, w, h in quads], dtype=float)
+    xyxy = np.array(
+        [(x, y, x + w + 1, y + h + 1) for x, y, w, h in quads], dtype=float
+    )
     xywh = np.array([(x, y, w + 1, h + 1) for x, y, w, h in quads], dtype=float)
     for crowd in (0, 1):
         expected = coco_mask.iou(xywh, xywh, [crowd] * len(xywh))
@@ -96,7 +110,8 @@ def test_mask_iou_is_of_pixels() -> None:
     real = dense(["####", "####"])
     half = dense(["####", "...."])
     payload = [
-        {"instances": [{"label": "a", "segmentation": mask}]} for mask in (half, real)
+        {"instances": [{"label": "a", "segmentation": mask}]}
+        for mask in (half, real)
     ]
     assert score("instance_segmentation", *payload) == round(10 * 1 / 10, 4)
 
@@ -145,10 +160,17 @@ def test_person_without_labelled_keypoints_is_not_to_be_found() -> None:
 @pytest.mark.parametrize(
     ("align", "expected"), [("none", 0.0), ("median", 10.0), ("affine", 10.0)]
 )
-def test_depth_alignment_takes_the_scale_out(align: str, expected: float) -> None:
+def test_depth_alignment_takes_the_scale_out(
+    align: str, expected: float
+) -> None:
     depth = np.array([[1.0, 2.0], [4.0, 8.0]])
     assert (
-        score("depth_estimation", {"depth": 3 * depth}, {"depth": depth}, align=align)
+        score(
+            "depth_estimation",
+            {"depth": 3 * depth},
+            {"depth": depth},
+            align=align,
+        )
         == expected
     )
 
@@ -157,7 +179,9 @@ def test_disparity_is_turned_into_depth() -> None:
     depth = np.array([[1.0, 2.0], [4.0, 8.0]])
     assert (
         score(
-            "depth_estimation", {"depth": 5 / depth, "inverse": True}, {"depth": depth}
+            "depth_estimation",
+            {"depth": 5 / depth, "inverse": True},
+            {"depth": depth},
         )
         == 10
     )
@@ -169,13 +193,17 @@ def test_pixel_without_a_prediction_is_wrong_and_one_without_truth_is_left_out()
     truth = np.array([[1.0, 2.0, 0.0, np.nan]])
     found = np.array([[1.0, np.nan, 5.0, 5.0]])
     assert (
-        score("depth_estimation", {"depth": found}, {"depth": truth}, align="none")
+        score(
+            "depth_estimation", {"depth": found}, {"depth": truth}, align="none"
+        )
         == 5.0
     )
 
 
 def test_restoration_is_ssim_or_psnr() -> None:
-    clean = np.random.default_rng(0).integers(0, 255, (40, 40, 3), dtype=np.uint8)
+    clean = np.random.default_rng(0).integers(
+        0, 255, (40, 40, 3), dtype=np.uint8
+    )
     worse = np.clip(clean.astype(int) + 20, 0, 255).astype(np.uint8)
     assert score("lowlevel-derain", {"image": clean}, {"image": clean}) == 10
     error = float(np.mean((clean.astype(float) - worse) ** 2))
@@ -204,7 +232,9 @@ def test_unknown_option_is_wrong_usage(options: dict[str, str]) -> None:
 def test_sizes_that_differ_are_named() -> None:
     with pytest.raises(DataError, match="depth"):
         score(
-            "depth_estimation", {"depth": np.ones((2, 3))}, {"depth": np.ones((2, 2))}
+            "depth_estimation",
+            {"depth": np.ones((2, 3))},
+            {"depth": np.ones((2, 2))},
         )
 
 
@@ -216,9 +246,12 @@ def test_a_metric_that_gives_no_share_is_named(
 ) -> None:
     own = METRICS["detection", "f1"]
     monkeypatch.setitem(
-        METRICS._rows, ("detection", "f1"), replace(own, measure=lambda *_, **__: value)
+        METRICS._rows,
+        ("detection", "f1"),
+        replace(own, measure=lambda *_, **__: value),
     )
     with pytest.raises(
-        DataError, match=r"metric f1 of detection: must give a number from 0 to 1, got"
+        DataError,
+        match=r"metric f1 of detection: must give a number from 0 to 1, got",
     ):
         score("object_detection", boxes(BOX), boxes(BOX))

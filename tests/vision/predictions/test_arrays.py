@@ -51,7 +51,9 @@ class BFloat16(Tensor):
         return self
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        assert self.dtype != "torch.bfloat16", "Got unsupported ScalarType BFloat16"
+        assert self.dtype != "torch.bfloat16", (
+            "Got unsupported ScalarType BFloat16"
+        )
         return self.values
 
 
@@ -115,7 +117,11 @@ FORMS: dict[str, tuple[str, Any, dict[str, Any]]] = {
             ]
         },
     ),
-    "depth": ("depth_estimation", Tensor(DEPTH.astype(np.float32)), {"depth": DEPTH}),
+    "depth": (
+        "depth_estimation",
+        Tensor(DEPTH.astype(np.float32)),
+        {"depth": DEPTH},
+    ),
     "no masks": (
         "instance_segmentation",
         SimpleNamespace(
@@ -140,13 +146,19 @@ FORMS: dict[str, tuple[str, Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", FORMS)
 def test_arrays_say_what_their_payload_says(name: str) -> None:
     task, arrays, payload = FORMS[name]
-    assert vj.score(task, arrays, payload) == vj.score(task, payload, payload) == 10
+    assert (
+        vj.score(task, arrays, payload)
+        == vj.score(task, payload, payload)
+        == 10
+    )
     photo = np.zeros(
         (*(read_prediction(task, payload).extent or (16, 18)), 3), np.uint8
     )
     for row in vj.encodings(task):
         ours, theirs = (
-            vj.encode(task, row.stem, one, Image.fromarray(photo), expression="it")
+            vj.encode(
+                task, row.stem, one, Image.fromarray(photo), expression="it"
+            )
             for one in (arrays, payload)
         )
         assert ours.text == theirs.text
@@ -178,9 +190,21 @@ def test_arrays_say_what_their_payload_says(name: str) -> None:
             r"^boxes: must be \(N, 4\) .* got list",
         ),
         ("object_detection", BOXES, "^a prediction must be a payload"),
-        ("instance_segmentation", {"masks": MASK}, r"^masks: must be \(N, H, W\) bool"),
-        ("instance_segmentation", {"masks": DEPTH[None]}, "^masks: .* got float64"),
-        ("referring_segmentation", MASK + np.arange(8), "^segmentation: .* two values"),
+        (
+            "instance_segmentation",
+            {"masks": MASK},
+            r"^masks: must be \(N, H, W\) bool",
+        ),
+        (
+            "instance_segmentation",
+            {"masks": DEPTH[None]},
+            "^masks: .* got float64",
+        ),
+        (
+            "referring_segmentation",
+            MASK + np.arange(8),
+            "^segmentation: .* two values",
+        ),
         (
             "semantic_segmentation",
             MASK.astype(int),
@@ -203,7 +227,11 @@ def test_arrays_say_what_their_payload_says(name: str) -> None:
             r"^depth: must be \(H, W\) float, got \(1, 6, 8\)",
         ),
         ("lowlevel-derain", PIXELS.transpose(2, 0, 1), "^image: .* got shape"),
-        ("lowlevel-derain", PIXELS / 127.5 - 1, "^image: .* from 0 to 1, got -1 to 1"),
+        (
+            "lowlevel-derain",
+            PIXELS / 127.5 - 1,
+            "^image: .* from 0 to 1, got -1 to 1",
+        ),
         (
             "lowlevel-derain",
             PIXELS.astype(float),
@@ -219,7 +247,9 @@ def test_a_wrong_shape_is_one_line(task: str, arrays: Any, told: str) -> None:
 @pytest.mark.parametrize(
     "shape", [(1, 1), (1, 5), (5, 1), (1, 5, 3), (5, 1, 3), (1, 1, 4)]
 )
-def test_images_of_one_row_or_column_keep_their_shape(shape: tuple[int, ...]) -> None:
+def test_images_of_one_row_or_column_keep_their_shape(
+    shape: tuple[int, ...],
+) -> None:
     levels = np.arange(np.prod(shape)).reshape(shape) * 16
     if shape[2:] == (4,):
         levels[..., 3] = 255  # opaque
@@ -235,10 +265,15 @@ def test_a_label_given_as_text_is_one_label() -> None:
     truth = {"detections": [{"label": "dog", "bbox": [0, 0, 9, 9]}]}
     assert (
         vj.score(
-            "object_detection", {"detections": []}, truth, class_of_interest="hotdog"
+            "object_detection",
+            {"detections": []},
+            truth,
+            class_of_interest="hotdog",
         )
         == 10
     )
     photograph = np.zeros((9, 9, 3), np.uint8)
     with pytest.raises(TypeError, match=r"classes must be .*, got 'dog'"):
-        vj.encode("object_detection", "pixel_s1_m0", truth, photograph, classes="dog")
+        vj.encode(
+            "object_detection", "pixel_s1_m0", truth, photograph, classes="dog"
+        )

@@ -31,11 +31,15 @@ from visualjudge.vision.raster.images import (
 @given(
     hnp.arrays(
         np.uint8,
-        hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3)),
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(
+            lambda s: (*s, 3)
+        ),
     )
 )
 @pytest.mark.parametrize("writer", [images.fpng, None])
-def test_png_gives_the_same_pixels_back(writer: Any, pixels: np.ndarray) -> None:
+def test_png_gives_the_same_pixels_back(
+    writer: Any, pixels: np.ndarray
+) -> None:
     with mock.patch.object(images, "fpng", writer):
         content = png_bytes(pixels)
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), pixels)
@@ -45,13 +49,17 @@ def test_alpha_is_laid_over_white(tmp_path: Path) -> None:
     rgba = np.zeros((1, 2, 4), dtype=np.uint8)
     rgba[0, 1] = 10, 20, 30, 255
     Image.fromarray(rgba).save(tmp_path / "a.png")
-    assert read_rgb(tmp_path / "a.png").tolist() == [[[255, 255, 255], [10, 20, 30]]]
+    assert read_rgb(tmp_path / "a.png").tolist() == [
+        [[255, 255, 255], [10, 20, 30]]
+    ]
 
 
 def test_transparency_in_bands_is_that_of_the_whole(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    rgba = np.random.default_rng(5).integers(0, 256, (23, 17, 4), dtype=np.uint8)
+    rgba = np.random.default_rng(5).integers(
+        0, 256, (23, 17, 4), dtype=np.uint8
+    )
     Image.fromarray(rgba).save(tmp_path / "a.png")
     monkeypatch.setattr(images, "_BAND_PIXELS", 17 * 5)
     white = Image.new("RGBA", (17, 23), (255, 255, 255, 255))
@@ -60,7 +68,8 @@ def test_transparency_in_bands_is_that_of_the_whole(
 
 
 @pytest.mark.parametrize(
-    ("mode", "most"), [("L", 1200), ("RGB", 1200), ("RGBA", 900), ("I;16", 1200)]
+    ("mode", "most"),
+    [("L", 1200), ("RGB", 1200), ("RGBA", 900), ("I;16", 1200)],
 )
 def test_bound_counts_bytes_of_all_channels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str, most: int
@@ -70,7 +79,9 @@ def test_bound_counts_bytes_of_all_channels(
     assert read_rgb(tmp_path / "a.png").shape == (most // 30, 30, 3)
     Image.new(mode, (30, most // 30 + 1)).save(tmp_path / "a.png")
     for read in (read_rgb, read_samples, image_size):
-        with pytest.raises(DataError, match="VISUALJUDGE_MAX_PIXELS sets the bound"):
+        with pytest.raises(
+            DataError, match="VISUALJUDGE_MAX_PIXELS sets the bound"
+        ):
             read(tmp_path / "a.png")
 
 
@@ -96,8 +107,12 @@ def test_depth_is_bounded_as_the_float64_it_becomes(
     monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
     assert read_depth(tmp_path / name).shape == (40, 30)
     monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3199")
-    monkeypatch.setattr(Image.Image, "load", lambda _image: pytest.fail("decoded"))
-    monkeypatch.setattr(Image.Image, "tobytes", lambda *_image: pytest.fail("decoded"))
+    monkeypatch.setattr(
+        Image.Image, "load", lambda _image: pytest.fail("decoded")
+    )
+    monkeypatch.setattr(
+        Image.Image, "tobytes", lambda *_image: pytest.fail("decoded")
+    )
     with pytest.raises(DataError, match="a depth map must decode to at most"):
         read_depth(tmp_path / name)
 
@@ -122,7 +137,9 @@ def test_exif_orientation_turns_image_and_size(tmp_path: Path) -> None:
     assert shown[-1].max() == 0
 
 
-def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None:
+def test_size_of_a_plain_png_is_read_without_decoding_it(
+    tmp_path: Path,
+) -> None:
     content = png_bytes(np.zeros((30, 40, 3), dtype=np.uint8))
     (tmp_path / "a.png").write_bytes(content)
     assert image_size(tmp_path / "a.png") == (30, 40)
@@ -142,7 +159,9 @@ def test_unreadable_image_is_named(
     tmp_path: Path, name: str, content: bytes | None, reason: str
 ) -> None:
     if content == b"cut":
-        pixels = np.random.default_rng(0).integers(0, 255, (50, 50, 3), dtype=np.uint8)
+        pixels = np.random.default_rng(0).integers(
+            0, 255, (50, 50, 3), dtype=np.uint8
+        )
         content = png_bytes(pixels)[:2000]
     if content is not None:
         (tmp_path / name).write_bytes(content)
@@ -167,7 +186,11 @@ def test_depth_comes_as_it_is_stored(tmp_path: Path, name: str) -> None:
 
 
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
-    np.save(tmp_path / "d.npy", np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
+    np.save(
+        tmp_path / "d.npy",
+        np.array([[{"a": 1}]], dtype=object),
+        allow_pickle=True,
+    )
     with pytest.raises(DataError, match="must contain real numbers"):
         read_depth(tmp_path / "d.npy")
 
@@ -179,13 +202,16 @@ def test_samples_of_another_size_are_refused_before_they_are_decoded(
     Image.new("L", (40, 30)).save(whole, "PNG")
     (tmp_path / "a.png").write_bytes(whole.getvalue()[:60])  # no pixels
     with pytest.raises(
-        DataError, match=r"must match the image size 30×41 \(height×width\), got 30×40"
+        DataError,
+        match=r"must match the image size 30×41 \(height×width\), got 30×40",
     ):
         read_samples(tmp_path / "a.png", (30, 41))
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
-def test_a_file_that_is_cut_short_is_found_damaged(tmp_path: Path, suffix: str) -> None:
+def test_a_file_that_is_cut_short_is_found_damaged(
+    tmp_path: Path, suffix: str
+) -> None:
     path = tmp_path / f"a.{suffix}"
     Image.fromarray(
         np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
@@ -200,7 +226,9 @@ def test_a_file_that_is_cut_short_is_found_damaged(tmp_path: Path, suffix: str) 
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png"])
-def test_size_and_pixels_agree_on_the_orientation(tmp_path: Path, suffix: str) -> None:
+def test_size_and_pixels_agree_on_the_orientation(
+    tmp_path: Path, suffix: str
+) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (60, 40)).save(tmp_path / f"a.{suffix}", exif=exif)
@@ -208,9 +236,13 @@ def test_size_and_pixels_agree_on_the_orientation(tmp_path: Path, suffix: str) -
     assert read_rgb(tmp_path / f"a.{suffix}").shape == (60, 40, 3)
 
 
-def test_checksums_of_a_png_agree_until_a_byte_is_changed(tmp_path: Path) -> None:
+def test_checksums_of_a_png_agree_until_a_byte_is_changed(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "image.png"
-    Image.fromarray(np.arange(3072, dtype=np.uint8).reshape(32, 32, 3)).save(path)
+    Image.fromarray(np.arange(3072, dtype=np.uint8).reshape(32, 32, 3)).save(
+        path
+    )
     content = path.read_bytes()
     assert checksums_agree(path)
     for place in (60, len(content) // 2):

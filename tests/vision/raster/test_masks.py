@@ -20,7 +20,9 @@ from visualjudge.vision.raster.masks import (
     rle_of,
 )
 
-MASKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=20))
+MASKS = hnp.arrays(
+    np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=20)
+)
 PATIENT = settings(suppress_health_check=[HealthCheck.too_slow])
 """On a machine that others share."""
 
@@ -50,7 +52,8 @@ def test_uncompressed_counts_read_too(dense: np.ndarray) -> None:
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flat, [2]])))
     counts = np.diff(np.concatenate([[0], edges])).tolist()
     assert np.array_equal(
-        mask_from_rle({"size": list(dense.shape), "counts": counts}).dense(), dense
+        mask_from_rle({"size": list(dense.shape), "counts": counts}).dense(),
+        dense,
     )
 
 
@@ -69,14 +72,20 @@ def test_png_mask_of_two_values_is_where_it_is_the_higher(
     values = np.zeros((4, 5), dtype=np.uint8)
     values[1:3, 2] = white
     Image.fromarray(values).save(tmp_path / "m.png")
-    assert np.array_equal(mask_from_wire("m.png", root=tmp_path).dense(), values > 0)
+    assert np.array_equal(
+        mask_from_wire("m.png", root=tmp_path).dense(), values > 0
+    )
 
 
-def test_mask_of_more_values_is_cut_at_half_of_the_range(tmp_path: Path) -> None:
+def test_mask_of_more_values_is_cut_at_half_of_the_range(
+    tmp_path: Path,
+) -> None:
     values = np.zeros((4, 5), dtype=np.uint8)
     values[1, 2], values[2, 2], values[3, 3] = 1, 255, 254
     Image.fromarray(values).save(tmp_path / "m.png")
-    assert np.array_equal(mask_from_wire("m.png", root=tmp_path).dense(), values > 127)
+    assert np.array_equal(
+        mask_from_wire("m.png", root=tmp_path).dense(), values > 127
+    )
 
 
 @pytest.mark.parametrize("other", [1, 100])
@@ -92,7 +101,9 @@ def test_an_object_and_an_area_to_ignore_are_no_mask(
         mask_from_wire("m.png", root=tmp_path)
 
 
-def test_an_array_of_two_values_is_the_mask_of_the_higher_as_a_file_is() -> None:
+def test_an_array_of_two_values_is_the_mask_of_the_higher_as_a_file_is() -> (
+    None
+):
     values = np.ones((4, 5), dtype=np.uint8)
     values[1:3, 2] = 2
     assert np.array_equal(mask_from_wire(values).dense(), values == 2)
@@ -104,7 +115,8 @@ def test_polygon_covers_what_pycocotools_covers() -> None:
     ring = [2.0, 2.0, 12.0, 2.0, 12.0, 8.0, 2.0, 8.0]
     mask = mask_from_wire([ring], size=(20, 30))
     assert np.array_equal(
-        mask.dense(), coco_mask.decode(coco_mask.frPyObjects([ring], 20, 30))[:, :, 0]
+        mask.dense(),
+        coco_mask.decode(coco_mask.frPyObjects([ring], 20, 30))[:, :, 0],
     )
 
 
@@ -125,7 +137,9 @@ def test_polygon_covers_what_pycocotools_covers() -> None:
         ("missing.png", "no such file"),
     ],
 )
-def test_malformed_mask_is_named_not_repaired(segmentation: Any, reason: str) -> None:
+def test_malformed_mask_is_named_not_repaired(
+    segmentation: Any, reason: str
+) -> None:
     with pytest.raises(DataError, match=reason):
         mask_from_wire(segmentation, size=(4, 4))
 

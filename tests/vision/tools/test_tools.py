@@ -46,7 +46,9 @@ def tools_of(kind: str) -> dict[str, Tool]:
     return {tool.name: tool for tool in (*GENERAL, *TYPES[kind].tools)}
 
 
-def call(kind: str, name: str, looked_at: Evidence, **arguments: Any) -> ToolOutput:
+def call(
+    kind: str, name: str, looked_at: Evidence, **arguments: Any
+) -> ToolOutput:
     return tools_of(kind)[name].run(looked_at, **arguments)
 
 
@@ -56,9 +58,18 @@ def data(record: Any) -> Evidence:
 
 def test_zoom_shows_the_pixels_of_the_box() -> None:
     shown = call(
-        "detection", "zoom", seen(), image="original", x0=0, y0=0, x1=WIDTH, y1=HEIGHT
+        "detection",
+        "zoom",
+        seen(),
+        image="original",
+        x0=0,
+        y0=0,
+        x1=WIDTH,
+        y1=HEIGHT,
     )
-    enlarged = cv2.resize(PHOTO, None, fx=8, fy=8, interpolation=cv2.INTER_CUBIC)
+    enlarged = cv2.resize(
+        PHOTO, None, fx=8, fy=8, interpolation=cv2.INTER_CUBIC
+    )
     assert np.array_equal(shown.images[0], enlarged)
     big = np.tile(PHOTO, (10, 10, 1))
     looked = Evidence({"A": lambda: big}, letters="A")
@@ -112,7 +123,9 @@ def test_compare_shows_both_options_beside_each_other() -> None:
     (row,) = shown.images
     part = fitted(LEFT[8:16, 18:28])[0]
     assert np.array_equal(row[:, : part.shape[1]], part)
-    assert np.array_equal(row[:, part.shape[1] + GAP :], fitted(RIGHT[8:16, 18:28])[0])
+    assert np.array_equal(
+        row[:, part.shape[1] + GAP :], fitted(RIGHT[8:16, 18:28])[0]
+    )
     assert (row[:, part.shape[1] : part.shape[1] + GAP] == 255).all()
 
 
@@ -120,7 +133,11 @@ def test_compare_of_options_of_several_sizes() -> None:
     small = np.zeros((20, 20, 3), np.uint8)
     looked = Evidence({"A": lambda: LEFT, "B": lambda: small}, letters="AB")
     assert (
-        len(call("restoration", "compare", looked, x0=0, y0=0, x1=30, y1=30).images)
+        len(
+            call(
+                "restoration", "compare", looked, x0=0, y0=0, x1=30, y1=30
+            ).images
+        )
         == 1
     )
 
@@ -157,12 +174,17 @@ def test_places_of_boxes_and_their_overlap() -> None:
     both = measured("detection", BOXES, item=1, other_item=2)
     assert (
         both
-        == "A items 1 and 2: centres 10.0 pixels apart (dx 10.0, dy 0.0), IoU of their boxes 0.333"
+        == "A items 1 and 2: centres 10.0 pixels apart (dx 10.0, dy 0.0), IoU of their "
+        "boxes 0.333"
     )
     one = "dog, x 10.0 to 30.0, y 10.0 to 20.0, 20.0×10.0 pixels"
     assert measured("detection", BOXES, item=1) == f"A item 1: {one}"
-    assert measured("detection", BOXES).startswith(f"A: 3 items\n1: {one}\n2: cat")
-    with pytest.raises(DataError, match=r"other_item: must be from 1 to 3, got 4"):
+    assert measured("detection", BOXES).startswith(
+        f"A: 3 items\n1: {one}\n2: cat"
+    )
+    with pytest.raises(
+        DataError, match=r"other_item: must be from 1 to 3, got 4"
+    ):
         call("detection", "measure", looked, option="A", item=1, other_item=4)
 
 
@@ -180,18 +202,24 @@ def test_tools_tell_no_confidence() -> None:
 
 
 def test_places_of_masks_and_their_overlap() -> None:
-    one, other = np.zeros((HEIGHT, WIDTH), bool), np.zeros((HEIGHT, WIDTH), bool)
+    one, other = (
+        np.zeros((HEIGHT, WIDTH), bool),
+        np.zeros((HEIGHT, WIDTH), bool),
+    )
     one[10:20, 10:30] = True
     one[12, 12] = False
     other[10:20, 20:40] = True
     items = tuple(
-        Instance(f"m{k}", mask_from_array(mask)) for k, mask in enumerate((one, other))
+        Instance(f"m{k}", mask_from_array(mask))
+        for k, mask in enumerate((one, other))
     )
     masks = Masks((HEIGHT, WIDTH), items)
     assert "IoU of their boxes 0.333" in measured(
         "instance", masks, item=1, other_item=2
     )
-    assert "20.0×10.0 pixels, 199 of them inside" in measured("instance", masks, item=1)
+    assert "20.0×10.0 pixels, 199 of them inside" in measured(
+        "instance", masks, item=1
+    )
 
 
 def test_places_of_people() -> None:
@@ -204,7 +232,8 @@ def test_places_of_people() -> None:
     told = measured("keypoint", people, item=1, other_item=2)
     assert (
         told
-        == "A items 1 and 2: centres 5.0 pixels apart (dx 3.0, dy 4.0), IoU of their boxes 0.000"
+        == "A items 1 and 2: centres 5.0 pixels apart (dx 3.0, dy 4.0), IoU of their "
+        "boxes 0.000"
     )
 
 
@@ -216,7 +245,9 @@ def test_only_what_has_places_is_measured() -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_tool_is_described_and_its_schema_names_what_is_shown(kind: str) -> None:
+def test_every_tool_is_described_and_its_schema_names_what_is_shown(
+    kind: str,
+) -> None:
     evidence = seen()
     for tool in tools_of(kind).values():
         schema = tool.schema(evidence)
@@ -226,4 +257,7 @@ def test_every_tool_is_described_and_its_schema_names_what_is_shown(kind: str) -
             ("image", ["original", "A", "B"]),
             ("option", ["A", "B"]),
         ):
-            assert schema["properties"].get(name, {"enum": letters})["enum"] == letters
+            assert (
+                schema["properties"].get(name, {"enum": letters})["enum"]
+                == letters
+            )

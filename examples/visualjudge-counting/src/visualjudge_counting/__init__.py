@@ -1,4 +1,5 @@
-"""A plug-in for visualjudge: the task ``object_counting``, with its type ``counting``."""
+"""A plug-in for visualjudge: the task ``object_counting``, with its type
+``counting``."""
 
 from pathlib import Path
 

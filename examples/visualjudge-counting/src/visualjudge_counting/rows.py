@@ -25,7 +25,9 @@ def read(payload, reading) -> Count:
     """The record of the ``prediction`` of an annotation."""
     number = payload.get("number")
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise DataError(f"number: must be a whole number of 0 or more, got {number!r}")
+        raise DataError(
+            f"number: must be a whole number of 0 or more, got {number!r}"
+        )
     return Count(number)
 
 
@@ -36,7 +38,9 @@ def write(prediction: Count, writing) -> dict:
 
 def closeness(prediction: Count, truth: Count) -> float:
     """1 − relative error, 0..1; higher is better."""
-    return max(0.0, 1 - abs(prediction.number - truth.number) / max(truth.number, 1))
+    return max(
+        0.0, 1 - abs(prediction.number - truth.number) / max(truth.number, 1)
+    )
 
 
 def overcount(truth: Count, severity: float, scene, rng) -> Count:
@@ -96,10 +100,13 @@ def _numbers(path: str) -> dict[str, int]:
         raise DataError(f"{path}: no such file")
     with Path(path).open(newline="", encoding="utf-8") as file:
         try:
-            return {row["image"]: int(row["number"]) for row in csv.DictReader(file)}
+            return {
+                row["image"]: int(row["number"]) for row in csv.DictReader(file)
+            }
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"{path}: must have the columns image and number, a whole number: {error}"
+                f"{path}: must have the columns image and number, a whole number: "
+                f"{error}"
             ) from None
 
 
@@ -118,5 +125,8 @@ TYPE = vj.PredictionType(
     example=example,
 )
 IMPORTER = vj.Importer(
-    "counting", read_table, types=("counting",), help="CSV tables of image and number."
+    "counting",
+    read_table,
+    types=("counting",),
+    help="CSV tables of image and number.",
 )

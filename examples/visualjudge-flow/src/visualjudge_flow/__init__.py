@@ -1,4 +1,5 @@
-"""Optical flow for visualjudge: the task ``optical_flow``, with a type of its own, ``flow``."""
+"""Optical flow for visualjudge: the task ``optical_flow``, with a type of its own,
+``flow``."""
 
 from __future__ import annotations
 

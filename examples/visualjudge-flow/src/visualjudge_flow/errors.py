@@ -23,9 +23,14 @@ def magnitude(
     )
 
 
-def direction(truth: Flow, severity: float, _scene: ErrorScene, rng: Generator) -> Flow:
-    """Vectors keep their length and turn by a smooth field of angles, up to about 150°."""
-    angle = smooth_field(truth.extent, rng, grain=0.3) * severity * np.deg2rad(150)
+def direction(
+    truth: Flow, severity: float, _scene: ErrorScene, rng: Generator
+) -> Flow:
+    """Vectors keep their length and turn by a smooth field of angles, up to about
+    150°."""
+    angle = (
+        smooth_field(truth.extent, rng, grain=0.3) * severity * np.deg2rad(150)
+    )
     cos, sin = np.cos(angle), np.sin(angle)
     u, v = truth.vectors[..., 0], truth.vectors[..., 1]
     turned = np.dstack([cos * u - sin * v, sin * u + cos * v])
@@ -35,7 +40,8 @@ def direction(truth: Flow, severity: float, _scene: ErrorScene, rng: Generator) 
 def oversmoothing(
     truth: Flow, severity: float, _scene: ErrorScene, _rng: Generator
 ) -> Flow:
-    """Motion boundaries are washed out; unknown vectors do not bleed into their neighbours."""
+    """Motion boundaries are washed out; unknown vectors do not bleed into their
+    neighbours."""
     sigma = 0.15 * max(truth.extent) * severity
     weight = cv2.GaussianBlur(truth.valid.astype(np.float32), (0, 0), sigma)
     smooth = (
@@ -43,7 +49,8 @@ def oversmoothing(
         / np.maximum(weight, 1e-9)[..., None]
     )
     return replace(
-        truth, vectors=np.where(truth.valid[..., None], smooth, 0).astype(np.float32)
+        truth,
+        vectors=np.where(truth.valid[..., None], smooth, 0).astype(np.float32),
     )
 
 

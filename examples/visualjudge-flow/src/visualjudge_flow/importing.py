@@ -15,8 +15,11 @@ from visualjudge_flow.record import Flow, read_flow
 def read(
     task: str, gt: str, pred: str | None, images: str
 ) -> Iterator[vj.Sample | Problem]:
-    """A sample for each image, or a problem if a flow field is missing or cannot be used."""
-    for key, image, (truth, found) in aligned(images, gt, gt if pred is None else pred):
+    """A sample for each image, or a problem if a flow field is missing or cannot be
+    used."""
+    for key, image, (truth, found) in aligned(
+        images, gt, gt if pred is None else pred
+    ):
         try:
             real, ours = _flow(truth, image), _flow(found, image)
         except DataError as error:
@@ -38,6 +41,7 @@ ROW = vj.Importer(
     read,
     types=("flow",),
     help="Optical flow: Middlebury .flo or KITTI PNG files, scored by end-point error.",
-    example="visualjudge import flow --gt 'flow/*.flo' --pred 'raft/*.flo' --images frames "
+    example="visualjudge import flow --gt 'flow/*.flo' --pred 'raft/*.flo' --images "
+    "frames "
     "--source raft --out data",
 )

@@ -1,4 +1,5 @@
-"""Flow fields (Middlebury's .flo files or KITTI's 16-bit PNG), and how well one fits another."""
+"""Flow fields (Middlebury's .flo files or KITTI's 16-bit PNG), and how well one fits
+another."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ from visualjudge.vision import fields
 from visualjudge.vision.base import ReadContext, WriteContext
 
 UNKNOWN = 1e9
-"""A component of a .flo file beyond this stands for an unknown vector (Middlebury's rule)."""
+"""A component of a .flo file beyond this stands for an unknown vector (Middlebury's
+rule)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Flow(vj.Prediction):
-    """Motion of each pixel to the next frame: ``vectors`` H×W×2 float32 in pixels (right, down),
-    ``valid`` H×W bool.
+    """Motion of each pixel to the next frame: ``vectors`` H×W×2 float32 in pixels
+    (right, down), ``valid`` H×W bool.
     """
 
     vectors: NDArray[np.float32]
@@ -54,13 +56,18 @@ class Flow(vj.Prediction):
             raise DataError("flow: has no valid vector")
 
 
-def flow_of(vectors: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Flow:
-    """A flow field of an H×W×2 array; vectors that are not finite or beyond 1e9 are unknown."""
+def flow_of(
+    vectors: NDArray[Any], valid: NDArray[np.bool_] | None = None
+) -> Flow:
+    """A flow field of an H×W×2 array; vectors that are not finite or beyond 1e9 are
+    unknown."""
     if vectors.ndim != 3 or vectors.shape[2] != 2:
         raise DataError(f"must be an H×W×2 array, got shape {vectors.shape}")
     known = (np.abs(np.nan_to_num(vectors, nan=np.inf)) < UNKNOWN).all(axis=2)
     known = known if valid is None else known & valid
-    return Flow(np.where(known[..., None], vectors, 0).astype(np.float32), known)
+    return Flow(
+        np.where(known[..., None], vectors, 0).astype(np.float32), known
+    )
 
 
 def read_flow(path: Path) -> Flow:
@@ -77,11 +84,20 @@ def read_flow(path: Path) -> Flow:
         case ".flo":
             try:
                 return flow_of(cv2.readOpticalFlow(str(path)))
-            except (cv2.error, AttributeError):  # OpenCV raises, or returns None
-                raise DataError(f"{path}: must be a complete .flo file") from None
+            except (
+                cv2.error,
+                AttributeError,
+            ):  # OpenCV raises, or returns None
+                raise DataError(
+                    f"{path}: must be a complete .flo file"
+                ) from None
         case ".png":
             stored = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
-            if stored is None or stored.dtype != np.uint16 or stored.shape[2:] != (3,):
+            if (
+                stored is None
+                or stored.dtype != np.uint16
+                or stored.shape[2:] != (3,)
+            ):
                 raise DataError(
                     f"{path}: is not a KITTI flow PNG (three channels of 16 bits)"
                 )
@@ -105,33 +121,42 @@ def read(payload: Any, reading: ReadContext) -> Flow:
 
 def write(flow: Flow, writing: WriteContext) -> dict[str, Any]:
     """The payload: the path of a ``.flo`` file, in which unknown vectors are 1e10."""
-    vectors = np.where(flow.valid[..., None], flow.vectors, 1e10).astype(np.float32)
+    vectors = np.where(flow.valid[..., None], flow.vectors, 1e10).astype(
+        np.float32
+    )
     with atomic_path(writing.root / f"{writing.stem}.flo") as scratch:
         cv2.writeOpticalFlow(str(scratch), vectors)
     return {"flow": f"{writing.stem}.flo"}
 
 
 def end_point(prediction: Flow, truth: Flow, *, limit: float = 10.0) -> float:
-    """1 − mean over valid truth pixels of min(end-point error, ``limit`` pixels) / ``limit``.
+    """1 − mean over valid truth pixels of min(end-point error, ``limit`` pixels) /
+    ``limit``.
 
-    A pixel without a prediction counts as ``limit``. End-point error: Otte and Nagel 1994; Baker et
-    al. 2011.
+    A pixel without a prediction counts as ``limit``. End-point error: Otte and Nagel
+    1994; Baker et al. 2011.
     """
     if limit <= 0:
         raise UsageError(f"limit must be above 0, got {limit}")
-    return float(1 - np.minimum(_errors(prediction, truth), limit).mean() / limit)
+    return float(
+        1 - np.minimum(_errors(prediction, truth), limit).mean() / limit
+    )
 
 
 def inliers(prediction: Flow, truth: Flow) -> float:
-    """1 − Fl (KITTI 2015): the share of valid truth pixels with an error below 3 px or 5 %."""
+    """1 − Fl (KITTI 2015): the share of valid truth pixels with an error below 3 px or
+    5 %."""
     errors = _errors(prediction, truth)
-    return float(((errors < 3) | (errors < 0.05 * truth.lengths[truth.valid])).mean())
+    return float(
+        ((errors < 3) | (errors < 0.05 * truth.lengths[truth.valid])).mean()
+    )
 
 
 def _errors(prediction: Flow, truth: Flow) -> np.ndarray:
     if prediction.extent != truth.extent:
         raise DataError(
-            f"flow: prediction is {prediction.extent}, the truth {truth.extent} (height, width)"
+            f"flow: prediction is {prediction.extent}, the truth {truth.extent} "
+            "(height, width)"
         )
     if not truth.valid.any():
         raise DataError("flow: the truth has no valid vector")

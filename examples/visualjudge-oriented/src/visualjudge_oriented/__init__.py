@@ -1,5 +1,5 @@
-"""Oriented boxes for visualjudge: the task ``oriented_detection``, whose predictions have the type
-``oriented``.
+"""Oriented boxes for visualjudge: the task ``oriented_detection``, whose predictions
+have the type ``oriented``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def register() -> None:
         ),
         encodings=show.ROWS,
         metrics=(
-            vj.Metric("oriented", "f1", score.f1, frozenset({"class_of_interest"})),
+            vj.Metric(
+                "oriented", "f1", score.f1, frozenset({"class_of_interest"})
+            ),
         ),
         errors=errors.ROWS,
         ranked=vj.Ranked("obb", score.coco_annotation, 100),

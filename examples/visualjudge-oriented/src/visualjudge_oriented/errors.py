@@ -1,5 +1,5 @@
-"""Controlled errors of oriented boxes; those of labels and missing boxes are the ones of all
-labelled items.
+"""Controlled errors of oriented boxes; those of labels and missing boxes are the ones
+of all labelled items.
 """
 
 from __future__ import annotations
@@ -20,18 +20,25 @@ from visualjudge_oriented.record import OrientedBoxes
 
 
 def rotation(
-    truth: OrientedBoxes, severity: float, _scene: ErrorScene, rng: np.random.Generator
+    truth: OrientedBoxes,
+    severity: float,
+    _scene: ErrorScene,
+    rng: np.random.Generator,
 ) -> OrientedBoxes:
     """Every box is turned about its middle, by up to 45°."""
     signs = rng.choice([-1, 1], len(truth.items)).tolist()
     turned = zip(truth.items, signs, strict=True)
     return truth.with_items(
-        replace(item, angle=item.angle + sign * 45 * severity) for item, sign in turned
+        replace(item, angle=item.angle + sign * 45 * severity)
+        for item, sign in turned
     )
 
 
 def localization(
-    truth: OrientedBoxes, severity: float, _scene: ErrorScene, rng: np.random.Generator
+    truth: OrientedBoxes,
+    severity: float,
+    _scene: ErrorScene,
+    rng: np.random.Generator,
 ) -> OrientedBoxes:
     """Every box is shifted along one of its sides, by up to a half of that side."""
     ways = rng.integers(4, size=len(truth.items)).tolist()

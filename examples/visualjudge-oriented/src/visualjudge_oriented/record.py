@@ -1,6 +1,7 @@
 """Oriented boxes: ``{"boxes": [{"label", "obb": [cx, cy, w, h, angle], "score"?}]}``.
 
-Pixels and degrees; the angle turns the box clockwise on the image, from its width along x.
+Pixels and degrees; the angle turns the box clockwise on the image, from its width along
+x.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ Corners = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class OrientedBox:
-    """One box; ``score`` is the confidence, ``iscrowd`` says of a true box that it need not be
-    found.
+    """One box; ``score`` is the confidence, ``iscrowd`` says of a true box that it need
+    not be found.
     """
 
     label: str
@@ -47,7 +48,9 @@ class OrientedBox:
         signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
         return np.array(
             [
-                (self.cx, self.cy) + a * self.w / 2 * along + b * self.h / 2 * across
+                (self.cx, self.cy)
+                + a * self.w / 2 * along
+                + b * self.h / 2 * across
                 for a, b in signs
             ]
         )
@@ -75,22 +78,34 @@ class OrientedBoxes(LabelledItems):
     items: tuple[OrientedBox, ...]
 
     def marks(self) -> Iterator[vj.Mark]:
-        return (mark_of(item.label, item.score, item.bounds) for item in self.items)
+        return (
+            mark_of(item.label, item.score, item.bounds) for item in self.items
+        )
 
     def coverage(self, size: tuple[int, int]) -> np.ndarray:
         inside = np.zeros(size, np.uint8)
         for item in self.items:
             cv2.fillConvexPoly(
-                inside, np.rint(np.clip(item.corners, -1e6, 1e6)).astype(np.int32), 1
+                inside,
+                np.rint(np.clip(item.corners, -1e6, 1e6)).astype(np.int32),
+                1,
             )
         return inside.astype(bool)
 
-    def scaled(self, size: tuple[int, int], target: tuple[int, int]) -> OrientedBoxes:
+    def scaled(
+        self, size: tuple[int, int], target: tuple[int, int]
+    ) -> OrientedBoxes:
         factor = np.array([target[1] / size[1], target[0] / size[0]])
         if np.isclose(*factor):
             by = float(factor[0])
             return self.with_items(
-                replace(one, cx=one.cx * by, cy=one.cy * by, w=one.w * by, h=one.h * by)
+                replace(
+                    one,
+                    cx=one.cx * by,
+                    cy=one.cy * by,
+                    w=one.w * by,
+                    h=one.h * by,
+                )
                 for one in self.items
             )
         return self.with_items(
@@ -113,20 +128,23 @@ def read(payload: Any, _reading: ReadContext) -> OrientedBoxes:
         if not isinstance(values, list | tuple) or len(values) != 5:
             raise DataError(f"{where}.obb: must be [cx, cy, w, h, angle]")
         cx, cy, w, h, angle = (
-            fields.number(value, f"{where}.obb", largest=1e6) for value in values
+            fields.number(value, f"{where}.obb", largest=1e6)
+            for value in values
         )
         if w < 0 or h < 0:
             raise DataError(
                 f"{where}.obb: w and h must be 0 or more, got {w:g} and {h:g}"
             )
         label, score = fields.label(item, where), fields.score(item, where)
-        items.append(OrientedBox(label, cx, cy, w, h, angle, score, fields.crowd(item)))
+        items.append(
+            OrientedBox(label, cx, cy, w, h, angle, score, fields.crowd(item))
+        )
     return OrientedBoxes(tuple(items))
 
 
 def write(prediction: OrientedBoxes, writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record; whether a true box need not be found is not of a prediction, and
-    left out.
+    """The payload of a record; whether a true box need not be found is not of a
+    prediction, and left out.
     """
     return {"boxes": [_item(item, writing.digits) for item in prediction.items]}
 

@@ -1,4 +1,5 @@
-"""IoU of oriented boxes, and mean F1 over COCO's IoU thresholds, boxes matched within a label."""
+"""IoU of oriented boxes, and mean F1 over COCO's IoU thresholds, boxes matched within a
+label."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ def f1(
     *,
     class_of_interest: Collection[str] | None = None,
 ) -> float:
-    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling IoU within a
-    label.
+    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling IoU
+    within a label.
     """
     return labelled_f1(prediction, truth, similarity, class_of_interest)
 
@@ -27,8 +28,8 @@ def f1(
 def similarity(
     first: Sequence[OrientedBox], second: Sequence[OrientedBox]
 ) -> np.ndarray:
-    """IoU of n and m boxes, n×m, 0 for boxes of no area; for a crowd region of ``second`` the
-    intersection over the first's own area.
+    """IoU of n and m boxes, n×m, 0 for boxes of no area; for a crowd region of
+    ``second`` the intersection over the first's own area.
     """
     check_pairs(len(first) * len(second))
     found = np.zeros((len(first), len(second)))
@@ -56,15 +57,18 @@ def coco_annotation(box: OrientedBox) -> dict[str, Any]:
 
 
 def _common_area(subject: np.ndarray, clip: np.ndarray) -> float:
-    """Area that two convex polygons share, both in the same turning sense (Sutherland and Hodgman,
-    CACM 1974).
+    """Area that two convex polygons share, both in the same turning sense (Sutherland
+    and Hodgman, CACM 1974).
 
-    Not by OpenCV's functions, which compute in 32 bits and fail for polygons that share edges.
+    Not by OpenCV's functions, which compute in 32 bits and fail for polygons that share
+    edges.
     """
     points = subject
     for start, end in zip(clip, np.roll(clip, -1, axis=0), strict=True):
         edge = end - start
-        side = edge[0] * (points[:, 1] - start[1]) - edge[1] * (points[:, 0] - start[0])
+        side = edge[0] * (points[:, 1] - start[1]) - edge[1] * (
+            points[:, 0] - start[0]
+        )
         kept = []
         for k in range(len(points)):
             here, after = side[k], side[(k + 1) % len(points)]

@@ -1,5 +1,5 @@
-"""Oriented boxes as an image and as a text, what the local judge sees in them, and the example of
-the gallery.
+"""Oriented boxes as an image and as a text, what the local judge sees in them, and the
+example of the gallery.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from visualjudge.vision.drawing.canvas import line_width, pixel_box
 from visualjudge.vision.drawing.palette import label_colors
 from visualjudge.vision.drawing.tags import Anchor, draw_tags
 from visualjudge.vision.drawing.texts import array, compact
-from visualjudge.vision.view_items import alike, covering, overlaps, set_features
+from visualjudge.vision.view_items import (
+    alike,
+    covering,
+    overlaps,
+    set_features,
+)
 from visualjudge_oriented.record import OrientedBox, OrientedBoxes
 from visualjudge_oriented.score import similarity
 
@@ -25,7 +30,8 @@ class Style:
 
 
 def draw(scene: vj.Scene, _style: Style) -> vj.Encoded:
-    """Outlines in their class's colour, the largest first, then a tag with the label of each."""
+    """Outlines in their class's colour, the largest first, then a tag with the label of
+    each."""
     items = sorted(scene.prediction.items, key=lambda item: -item.w * item.h)
     colors, legend = label_colors(
         scene.classes, [item.label for item in scene.prediction.items]
@@ -44,7 +50,8 @@ def draw(scene: vj.Scene, _style: Style) -> vj.Encoded:
 
 
 def as_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
-    """``{"label", "obb": [cx, cy, w, h, angle]}`` a box, in whole pixels and degrees."""
+    """``{"label", "obb": [cx, cy, w, h, angle]}`` a box, in whole pixels and
+    degrees."""
     return vj.Encoded(
         text=array(
             compact({"label": item.label, "obb": _rounded(item)})
@@ -54,7 +61,9 @@ def as_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
 
 
 def _rounded(item: OrientedBox) -> list[int]:
-    return [round(value) for value in (item.cx, item.cy, item.w, item.h, item.angle)]
+    return [
+        round(value) for value in (item.cx, item.cy, item.w, item.h, item.angle)
+    ]
 
 
 ROWS = (
@@ -67,13 +76,19 @@ ROWS = (
         title="Oriented boxes with labels",
     ),
     vj.Encoding(
-        "oriented", "text_obb", "text", as_text, Style(), title="Oriented boxes as text"
+        "oriented",
+        "text_obb",
+        "text",
+        as_text,
+        Style(),
+        title="Oriented boxes as text",
     ),
 )
 
 
 def features(found: OrientedBoxes, given: vj.Given) -> dict[str, float]:
-    """Do the boxes lie on edges, set apart what they hold, and neither repeat nor leave out?"""
+    """Do the boxes lie on edges, set apart what they hold, and neither repeat nor leave
+    out?"""
     view, items = given.view, list(found.items)
     labels, everything = (
         [item.label for item in items],
@@ -81,7 +96,10 @@ def features(found: OrientedBoxes, given: vj.Given) -> dict[str, float]:
     )
     looks, rows = (
         np.zeros((len(items), 3)),
-        {name: np.zeros(len(items)) for name in ("edge", "salient", "log_area")},
+        {
+            name: np.zeros(len(items))
+            for name in ("edge", "salient", "log_area")
+        },
     )
     for k, item in enumerate(items):
         corners = np.rint(np.clip(item.corners * view.scale, -1e4, 1e4)).astype(

@@ -1,18 +1,19 @@
 """From which score of a judge predictions may be accepted, task by task.
 
-Of the predictions that the judge scored and whose true score is known, those below ``bad_below``
-are bad. The lowest score is chosen at which the share of bad predictions among the accepted ones
-is at most ``risk`` with 95 % confidence, images being the unit.
+Of the predictions that the judge scored and whose true score is known, those below
+``bad_below`` are bad. The lowest score is chosen at which the share of bad predictions
+among the accepted ones is at most ``risk`` with 95 % confidence, images being the unit.
 
-The method is Learn then Test (Angelopoulos, Bates, Candès, Jordan & Lei 2021) with one fixed
-sequence: scores are tested from strict to lenient, each by Clopper and Pearson's upper bound for
-the effective number of independent cases (Korn & Graubard 1998). Half of the 5 % belongs to the
-score that accepts 15 % of the predictions, half to the one that accepts 40 %. What a test has is
-passed on to the next score if it succeeds and is lost if not (the fallback procedure, Wiens
-2003). So a usable range is reached although the strictest scores are the bad ones.
+The method is Learn then Test (Angelopoulos, Bates, Candès, Jordan & Lei 2021) with one
+fixed sequence: scores are tested from strict to lenient, each by Clopper and Pearson's
+upper bound for the effective number of independent cases (Korn & Graubard 1998). Half
+of the 5 % belongs to the score that accepts 15 % of the predictions, half to the one
+that accepts 40 %. What a test has is passed on to the next score if it succeeds and is
+lost if not (the fallback procedure, Wiens 2003). So a usable range is reached although
+the strictest scores are the bad ones.
 
-With a base rate, bad predictions are weighted to that share of all: a study of controlled errors
-has more of them than the predictions to accept.
+With a base rate, bad predictions are weighted to that share of all: a study of
+controlled errors has more of them than the predictions to accept.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The score chosen for the predictions of one task, or of all; None if no score keeps the
-    risk. Then ``images_needed`` is about how many such images would probably have one (None: no
-    score has a smaller share of bad predictions).
+    """The score chosen for the predictions of one task, or of all; None if no score
+    keeps the risk. Then ``images_needed`` is about how many such images would probably
+    have one (None: no score has a smaller share of bad predictions).
     """
 
     task: str
@@ -60,8 +61,9 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedPart:
-    """What accepting from ``threshold`` does to the predictions of one part: ``accepted``,
-    ``bad_accepted`` and ``recall`` are shares of all, of the accepted and of the good predictions.
+    """What accepting from ``threshold`` does to the predictions of one part:
+    ``accepted``, ``bad_accepted`` and ``recall`` are shares of all, of the accepted and
+    of the good predictions.
     """
 
     part: str
@@ -79,8 +81,9 @@ class AcceptedPart:
 class Acceptance:
     """The answer of ``accept``: a score for each task or, if ``pooled``, one for all.
 
-    ``parts`` are the figures at these scores, of all predictions if ``pooled``, and of each task
-    and its error types; ``curve`` those at other scores. ``tasks`` are the tasks studied.
+    ``parts`` are the figures at these scores, of all predictions if ``pooled``, and of
+    each task and its error types; ``curve`` those at other scores. ``tasks`` are the
+    tasks studied.
     """
 
     judge: str
@@ -97,7 +100,9 @@ class Acceptance:
     def thresholds(self) -> dict[str, float]:
         """The score of each task that has one."""
         scores = {
-            row.task: row.threshold for row in self.chosen if row.threshold is not None
+            row.task: row.threshold
+            for row in self.chosen
+            if row.threshold is not None
         }
         if ALL in scores:
             return dict.fromkeys(self.tasks, scores[ALL])
@@ -137,7 +142,9 @@ class Acceptance:
         rows = [row for row in self.parts if row.part in self.tasks]
         broken = [row for row in rows if (row.bad_accepted or 0.0) > self.risk]
         if broken:
-            shares = _listed((row.part, percent(row.bad_accepted)) for row in broken)
+            shares = _listed(
+                (row.part, percent(row.bad_accepted)) for row in broken
+            )
             yield f"By task the risk is not kept: {shares}"
         unproven = [
             row.part
@@ -157,7 +164,9 @@ class Acceptance:
 
     def __str__(self) -> str:
         several = len(self.chosen) > 1
-        rows = [row for row in self.parts if not several or row.part in self.tasks]
+        rows = [
+            row for row in self.parts if not several or row.part in self.tasks
+        ]
         tables = [grid(PART, rows, title="At the chosen score")] if rows else []
         if not several:
             tables.append(grid(PART, self.curve, title="Other scores"))
@@ -166,7 +175,10 @@ class Acceptance:
 
 def _listed(rows: Iterable[tuple[str, str]]) -> str:
     """Return what is said of each task, after its name if it is one of several."""
-    return "; ".join(said if task == ALL else f"{task} {said}" for task, said in rows)
+    return "; ".join(
+        answers if task == ALL else f"{task} {answers}"
+        for task, answers in rows
+    )
 
 
 PART = Layout[AcceptedPart](
@@ -181,9 +193,9 @@ PART = Layout[AcceptedPart](
 
 
 def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
-    """Return one row per prediction that a scoring question shows (a class of it, where the
-    question names one): the mean ``score`` of its readable verdicts, null if there is none, its
-    ``truth``, and the ``id`` of such a question.
+    """Return one row per prediction that a scoring question shows (a class of it, where
+    the question names one): the mean ``score`` of its readable verdicts, null if there
+    is none, its ``truth``, and the ``id`` of such a question.
     """
     asked = study.joined[run].filter(pl.col("kind") == "scoring")
     if asked.is_empty():
@@ -197,14 +209,21 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
             number=pl.when("usable").then("number"),
         )
         .group_by(
-            "task", "image", "cluster", "annotation", "classes", maintain_order=True
+            "task",
+            "image",
+            "cluster",
+            "annotation",
+            "classes",
+            maintain_order=True,
         )
         .agg(
             pl.col("source", "error_type", "id").first(),
             score=pl.col("number").mean(),
             truth=pl.col("truth").first(),
         )
-        .with_columns(pl.col("task", "image", "classes", "error_type").cast(pl.String))
+        .with_columns(
+            pl.col("task", "image", "classes", "error_type").cast(pl.String)
+        )
     )
 
 
@@ -216,16 +235,16 @@ def accept(
     base_rate: float | None = None,
     pooled: bool = False,
 ) -> Acceptance:
-    """Find the score from which the judge of the study's first run may accept predictions: of each
-    task or, if ``pooled``, of all tasks together.
+    """Find the score from which the judge of the study's first run may accept
+    predictions: of each task or, if ``pooled``, of all tasks together.
 
     Raises
     ------
     UsageError
         If ``risk`` or ``base_rate`` is not between 0 and 1.
     DataError
-        If the run has no verdicts on scoring questions, or all or none of the predictions are bad
-        although a base rate is given.
+        If the run has no verdicts on scoring questions, or all or none of the
+        predictions are bad although a base rate is given.
     """
     for name, value in (
         ("--risk (risk)", risk),
@@ -236,7 +255,8 @@ def accept(
     table = predictions_of(study).drop_nulls("truth")
     if not table["score"].count():
         raise DataError(
-            f"{study.runs[0].name}: must have readable scores of predictions with a known true "
+            f"{study.runs[0].name}: must have readable scores of predictions with a "
+            "known true "
             "score, got none"
         )
     tasks = tuple(table["task"].unique().sort())
@@ -251,7 +271,9 @@ def accept(
         chosen.append(choice)
         if choice.threshold is not None:
             parts += _parts(rows, cases, choice.threshold, choice.task)
-        curve += [cases.part(choice.task, score) for score in cases.quantiles(11)]
+        curve += [
+            cases.part(choice.task, score) for score in cases.quantiles(11)
+        ]
     return Acceptance(
         study.runs[0].name,
         risk,
@@ -267,8 +289,8 @@ def accept(
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Predictions: their image (0, 1, …), score (−∞ without one), whether bad, and weight, (n,)
-    each.
+    """Predictions: their image (0, 1, …), score (−∞ without one), whether bad, and
+    weight, (n,) each.
     """
 
     image: IntArray
@@ -287,10 +309,13 @@ class Cases:
             if share in (0.0, 1.0):
                 words = "none" if share == 0 else "all"
                 raise DataError(
-                    f"--base-rate: must have good and bad predictions, but {words} of {bad.size} "
+                    f"--base-rate: must have good and bad predictions, but {words} of "
+                    f"{bad.size} "
                     f"are below {bad_below:g}"
                 )
-            weight = np.where(bad, base_rate / share, (1 - base_rate) / (1 - share))
+            weight = np.where(
+                bad, base_rate / share, (1 - base_rate) / (1 - share)
+            )
         image = table["cluster"].rank("dense").to_numpy().astype(np.int64) - 1
         score = table["score"].fill_null(-math.inf).to_numpy()
         return cls(image, score, bad, weight)
@@ -301,8 +326,8 @@ class Cases:
         return Cases(image, self.score[rows], self.bad[rows], self.weight[rows])
 
     def score_at(self, share: float) -> float:
-        """Return the score from which ``share`` of the predictions are accepted, or a little
-        more.
+        """Return the score from which ``share`` of the predictions are accepted, or a
+        little more.
         """
         return float(np.quantile(self.score, 1 - share, method="inverted_cdf"))
 
@@ -317,22 +342,28 @@ class Cases:
         )
         return [float(score) for score in np.unique(at)[::-1]]
 
-    def bound(self, threshold: float, tail: float = LEVEL) -> tuple[float, float]:
-        """Return the share of bad predictions among those from ``threshold``, and its upper bound
-        by image, of level 1 − ``tail``.
+    def bound(
+        self, threshold: float, tail: float = LEVEL
+    ) -> tuple[float, float]:
+        """Return the share of bad predictions among those from ``threshold``, and its
+        upper bound by image, of level 1 − ``tail``.
         """
         weight = self.weight * (self.score >= threshold)
         bad = np.bincount(self.image, weight * self.bad).astype(np.float64)
         accepted = np.bincount(self.image, weight).astype(np.float64)
         value, spread = ratio(bad[accepted > 0], accepted[accepted > 0])
         if not bad.any():
-            # One more bad prediction would weigh as much as any; a hundred images without one bound
-            # only what they could have shown.
-            heaviest = float(self.weight[self.bad].max()) if self.bad.any() else 1.0
+            # One more bad prediction would weigh as much as any; a hundred images
+            # without one bound only what they could have shown.
+            heaviest = (
+                float(self.weight[self.bad].max()) if self.bad.any() else 1.0
+            )
             cases = min(float(spread.effective[0]), weight.sum() / heaviest)
             return 0.0, 1 - tail ** (1 / max(cases, 1e-9))
         cases_cap = np.array([weight.sum() ** 2 / (weight**2).sum()])
-        return float(value[0]), float(share_ends(value, spread, cases_cap, tail)[1][0])
+        return float(value[0]), float(
+            share_ends(value, spread, cases_cap, tail)[1][0]
+        )
 
     def part(self, name: str, threshold: float) -> AcceptedPart:
         """Return the figures of accepting from ``threshold``."""
@@ -359,7 +390,9 @@ def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
     for share in STARTS:
         start = cases.score_at(share)
         levels[start] = levels.get(start, 0.0) + LEVEL / len(STARTS)
-    scores = sorted((score for score in levels if math.isfinite(score)), reverse=True)
+    scores = sorted(
+        (score for score in levels if math.isfinite(score)), reverse=True
+    )
     chosen = None
     level = 0.0
     for score in scores:
@@ -372,16 +405,19 @@ def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
     return Chosen(task, chosen, needed)
 
 
-def _images_needed(cases: Cases, risk: float, scores: Iterable[float]) -> int | None:
-    """Return how many such images the score needs that needs the fewest; None if no score has a
-    smaller share of bad predictions.
+def _images_needed(
+    cases: Cases, risk: float, scores: Iterable[float]
+) -> int | None:
+    """Return how many such images the score needs that needs the fewest; None if no
+    score has a smaller share of bad predictions.
     """
     images = int(cases.image.max()) + 1
     needed = math.inf
     for score in scores:
         share, bound = cases.bound(score, LEVEL / len(STARTS))
         if share < risk:
-            # the width shrinks with the root of the images, or with them where none is bad
+            # the width shrinks with the root of the images, or with them where none is
+            # bad
             times = ((bound - share) / (risk - share)) ** (2 if share else 1)
             needed = min(needed, images * max(times, 1.1))
     return math.ceil(needed) if needed <= MOST_IMAGES else None
@@ -390,7 +426,8 @@ def _images_needed(cases: Cases, risk: float, scores: Iterable[float]) -> int | 
 def _parts(
     table: pl.DataFrame, cases: Cases, threshold: float, name: str
 ) -> Iterator[AcceptedPart]:
-    """Yield the figures of the predictions, and of each of their tasks and error types."""
+    """Yield the figures of the predictions, and of each of their tasks and error
+    types."""
     yield cases.part(name, threshold)
     several = table["task"].n_unique() > 1
     columns = ("task", "error_type") if several else ("error_type",)

@@ -1,4 +1,5 @@
-"""The card of a judge: may I rank my models with it, overall and by task, and what has it shown."""
+"""The card of a judge: may I rank my models with it, overall and by task, and what has
+it shown."""
 
 from __future__ import annotations
 
@@ -7,7 +8,11 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked
+from visualjudge.analysis.accuracy_cells import (
+    guessed,
+    image_sums,
+    pairwise_asked,
+)
 from visualjudge.analysis.bias import in_both_orders, preference
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,
@@ -26,7 +31,10 @@ from visualjudge.analysis.decisions.model_answer import (
     ModelAnswer,
     model_answer,
 )
-from visualjudge.analysis.decisions.score_answer import ScoreAnswer, score_answer
+from visualjudge.analysis.decisions.score_answer import (
+    ScoreAnswer,
+    score_answer,
+)
 from visualjudge.analysis.decisions.study_answer import NAMED, study_answer
 from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
@@ -54,8 +62,13 @@ from visualjudge.analysis.value_and_interval import (
     Estimate,
 )
 
-UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
-NOT_EXACT = "the truth is people’s, or has no margins: its noise would read as favour"
+UNTOLD = (
+    "favour cannot be told from skill: too few images, or the truth always "
+    "prefers the same"
+)
+NOT_EXACT = (
+    "the truth is people’s, or has no margins: its noise would read as favour"
+)
 
 
 OF_PAIRS = ("macro_accuracy", "right_in_both_orders", "lean")
@@ -69,7 +82,8 @@ UNMEASURED: Mapping[Shape, Sequence[str]] = {
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Whether a judge may rank the sources, by all its questions or those of one task."""
+    """Whether a judge may rank the sources, by all its questions or those of one
+    task."""
 
     judge: str
     models: ModelAnswer
@@ -108,7 +122,9 @@ class JudgeCard(Answer):
         """What its scores answer, in a study of scores."""
         if self.models.shape != "scores":
             return None
-        return score_answer(self.result.study, self.result.index, self.result.study.bar)
+        return score_answer(
+            self.result.study, self.result.index, self.result.study.bar
+        )
 
     @property
     def shown_checks(self) -> tuple[Check, ...]:
@@ -127,7 +143,8 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
     study = judge.study
     run = judge.index
     place = next(
-        (row.estimate for row in judge[BIAS] if row.feature == "position"), NOTHING
+        (row.estimate for row in judge[BIAS] if row.feature == "position"),
+        NOTHING,
     )
     whole = answer_of(study, run, judge[PAIRWISE], place, proven(judge))
     names = [cell.name for cell in judge[BY_TASK]]
@@ -137,7 +154,8 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
         whole.models,
         whole.checks,
         whole.system,
-        tasks=alone or tuple(_task(study, run, name, len(names)) for name in names),
+        tasks=alone
+        or tuple(_task(study, run, name, len(names)) for name in names),
         result=judge,
     )
 
@@ -155,10 +173,11 @@ def _task(study: Study, run: int, task: str, tasks: int) -> Answer:
         truth=not unknown,
     )
     place = preference(
-        (in_both_orders(pairs) if unknown else pairs).filter("usable"), "position"
+        (in_both_orders(pairs) if unknown else pairs).filter("usable"),
+        "position",
     )
-    found = answer_of(own, 0, pairwise, place.estimate, tasks=tasks)
-    return replace(found, task=task)
+    answer = answer_of(own, 0, pairwise, place.estimate, tasks=tasks)
+    return replace(answer, task=task)
 
 
 def answer_of(
@@ -169,8 +188,9 @@ def answer_of(
     qualifiers: Sequence[str] = (),
     tasks: int = 1,
 ) -> Answer:
-    """Return the answer from the figures of pairs, the position bias ``place`` and the order of
-    the sources; ``qualifiers`` are what else is proven. It is one of ``tasks`` by task, or of all.
+    """Return the answer from the figures of pairs, the position bias ``place`` and the
+    order of the sources; ``qualifiers`` are what else is proven. It is one of ``tasks``
+    by task, or of all.
     """
     level = level_of(study, run) if tasks == 1 else 0.5 / tasks
     ordered = system(study, run, level)
@@ -183,11 +203,15 @@ def answer_of(
         "lean": _measured(place, pairwise, order_shown),
     }
     constant = ""
-    if pairwise.constant is not None and measured["macro_accuracy"].value is not None:
+    if (
+        pairwise.constant is not None
+        and measured["macro_accuracy"].value is not None
+    ):
         constant = f"a constant answer is right in {percent(pairwise.constant)}"
     notes = {"macro_accuracy": constant}
     lines = [
-        check(name, found, notes.get(name, "")) for name, found in measured.items()
+        check(name, result, notes.get(name, ""))
+        for name, result in measured.items()
     ]
     checks = (*lines, _failed(study, run), _favour(ordered))
     failing = [line.failing for line in checks if line.state == "fail"]
@@ -195,7 +219,9 @@ def answer_of(
     if shape not in NAMED:
         # what its sentence says already
         failing = [line.failing for line in checks[1:] if line.state == "fail"]
-        models = study_answer(study, run, shape, pairwise, (*failing, *qualifiers))
+        models = study_answer(
+            study, run, shape, pairwise, (*failing, *qualifiers)
+        )
         return Answer(study.runs[run].name, models, checks, ordered)
     models = model_answer(
         ordered.models,
@@ -210,7 +236,7 @@ def answer_of(
 
 
 def _measured(
-    found: Estimate, pairwise: Pairwise, order_shown: bool = True
+    result: Estimate, pairwise: Pairwise, order_shown: bool = True
 ) -> Estimate:
     """Return a figure of pairs, or why it was not measured."""
     if not pairwise.questions:
@@ -218,10 +244,14 @@ def _measured(
     if not order_shown:
         return replace(NOT_MEASURED, why=ORDER_UNKNOWN)
     if pairwise.accuracy.none:
-        return Estimate(None, None, 0, pairwise.accuracy.share.images, UNANSWERED)
-    if found.value is not None and found.n:
-        return found
-    return replace(NOT_MEASURED, why=NO_TRUTH if found.why == NO_TRUTH else NOT_ASKED)
+        return Estimate(
+            None, None, 0, pairwise.accuracy.share.images, UNANSWERED
+        )
+    if result.value is not None and result.n:
+        return result
+    return replace(
+        NOT_MEASURED, why=NO_TRUTH if result.why == NO_TRUTH else NOT_ASKED
+    )
 
 
 NOT_MEASURED = Estimate(None, None, 0, 0, NOT_ASKED)
@@ -236,8 +266,9 @@ def _accuracy(pairwise: Pairwise) -> str | None:
 
 
 def _unskilled(pairwise: Pairwise) -> str | None:
-    """Say that the judge is proven to be no better than chance; or than a constant answer, where
-    one would pass the check of accuracy. A reply that was not read is no wrong choice.
+    """Say that the judge is proven to be no better than chance; or than a constant
+    answer, where one would pass the check of accuracy. A reply that was not read is no
+    wrong choice.
     """
     accuracy = _accuracy(pairwise)
     ends = closed(pairwise.accuracy.parsed.interval)
@@ -258,13 +289,15 @@ def _unskilled(pairwise: Pairwise) -> str | None:
 
 
 def _failed(study: Study, run: int) -> Check:
-    """Check the share of unusable replies, over all kinds of questions. Without failures, a note
-    says how many images may fail as a whole.
+    """Check the share of unusable replies, over all kinds of questions. Without
+    failures, a note says how many images may fail as a whole.
     """
     table = study.joined[run]
     if table.is_empty():
         return check("failed", NOT_MEASURED)
-    sums = image_sums(table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)})
+    sums = image_sums(
+        table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)}
+    )
     share = sums.shares("failed", "all")[0]
     ends = closed(share.interval)
     if share.value or ends is None:
@@ -274,40 +307,46 @@ def _failed(study: Study, run: int) -> Check:
 
 
 def _favour(ordered: System) -> Check:
-    """Check by how many ranks favouritism moves a source, if the favour is significant."""
+    """Check by how many ranks favouritism moves a source, if the favour is
+    significant."""
     main = ordered.main
     if main is None or all(row.bias.p is None for row in main.sources):
         unknown = f"each source is on {too_few()}"
         if main is not None:
             unknown = UNTOLD if main.exact else NOT_EXACT
-        return check("favour", replace(NOT_MEASURED, why=ordered.why or unknown))
+        return check(
+            "favour", replace(NOT_MEASURED, why=ordered.why or unknown)
+        )
     value, note = main.moved()
     ranks = Estimate(value, None, len(main.models.pairs), main.models.images)
     return check("favour", ranks, note, tested=True)
 
 
 def _reason(result: JudgeResult) -> Iterator[str]:
-    """Yield that right verdicts are proven to have a right reason less often than a judge must be
-    right.
+    """Yield that right verdicts are proven to have a right reason less often than a
+    judge must be right.
     """
     required = THRESHOLDS["macro_accuracy"]
     for row in result[RIGHT_REASON][-1:]:
         ends = closed(row.reasoned.interval)
         if ends is not None and required.state(ends) == "fail":
             yield (
-                f"it is right in {percent(row.right.value, 0)}, for the right reason in "
+                f"it is right in {percent(row.right.value, 0)}, for the right reason "
+                "in "
                 f"{percent(row.both.value, 0)}"
             )
 
 
 def proven(result: JudgeResult) -> list[str]:
     """Return what probes prove about a judge, as qualifications of its answer."""
-    told = []
+    known = []
     needs = result[PHOTOGRAPH]
     if needs and needs[0].state == "not_needed":
-        told.append("it does not need the photograph")
-    told += list(_reason(result))
+        known.append("it does not need the photograph")
+    known += list(_reason(result))
     failed = [row.name for row in result[PROBES] if row.state == "fail"]
     if failed:
-        told.append(f"it fails {listed([f'the probe “{name}”' for name in failed], 2)}")
-    return told
+        known.append(
+            f"it fails {listed([f'the probe “{name}”' for name in failed], 2)}"
+        )
+    return known

@@ -1,7 +1,7 @@
 """The card's checks: a figure, its threshold, one of four states, and why.
 
-``pass`` and ``fail``: the whole interval meets, or misses, the threshold. ``undecided``: neither,
-or too few images. ``not_measured``: the run has no figure.
+``pass`` and ``fail``: the whole interval meets, or misses, the threshold.
+``undecided``: neither, or too few images. ``not_measured``: the run has no figure.
 """
 
 from __future__ import annotations
@@ -48,13 +48,17 @@ ICONS: Mapping[State, str] = {
 NOT_ASKED = "was not asked"
 WITHIN = "the threshold lies within the interval"
 Direction = Literal["at_least", "at_most", "within"]
-SIGNS: Mapping[Direction, str] = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
+SIGNS: Mapping[Direction, str] = {
+    "at_least": "≥",
+    "at_most": "≤",
+    "within": "within ±",
+}
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """The requirement of a check; its title and its figures on pages, and what it adds to the
-    answer if it fails.
+    """The requirement of a check; its title and its figures on pages, and what it adds
+    to the answer if it fails.
     """
 
     title: str
@@ -72,13 +76,17 @@ class Threshold:
         return f"{SIGNS[self.direction]} {value:g}{self.unit}"
 
     def state(self, interval: Interval) -> State:
-        """Return the state from the whole interval; "undecided" if the threshold lies inside it."""
+        """Return the state from the whole interval; "undecided" if the threshold lies
+        inside it."""
         low, high = interval
         limit = self.value
         met, missed = {
             "at_least": (low >= limit, high < limit),
             "at_most": (high <= limit, low > limit),
-            "within": (-limit <= low and high <= limit, low > limit or high < -limit),
+            "within": (
+                -limit <= low and high <= limit,
+                low > limit or high < -limit,
+            ),
         }[self.direction]
         return "pass" if met else "fail" if missed else "undecided"
 
@@ -130,7 +138,8 @@ THRESHOLDS: Mapping[str, Threshold] = {
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the card; ``why`` says what the state rests on, "" if the figures say it."""
+    """One line of the card; ``why`` says what the state rests on, "" if the figures say
+    it."""
 
     name: str
     value: float | None
@@ -147,7 +156,9 @@ class Check:
     @property
     def shown(self) -> str:
         """The value in its unit."""
-        return self.threshold.show(self.value) if self.value is not None else NONE
+        return (
+            self.threshold.show(self.value) if self.value is not None else NONE
+        )
 
     @property
     def failing(self) -> str:
@@ -164,8 +175,8 @@ def closed(ends: Ends | None) -> Interval | None:
 def check(
     name: str, measured: Estimate, note: str = "", *, tested: bool = False
 ) -> Check:
-    """Return the state of one check. ``note`` is shown where no reason is; a figure that is the
-    result of tests (``tested``) is compared by its value.
+    """Return the state of one check. ``note`` is shown where no reason is; a figure
+    that is the result of tests (``tested``) is compared by its value.
     """
     value = measured.value
     ends = closed(measured.interval)
@@ -186,8 +197,8 @@ def check(
     return Check(name, value, ends, state, images, why)
 
 
-def _state(state: State, shown: str = "") -> Styled:
-    measured = f" ({shown})" if shown.strip(NONE) else ""
+def _state(state: State, text: str = "") -> Styled:
+    measured = f" ({text})" if text.strip(NONE) else ""
     return Styled(STATES[state] + measured, state=state, icon=ICONS[state])
 
 
@@ -216,7 +227,7 @@ def checks_table(judges: Mapping[str, Sequence[Check]]) -> Table:
         (
             threshold.title,
             threshold.required,
-            *(_state(one.state, one.shown) for one in beside),
+            *(_state(item.state, item.shown) for item in beside),
         )
         for threshold, *beside in zip(
             THRESHOLDS.values(), *judges.values(), strict=bool(judges)

@@ -16,7 +16,8 @@ KEYS = ("question", "order")
 BESIDE = 3
 """Number of other judges that a sentence names."""
 ADVICE = (
-    "But without ground truth nobody knows whether it is right: `visualjudge label` draws questions "
+    "But without ground truth nobody knows whether it is right: `visualjudge label` "
+    "draws questions "
     "for people, and a column of truth (`adopt --column truth=NAME`) tells."
 )
 
@@ -25,7 +26,8 @@ def consistency(study: Study, run: int, pairwise: Pairwise) -> str:
     """Return the sentence on a judge whose answers have no truth."""
     parts = [*_of_itself(study, run, pairwise), *_with_others(study, run)]
     known = "; ".join(parts) or (
-        "each question was asked once, in one order, to one judge, so not even consistency shows"
+        "each question was asked once, in one order, to one judge, so not even "
+        "consistency shows"
     )
     return f"Not known: {known}. {ADVICE}"
 
@@ -33,10 +35,15 @@ def consistency(study: Study, run: int, pairwise: Pairwise) -> str:
 def _of_itself(study: Study, run: int, pairwise: Pairwise) -> Iterator[str]:
     swapped = pairwise.swap.consistency
     if swapped.value is not None and swapped.n:
-        yield f"it keeps its choice in {with_ends(swapped)} of pairs shown in both orders"
+        yield (
+            f"it keeps its choice in {with_ends(swapped)} of pairs shown in both "
+            "orders"
+        )
     table = study.joined[run].filter("usable")
     again = table.group_by(*KEYS).agg(
-        n=pl.len(), same=pl.col("text").n_unique(), spread=pl.col("number").std()
+        n=pl.len(),
+        same=pl.col("text").n_unique(),
+        spread=pl.col("number").std(),
     )
     again = again.filter(pl.col("n") > 1)
     if again.is_empty():
@@ -44,7 +51,10 @@ def _of_itself(study: Study, run: int, pairwise: Pairwise) -> Iterator[str]:
     spread = again["spread"].drop_nulls()
     if spread.len():
         mean = number(float(np.sqrt(np.mean(spread.to_numpy() ** 2))))
-        yield f"asked again, its scores differ by a standard deviation of {mean} points of 10"
+        yield (
+            f"asked again, its scores differ by a standard deviation of {mean} "
+            "points of 10"
+        )
     else:
         share = float(np.mean(again["same"].to_numpy() == 1))
         yield f"asked again, it gives the same answer in {percent(share)} of questions"
@@ -71,7 +81,8 @@ def _agreement(both: pl.DataFrame) -> str:
 
 
 def _answers(study: Study, run: int) -> pl.DataFrame:
-    """Return the mean answer to each question as a number: a score, or 1 for A, 0 for B, ½."""
+    """Return the mean answer to each question as a number: a score, or 1 for A, 0 for
+    B, ½."""
     choice = (
         pl.when(pl.col("chosen") == "A")
         .then(1.0)
@@ -79,8 +90,12 @@ def _answers(study: Study, run: int) -> pl.DataFrame:
         .then(0.0)
         .otherwise(0.5)
     )
-    said = pl.when(pl.col("kind") == "scoring").then(pl.col("number")).otherwise(choice)
+    answers = (
+        pl.when(pl.col("kind") == "scoring")
+        .then(pl.col("number"))
+        .otherwise(choice)
+    )
     read = study.joined[run].filter("usable", pl.col("kind") != "ranking")
     return read.group_by("question", maintain_order=True).agg(
-        said=said.mean(), kind=pl.col("kind").cast(pl.String).first()
+        said=answers.mean(), kind=pl.col("kind").cast(pl.String).first()
     )

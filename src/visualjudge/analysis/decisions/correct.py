@@ -1,5 +1,5 @@
-"""A leaderboard of sources from many judge verdicts and few labels, next to that of the judge
-alone.
+"""A leaderboard of sources from many judge verdicts and few labels, next to that of the
+judge alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from visualjudge.analysis.decisions.judged_items import (
     items,
     require_sources,
 )
-from visualjudge.analysis.decisions.label_files import of_kind, place, read_labels
+from visualjudge.analysis.decisions.label_files import (
+    of_kind,
+    place,
+    read_labels,
+)
 from visualjudge.analysis.estimate import NORMAL, POWER, norm_isf
 from visualjudge.analysis.figure_text import (
     GROUPS_NOTE,
@@ -36,7 +40,12 @@ from visualjudge.analysis.statistics import (
     pooled_means,
     rank_sets,
 )
-from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
+from visualjudge.analysis.study_table import (
+    NO_REMARKS,
+    Remarks,
+    Study,
+    remarks_on,
+)
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
@@ -53,19 +62,23 @@ Interval = tuple[float, float]
 METHOD = "prediction-powered (PPI++), clustered by image"
 LEAST_LABELLED_IMAGES = 3
 REACH = NORMAL + float(norm_isf(1 - POWER))
-"""Number of standard errors in a gap that is detected at 95 % in four of five studies."""
+"""Number of standard errors in a gap that is detected at 95 % in four of five
+studies."""
 
 
 @dataclass(frozen=True)
 class CorrectedRow:
-    """One source: the judge's value (``naive``), the corrected value, and the possible ranks.
+    """One source: the judge's value (``naive``), the corrected value, and the possible
+    ranks.
 
-    ``worth`` is effective labels divided by labels; 1 means that the judge adds nothing.
+    ``worth`` is effective labels divided by labels; 1 means that the judge adds
+    nothing.
     """
 
     source: str
     group: str
-    """Tasks in which the source is compared; sources of different groups have no common order."""
+    """Tasks in which the source is compared; sources of different groups have no common
+    order."""
     naive: float | None
     corrected: float | None
     interval: Interval | None
@@ -79,8 +92,8 @@ class CorrectedRow:
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption behind a figure, and how far the data can check it; ``holds`` is None if it
-    cannot be checked.
+    """An assumption behind a figure, and how far the data can check it; ``holds`` is
+    None if it cannot be checked.
     """
 
     assumes: str
@@ -91,7 +104,8 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Sources by group, best first. ``lam`` is the judge's weight, 0 (labels only) to 1."""
+    """Sources by group, best first. ``lam`` is the judge's weight, 0 (labels only) to
+    1."""
 
     rows: tuple[CorrectedRow, ...]
     measure: str
@@ -103,8 +117,8 @@ class Leaderboard:
     problems: tuple[Problem, ...] = ()
     gap: float | None = None
     labels_for_gap: int | None = None
-    """Total labels at which a difference of ``gap`` would be decided; None if labels alone never
-    decide it, or if unknown.
+    """Total labels at which a difference of ``gap`` would be decided; None if labels
+    alone never decide it, or if unknown.
     """
     unlabelled: int = 0
     """Items that could still be labelled."""
@@ -118,9 +132,13 @@ class Leaderboard:
 
     @property
     def table(self) -> Table:
-        """The sources, and notes on their figures, the assumptions, and the labels for a gap."""
+        """The sources, and notes on their figures, the assumptions, and the labels for
+        a gap."""
         groups = {row.group for row in self.rows}
-        scope = f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ {self.lam:.2f}"
+        scope = (
+            f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ "
+            f"{self.lam:.2f}"
+        )
         what = f"{self.measure} of {len(self.rows)} sources by {self.judge}"
         notes = [
             f"{what}; {scope}",
@@ -130,12 +148,16 @@ class Leaderboard:
         for why in sorted({row.why for row in self.rows if row.why}):
             names = ", ".join(row.source for row in self.rows if row.why == why)
             notes.append(f"No interval and no ranks: {names} ({why}).")
-        for one in self.assumptions:
-            said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[
-                one.holds
-            ]
-            p = "" if one.p is None else f", p = {one.p:.2g}"
-            notes.append(f"assumes {one.assumes}; check: {one.check}: {said}{p}")
+        for assumption in self.assumptions:
+            answers = {
+                True: "holds",
+                False: "DOES NOT HOLD",
+                None: "not checked",
+            }[assumption.holds]
+            p = "" if assumption.p is None else f", p = {assumption.p:.2g}"
+            notes.append(
+                f"assumes {assumption.assumes}; check: {assumption.check}: {answers}{p}"
+            )
         if self.gap is not None:
             notes.append(f"a difference of {self.gap:g}: {_needed(self)}")
         hidden = ["group"] if len(groups) == 1 else []
@@ -173,10 +195,17 @@ LEADERBOARD = Layout[Leaderboard](
     blocks("rows", CORRECTED),
     Column("method", lambda _: METHOD),
     Column("lambda", "lam"),
-    *as_named("measure", "images", "labels", "unlabelled", "gap", "labels_for_gap"),
+    *as_named(
+        "measure", "images", "labels", "unlabelled", "gap", "labels_for_gap"
+    ),
     Column("judges", lambda board: [board.judge]),
-    Column("assumptions", lambda board: [asdict(one) for one in board.assumptions]),
-    Column("problems", lambda board: [str(problem) for problem in board.problems]),
+    Column(
+        "assumptions",
+        lambda board: [asdict(assumption) for assumption in board.assumptions],
+    ),
+    Column(
+        "problems", lambda board: [str(problem) for problem in board.problems]
+    ),
     Column("runs", lambda board: asdict(board.remarks)),
 )
 """The result in files."""
@@ -189,10 +218,11 @@ def correct_study(
     kind: str | None = None,
     gap: float | None = None,
 ) -> Leaderboard:
-    """Correct the judge's values of each source by the labels of people in ``labels`` (CSV).
+    """Correct the judge's values of each source by the labels of people in ``labels``
+    (CSV).
 
-    ``gap`` requests the number of labels that decide such a difference. ``kind`` selects the labels
-    if they answer questions of several kinds.
+    ``gap`` requests the number of labels that decide such a difference. ``kind``
+    selects the labels if they answer questions of several kinds.
 
     Raises
     ------
@@ -201,17 +231,17 @@ def correct_study(
     """
     chosen, read = of_kind(read_labels(labels), study, kind)
     scores = chosen == "scoring"
-    found = require_sources(items(study, chosen, or_unnamed=scores))
-    placed, problems = place(read, found, study)
-    means = _means(found, placed, labels, problems)
-    told = [means.interval(s) is not None for s in range(len(found.names))]
+    result = require_sources(items(study, chosen, or_unnamed=scores))
+    placed, problems = place(read, result, study)
+    means = _means(result, placed, labels, problems)
+    known = [means.interval(s) is not None for s in range(len(result.names))]
     sets = rank_sets(
-        np.where(told, means.values, np.nan),
+        np.where(known, means.values, np.nan),
         means.covariance,
         means.freedom,
-        found.group,
+        result.group,
     )
-    rows = [_row(found, means, sets[s], s) for s in range(len(found.names))]
+    rows = [_row(result, means, sets[s], s) for s in range(len(result.names))]
     order = sorted(
         rows,
         key=lambda row: (
@@ -227,19 +257,24 @@ def correct_study(
         MEASURES[chosen],
         means.lam,
         study.runs[0].name,
-        found.rows["image"].n_unique(),
+        result.rows["image"].n_unique(),
         labelled,
-        _assumptions(found, placed, means),
+        _assumptions(result, placed, means),
         problems,
         gap,
-        None if gap is None else _labels_for(gap, means, found.group, labelled),
+        None
+        if gap is None
+        else _labels_for(gap, means, result.group, labelled),
         placed["item"].n_unique() - labelled,
         remarks_on(study.runs),
     )
 
 
 def _means(
-    found: Items, placed: pl.DataFrame, labels: str | Path, problems: Sequence[Problem]
+    judged: Items,
+    placed: pl.DataFrame,
+    labels: str | Path,
+    problems: Sequence[Problem],
 ) -> PooledMeans:
     out = (
         f"; {many(len(problems), 'label')} left out, the first: {problems[0]}"
@@ -248,20 +283,27 @@ def _means(
     )
     if not placed["y"].count():
         raise DataError(
-            f"{labels}: must have labels of {NOUNS[found.kind]}s that the runs judged, got "
+            f"{labels}: must have labels of {NOUNS[judged.kind]}s that the runs "
+            "judged, got "
             f"none{out}"
         )
     # where there is no usable reply, the source's mean is a prediction like any other
-    said = pl.col("said").fill_nan(None)
-    of_source = said.mean().over("source")
-    filled = said.fill_null(of_source).fill_null(said.mean()).fill_null(0.0)
-    predictions = found.rows.select(filled)["said"].to_numpy()
+    answers = pl.col("said").fill_nan(None)
+    of_source = answers.mean().over("source")
+    filled = (
+        answers.fill_null(of_source).fill_null(answers.mean()).fill_null(0.0)
+    )
+    predictions = judged.rows.select(filled)["said"].to_numpy()
     y, probability = (
         placed[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
         for name in ("y", "probability")
     )
     means = pooled_means(
-        predictions, y, found["source"], found["image"], probability=probability
+        predictions,
+        y,
+        judged["source"],
+        judged["image"],
+        probability=probability,
     )
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
@@ -273,21 +315,23 @@ def _means(
 
 
 def _row(
-    found: Items, means: PooledMeans, rank_set: tuple[int, int] | None, s: int
+    judged: Items, means: PooledMeans, rank_set: tuple[int, int] | None, s: int
 ) -> CorrectedRow:
-    most = 10.0 if found.kind == "scoring" else 1.0
+    most = 10.0 if judged.kind == "scoring" else 1.0
     interval = means.interval(s)
     known = bool(np.isfinite(means.values[s]))
     few = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
     effective = float(means.effective_labels[s])
     images = int(means.label_images[s])
-    said = found["said"][found["source"] == s]
+    answers = judged["said"][judged["source"] == s]
     return CorrectedRow(
-        found.names[s],
-        found.groups[s],
-        float(np.nanmean(said)) if np.isfinite(said).any() else None,
+        judged.names[s],
+        judged.groups[s],
+        float(np.nanmean(answers)) if np.isfinite(answers).any() else None,
         float(np.clip(means.values[s], 0, most)) if known else None,
-        None if interval is None else (max(0.0, interval[0]), min(most, interval[1])),
+        None
+        if interval is None
+        else (max(0.0, interval[0]), min(most, interval[1])),
         rank_set,
         int(means.labels[s]),
         images,
@@ -300,9 +344,9 @@ def _row(
 
 
 def _assumptions(
-    found: Items, placed: pl.DataFrame, means: PooledMeans
+    judged: Items, placed: pl.DataFrame, means: PooledMeans
 ) -> tuple[Assumption, ...]:
-    nouns = f"{NOUNS[found.kind]}s"
+    nouns = f"{NOUNS[judged.kind]}s"
     labelled = placed.filter(pl.col("y").is_not_null())
     bare = labelled["probability"].null_count()
     chance = f"at random, with equal probability for all {nouns} of a source"
@@ -322,15 +366,18 @@ def _assumptions(
         "each source has labels on at least 10 images",
         few >= 10,
     )
-    absent = float(np.isnan(found["said"]).mean())
+    absent = float(np.isnan(judged["said"]).mean())
     replies = Assumption(
-        f"nothing about missing replies: {nouns} without a usable reply count as the mean of their "
+        f"nothing about missing replies: {nouns} without a usable reply count as the "
+        "mean of their "
         "source",
-        f"{percent(absent)} of the {nouns} have no usable reply; the naive figure leaves them out",
+        f"{percent(absent)} of the {nouns} have no usable reply; the naive figure "
+        "leaves them out",
         True if absent == 0 else None,
     )
     highest, own = (
-        float(np.nanmax(y, initial=0.0)) for y in (labelled["y"], found["said"])
+        float(np.nanmax(y, initial=0.0))
+        for y in (labelled["y"], judged["said"])
     )
     scale = Assumption(
         "labels are from 0 to 10, as the judge's scores are",
@@ -339,7 +386,7 @@ def _assumptions(
     )
     return (
         (drawn, enough, scale, replies)
-        if found.kind == "scoring"
+        if judged.kind == "scoring"
         else (drawn, enough, replies)
     )
 
@@ -347,10 +394,11 @@ def _assumptions(
 def _labels_for(
     gap: float, means: PooledMeans, group: IntArray, labels: int
 ) -> int | None:
-    """Return the total labels at which the typical difference of two comparable sources has a
-    standard error of ``gap`` / 2.8.
+    """Return the total labels at which the typical difference of two comparable sources
+    has a standard error of ``gap`` / 2.8.
 
-    None if no number of labels is enough, or no two sources of a group have a corrected mean.
+    None if no number of labels is enough, or no two sources of a group have a corrected
+    mean.
     """
     known = np.isfinite(means.values)
     alike = np.outer(known, known) & (group == group[:, None])

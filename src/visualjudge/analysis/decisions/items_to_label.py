@@ -1,7 +1,8 @@
-"""Items to label next, drawn at random with equal probabilities: later draws add to earlier ones.
+"""Items to label next, drawn at random with equal probabilities: later draws add to
+earlier ones.
 
-Drawing by the judge's doubt instead would save 10 to 17 % of the variance at best (Zrnic & Candès
-2024), and nothing where a judge errs on whole images.
+Drawing by the judge's doubt instead would save 10 to 17 % of the variance at best
+(Zrnic & Candès 2024), and nothing where a judge errs on whole images.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from visualjudge.analysis.decisions.label_files import (
     read_labels,
 )
 from visualjudge.analysis.statistics import draw
-from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
+from visualjudge.analysis.study_table import (
+    NO_REMARKS,
+    Remarks,
+    Study,
+    remarks_on,
+)
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.seeding import rng_for
 
@@ -34,9 +40,9 @@ USUAL = 50
 
 @dataclass(frozen=True, eq=False)
 class LabelQueue:
-    """The queue of items to label; ``by`` is ``annotation_id`` or ``question_id``. Existing labels
-    come first in ``rows``; ``drawn`` counts the others, ``pool`` the items without a label;
-    ``problems`` are of labels that were left out.
+    """The queue of items to label; ``by`` is ``annotation_id`` or ``question_id``.
+    Existing labels come first in ``rows``; ``drawn`` counts the others, ``pool`` the
+    items without a label; ``problems`` are of labels that were left out.
     """
 
     by: str
@@ -47,8 +53,8 @@ class LabelQueue:
     problems: tuple[Problem, ...] = ()
 
     def table(self) -> pl.DataFrame:
-        """Return the queue as ``visualjudge correct --labels`` reads it, once the empty column is
-        filled in.
+        """Return the queue as ``visualjudge correct --labels`` reads it, once the empty
+        column is filled in.
         """
         return self.rows
 
@@ -66,44 +72,48 @@ def label_study(
     Parameters
     ----------
     kind
-        scoring, pairwise or ranking; None: scoring if the run holds scores, else pairwise, else
-        ranking.
+        scoring, pairwise or ranking; None: scoring if the run holds scores, else
+        pairwise, else ranking.
     labels
-        Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
-        in the queue.
+        Existing labels, drawn with equal probabilities: their items are not drawn
+        again, and appear in the queue.
 
     Raises
     ------
     DataError
-        If the run names one source only, if no unlabelled items, or fewer than ``n``, remain, or if
-        existing labels were drawn with different probabilities.
+        If the run names one source only, if no unlabelled items, or fewer than ``n``,
+        remain, or if existing labels were drawn with different probabilities.
     """
     judged = (
-        one
-        for one in ("scoring", "pairwise", "ranking")
-        if items(study, one, or_unnamed=True).countable
+        item
+        for item in ("scoring", "pairwise", "ranking")
+        if items(study, item, or_unnamed=True).countable
     )
     chosen = kind or next(judged, "scoring")
     known = None
     problems = tuple[Problem, ...]()
     if labels is not None:
         chosen, known = of_kind(read_labels(labels), study, kind)
-    found = require_sources(items(study, chosen, or_unnamed=True))
-    rows = found.rows.with_columns(y=pl.lit(None), label=pl.lit(None, pl.String))
+    result = require_sources(items(study, chosen, or_unnamed=True))
+    rows = result.rows.with_columns(
+        y=pl.lit(None), label=pl.lit(None, pl.String)
+    )
     if known is not None:
-        placed, problems = place(known, found, study)
+        placed, problems = place(known, result, study)
         if placed["probability"].drop_nulls().n_unique() > 1:
             raise DataError(
-                f"{labels}: probability must be equal for all labels, to draw more; got several"
+                f"{labels}: probability must be equal for all labels, to draw more; "
+                "got several"
             )
-        rows = found.rows.hstack(placed.select("y", "label"))
+        rows = result.rows.hstack(placed.select("y", "label"))
     once = rows.unique("item", keep="first", maintain_order=True)
     done = once.filter(pl.col("y").is_not_null())
     left = once.filter(pl.col("y").is_null())
     many = n or min(USUAL, left.height) or USUAL
     if many > left.height:
         raise DataError(
-            f"--n must be at most the {left.height} {NOUNS[chosen]}s without a label, got {many}"
+            f"--n must be at most the {left.height} {NOUNS[chosen]}s without a label, "
+            f"got {many}"
         )
     picked = draw(
         left.height,
@@ -113,7 +123,9 @@ def label_study(
     )
     by = "question_id"
     name = pl.col("item")
-    if chosen == "scoring":  # with its task, if several tasks have the annotation
+    if (
+        chosen == "scoring"
+    ):  # with its task, if several tasks have the annotation
         shared = once.filter(pl.col("annotation").is_duplicated())[
             "annotation"
         ].implode()
@@ -139,8 +151,15 @@ def label_study(
         meta.unique("item", keep="first"), on="item", maintain_order="left"
     )
     queue = table.select(
-        pl.exclude("item", "image", "sources"), image_id="image", sources="sources"
+        pl.exclude("item", "image", "sources"),
+        image_id="image",
+        sources="sources",
     )
     return LabelQueue(
-        by, queue.cast(pl.String), many, left.height, remarks_on(study.runs), problems
+        by,
+        queue.cast(pl.String),
+        many,
+        left.height,
+        remarks_on(study.runs),
+        problems,
     )

@@ -1,10 +1,10 @@
-"""A judge's value of every source on every item: one row per item and source, averaged over
-encodings and repeats.
+"""A judge's value of every source on every item: one row per item and source, averaged
+over encodings and repeats.
 
 A source counts once in each group of sources that may be ranked against each other
-(:mod:`visualjudge.analysis.leaderboard`); scores of one task are comparable. A scoring question is
-an item of one source (its score); a pairwise or ranking question is an item of each of its sources
-(the share of the others that it beats: 1, ½, 0 …).
+(:mod:`visualjudge.analysis.leaderboard`); scores of one task are comparable. A scoring
+question is an item of one source (its score); a pairwise or ranking question is an item
+of each of its sources (the share of the others that it beats: 1, ½, 0 …).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NOUNS = {"scoring": "annotation", "pairwise": "question", "ranking": "question"}
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items of one kind of question. ``rows`` has one row per item and source: ``item`` and
-    ``annotation``, the numbers of its ``task``, ``option``, ``source`` and ``image``, and of the
-    ``pair`` of predictions, which is the same in every encoding, ``said`` and
-    ``truth`` (NaN without a usable reply or a known truth), and ``level``, the true quality of the
-    option: its score, or its score less the others' mean.
+    """Items of one kind of question. ``rows`` has one row per item and source: ``item``
+    and ``annotation``, the numbers of its ``task``, ``option``, ``source`` and
+    ``image``, and of the ``pair`` of predictions, which is the same in every encoding,
+    ``said`` and ``truth`` (NaN without a usable reply or a known truth), and ``level``,
+    the true quality of the option: its score, or its score less the others' mean.
 
-    ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group
-    are comparable.
+    ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those
+    of one group are comparable.
     """
 
     kind: str
@@ -49,7 +49,8 @@ class Items:
     groups: tuple[str, ...]
     rows: pl.DataFrame
     unnamed: bool = False
-    """Whether no question names a source; the sources are then the tasks, or the options."""
+    """Whether no question names a source; the sources are then the tasks, or the
+    options."""
 
     def __getitem__(self, column: str) -> Any:
         """Return a column of ``rows`` as an array."""
@@ -67,33 +68,45 @@ class Items:
 
     @property
     def countable(self) -> bool:
-        """Whether any two sources can be compared, or none is named, so that items count alone."""
+        """Whether any two sources can be compared, or none is named, so that items
+        count alone."""
         return self.comparable or (self.unnamed and bool(self.names))
 
     def answered(self) -> tuple[Items, tuple[str, ...]]:
-        """Return the items without the sources that have no usable reply or are then alone in their
-        group, and these sources.
+        """Return the items without the sources that have no usable reply or are then
+        alone in their group, and these sources.
 
         A source is named with its group.
         """
         known = np.isfinite(self["said"]) & np.isfinite(self["truth"])
-        kept = np.bincount(self["source"][known], minlength=len(self.names)) > 0
-        kept &= (np.bincount(self.group, kept) > 1)[self.group]
-        sources = list(zip(self.groups, self.names, kept, strict=True))
-        place = pl.Series("source", (np.cumsum(kept) - 1)[self["source"]])
-        rows = self.rows.with_columns(place).filter(pl.Series(kept[self["source"]]))
+        selected = (
+            np.bincount(self["source"][known], minlength=len(self.names)) > 0
+        )
+        selected &= (np.bincount(self.group, selected) > 1)[self.group]
+        sources = list(zip(self.groups, self.names, selected, strict=True))
+        place = pl.Series("source", (np.cumsum(selected) - 1)[self["source"]])
+        rows = self.rows.with_columns(place).filter(
+            pl.Series(selected[self["source"]])
+        )
         names = tuple(name for _, name, heard in sources if heard)
         groups = tuple(group for group, _, heard in sources if heard)
-        left = tuple(f"{group}: {name}" for group, name, heard in sources if not heard)
+        left = tuple(
+            f"{group}: {name}" for group, name, heard in sources if not heard
+        )
         return replace(self, names=names, groups=groups, rows=rows), left
 
 
-def items(study: Study, kind: str, run: int = 0, *, or_unnamed: bool = False) -> Items:
-    """Return the items of one kind of question in one run. ``or_unnamed``: where no question names
-    a source, the items of each task, or of each option, instead of none.
+def items(
+    study: Study, kind: str, run: int = 0, *, or_unnamed: bool = False
+) -> Items:
+    """Return the items of one kind of question in one run. ``or_unnamed``: where no
+    question names a source, the items of each task, or of each option, instead of none.
     """
     verdicts = study.kind(run, kind, _NEEDED)
-    unnamed = or_unnamed and verdicts["sources"].list.drop_nulls().list.len().sum() == 0
+    unnamed = (
+        or_unnamed
+        and verdicts["sources"].list.drop_nulls().list.len().sum() == 0
+    )
     merged = options_of(verdicts, kind, unnamed=unnamed)
     met = "task" if kind == "scoring" else "key"
     known, places = placed(
@@ -104,7 +117,9 @@ def items(study: Study, kind: str, run: int = 0, *, or_unnamed: bool = False) ->
         "annotation",
         "option",
         "pair",
-        pl.col("said", "truth", "level").cast(pl.Float64).fill_null(float("nan")),
+        pl.col("said", "truth", "level")
+        .cast(pl.Float64)
+        .fill_null(float("nan")),
         task=pl.Series(ordered(merged["task"])[1]),
         source=places_of(merged, places),
         image=pl.Series(renumbered(merged["cluster"].to_numpy())[1]),
@@ -143,21 +158,29 @@ _NEEDED = (
 def options_of(
     verdicts: pl.DataFrame, kind: str, *, unnamed: bool = False
 ) -> pl.DataFrame:
-    """Return one row per item and source of one run, sorted; ``key`` sorts as the item does."""
+    """Return one row per item and source of one run, sorted; ``key`` sorts as the item
+    does."""
     if unnamed:
         verdicts = verdicts.with_columns(sources=_stand_ins(kind))
-    rows = (_scoring if kind == "scoring" else _compared)(verdicts).drop_nulls("source")
-    found = rows.group_by("key", "option").agg(
-        pl.col("item", "annotation", "source", "task", "cluster", "pair").first(),
+    rows = (_scoring if kind == "scoring" else _compared)(verdicts).drop_nulls(
+        "source"
+    )
+    result = rows.group_by("key", "option").agg(
+        pl.col(
+            "item", "annotation", "source", "task", "cluster", "pair"
+        ).first(),
         pl.col("said", "truth", "level").mean(),
     )
-    return found.sort("key", "option")
+    return result.sort("key", "option")
 
 
 def item_of(kind: str) -> pl.Expr:
-    """Return the item of a question: the question, or TASK/annotation of a scoring question."""
+    """Return the item of a question: the question, or TASK/annotation of a scoring
+    question."""
     annotation = pl.col("annotations").list.first()
-    return pl.col("task") + "/" + annotation if kind == "scoring" else pl.col("id")
+    return (
+        pl.col("task") + "/" + annotation if kind == "scoring" else pl.col("id")
+    )
 
 
 def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -177,8 +200,8 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return each option's share of the others beaten; only questions on different named sources
-    inform about sources.
+    """Return each option's share of the others beaten; only questions on different
+    named sources inform about sources.
     """
     named = pl.col("sources").list.drop_nulls()
     verdicts = verdicts.filter(named.list.n_unique() > 1)
@@ -194,8 +217,12 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
                 annotation=pl.col("annotations").list.get(side),
                 option=pl.lit(side, dtype=pl.Int64),
                 source=pl.col("sources").list.get(side, null_on_oob=True),
-                said=pl.when(pl.col("usable")).then(_beaten("text", LETTERS[side])),
-                truth=pl.when(has_truth()).then(_beaten("answer", LETTERS[side])),
+                said=pl.when(pl.col("usable")).then(
+                    _beaten("text", LETTERS[side])
+                ),
+                truth=pl.when(has_truth()).then(
+                    _beaten("answer", LETTERS[side])
+                ),
                 level=_above_others(side),
             )
         )
@@ -203,11 +230,16 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _beaten(column: str, letter: str) -> pl.Expr:
-    """Return the share of the other options that an answer puts below ``letter``; ½ for a tie."""
+    """Return the share of the other options that an answer puts below ``letter``; ½ for
+    a tie."""
     answer = pl.col(column).cast(pl.String)
     others = (pl.col("options") - 1).cast(pl.Float64)
-    place = answer.str.find(letter, literal=True).cast(pl.Float64).fill_null(others)
-    return pl.when(is_tie(column)).then(0.5).otherwise((others - place) / others)
+    place = (
+        answer.str.find(letter, literal=True).cast(pl.Float64).fill_null(others)
+    )
+    return (
+        pl.when(is_tie(column)).then(0.5).otherwise((others - place) / others)
+    )
 
 
 def _above_others(side: int) -> pl.Expr:
@@ -217,20 +249,22 @@ def _above_others(side: int) -> pl.Expr:
     return own - (scores.list.sum() - own) / (scores.list.len() - 1)
 
 
-def comparisons(found: Items) -> Comparisons:
-    """Return each comparison of two comparable sources: by one question, or for scores on one image
-    of a task.
+def comparisons(judged: Items) -> Comparisons:
+    """Return each comparison of two comparable sources: by one question, or for scores
+    on one image of a task.
     """
-    table = found.rows.with_columns(group=pl.Series(found.group[found["source"]]))
+    table = judged.rows.with_columns(
+        group=pl.Series(judged.group[judged["source"]])
+    )
     keys = ["item", "image"]
-    if found.kind == "scoring":
+    if judged.kind == "scoring":
         keys = ["image", "task"]
         table = table.group_by("group", "source", *keys).agg(
             pl.col("said").drop_nans().mean(), pl.col("truth", "level").mean()
         )
     table = table.filter(pl.col("said").is_not_nan())
     others = pl.lit(1.0)
-    if found.kind != "scoring":
+    if judged.kind != "scoring":
         options = pl.len().over("item", "group")
         table = table.with_columns(part=(options - 1) / options)
         others = pl.col("part")
@@ -245,28 +279,32 @@ def comparisons(found: Items) -> Comparisons:
         difference=(pl.col("level") - pl.col("level_b")) * others,
     ).sort("source", "source_b", "image")
     columns = (rows[name].to_numpy() for name in rows.columns)
-    return Comparisons(found.names, found.groups, *columns)
+    return Comparisons(judged.names, judged.groups, *columns)
 
 
 def _preferred(name: str) -> pl.Expr:
-    """Return 1 where the first has the higher value, ½ for a tie, 0 otherwise; NaN if unknown."""
+    """Return 1 where the first has the higher value, ½ for a tie, 0 otherwise; NaN if
+    unknown."""
     first = pl.col(name)
     second = pl.col(f"{name}_b")
     sign = pl.when(first.is_nan() | second.is_nan()).then(float("nan"))
     return sign.otherwise(((first - second).sign() + 1) / 2).alias(name)
 
 
-def require_sources(found: Items) -> Items:
-    """Return ``found`` if at least two sources of one task are compared, or none is named.
+def require_sources(judged: Items) -> Items:
+    """Return ``judged`` if at least two sources of one task are compared, or none is
+    named.
 
     Raises
     ------
     DataError
         If not.
     """
-    if not found.countable:
+    if not judged.countable:
         raise DataError(
-            f"the {found.kind} questions must compare at least 2 named sources of one task, got "
-            f"{len(found.names)}; import predictions with --source NAME and build again"
+            f"the {judged.kind} questions must compare at least 2 named sources of one "
+            "task, got "
+            f"{len(judged.names)}; import predictions with --source NAME and build "
+            "again"
         )
-    return found
+    return judged

@@ -1,9 +1,10 @@
-"""Labels from people: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``, or a
-run answered by people.
+"""Labels from people: ``labels.csv`` with ``annotation_id,score`` or
+``question_id,answer``, or a run answered by people.
 
-A label is read as an answer of a judge is (:mod:`visualjudge.analysis.answers`). A ``probability``
-column (as ``visualjudge label`` writes it) holds the probability with which each item was chosen;
-the answers of a people's run (``visualjudge studio --items``) have it too.
+A label is read as an answer of a judge is (:mod:`visualjudge.analysis.answers`). A
+``probability`` column (as ``visualjudge label`` writes it) holds the probability with
+which each item was chosen; the answers of a people's run (``visualjudge studio
+--items``) have it too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.decisions.judged_items import Items, item_of, options_of
+from visualjudge.analysis.decisions.judged_items import (
+    Items,
+    item_of,
+    options_of,
+)
 from visualjudge.analysis.study_table import WORD, Study
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import TIES
@@ -31,9 +36,9 @@ WANTED = {
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """People's labels: ``table`` has the ``name`` of each annotation or question (``by``), what was
-    ``said`` of it, and the ``probability`` with which it was drawn (null: equal for all).
-    Unreadable labels are in ``problems``.
+    """People's labels: ``table`` has the ``name`` of each annotation or question
+    (``by``), what was ``said`` of it, and the ``probability`` with which it was drawn
+    (null: equal for all). Unreadable labels are in ``problems``.
     """
 
     file: str
@@ -43,12 +48,14 @@ class Labels:
 
 
 def read_labels(path: str | Path) -> Labels:
-    """Read the table, or the folder of a people's run, at ``path``. Unlabelled items are skipped.
+    """Read the table, or the folder of a people's run, at ``path``. Unlabelled items
+    are skipped.
 
     Raises
     ------
     DataError
-        If it is missing, is neither a CSV nor a people's run, lacks its columns, or labels nothing.
+        If it is missing, is neither a CSV nor a people's run, lacks its columns, or
+        labels nothing.
     """
     home = Path(path)
     if home.is_dir():
@@ -58,14 +65,22 @@ def read_labels(path: str | Path) -> Labels:
         pl.when(pl.col("name") == "")
         .then(pl.lit("is empty"))
         .when((pl.col("stated") != "") & pl.col("probability").is_null())
-        .then(pl.format("probability must be above 0 and at most 1, got {}", "stated"))
+        .then(
+            pl.format(
+                "probability must be above 0 and at most 1, got {}", "stated"
+            )
+        )
     )
-    said = rows.filter(pl.col("said") != "").with_columns(wrong=wrong)
+    answers = rows.filter(pl.col("said") != "").with_columns(wrong=wrong)
     problems = [
         Problem(str(home), f"row {row}", by, why)
-        for row, why in said.drop_nulls("wrong").select("row", "wrong").iter_rows()
+        for row, why in answers.drop_nulls("wrong")
+        .select("row", "wrong")
+        .iter_rows()
     ]
-    table = said.filter(pl.col("wrong").is_null()).select("name", "said", "probability")
+    table = answers.filter(pl.col("wrong").is_null()).select(
+        "name", "said", "probability"
+    )
     if table.is_empty():
         why = (
             f"fill in the column {FORMS[by]}"
@@ -77,12 +92,18 @@ def read_labels(path: str | Path) -> Labels:
 
 
 def _rows(path: Path) -> tuple[str, pl.DataFrame]:
-    """Return what a table names, and its rows: the ``name``, what is ``said`` ("" without a label),
-    and the ``probability`` as ``stated`` and as a number; null if it is none.
+    """Return what a table names, and its rows: the ``name``, what is ``answers`` (""
+    without a label), and the ``probability`` as ``stated`` and as a number; null if it
+    is none.
     """
     table = read_texts(path)
     by = next(
-        (by for by, said in FORMS.items() if {by, said} <= set(table.columns)), None
+        (
+            by
+            for by, answers in FORMS.items()
+            if {by, answers} <= set(table.columns)
+        ),
+        None,
     )
     if by is None:
         raise DataError(
@@ -104,8 +125,8 @@ def _rows(path: Path) -> tuple[str, pl.DataFrame]:
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
-    """Read the queue that ``visualjudge label`` wrote: what it names, and the probability with
-    which each name was drawn.
+    """Read the queue that ``visualjudge label`` wrote: what it names, and the
+    probability with which each name was drawn.
 
     Raises
     ------
@@ -126,14 +147,16 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
 
 
 def _answers(run: RunFolder) -> Labels:
-    """Return the labels of a people's run: the mean score of each question, or the answer of most
-    raters.
+    """Return the labels of a people's run: the mean score of each question, or the
+    answer of most raters.
 
-    Repeats and known questions were drawn differently, and are ignored. A question without a
-    majority is ignored too, unless it is a pair: then it is a tie.
+    Repeats and known questions were drawn differently, and are ignored. A question
+    without a majority is ignored too, unless it is a pair: then it is a tie.
     """
     if run.manifest().get("backend") != PEOPLE["backend"]:
-        raise DataError(f"{run.path}: must be a table of labels or a run of people")
+        raise DataError(
+            f"{run.path}: must be a table of labels or a run of people"
+        )
     left_out = excluded_raters(run.manifest())
     rows = [
         (verdict.id, str(verdict.value), verdict.extra.get("probability"))
@@ -158,9 +181,9 @@ def _answers(run: RunFolder) -> Labels:
     asked = pl.DataFrame(rows, schema, orient="row").group_by(
         "name", maintain_order=True
     )
-    table = asked.agg(said=agreed, probability=pl.col("probability").last()).drop_nulls(
-        "said"
-    )
+    table = asked.agg(
+        said=agreed, probability=pl.col("probability").last()
+    ).drop_nulls("said")
     if table.is_empty():
         raise DataError(f"{run.path}: holds no label; nobody has answered yet")
     return Labels(str(run.path), "question_id", table)
@@ -169,16 +192,19 @@ def _answers(run: RunFolder) -> Labels:
 def of_kind(
     labels: Labels, study: Study, kind: str | None = None
 ) -> tuple[str, Labels]:
-    """Return the kind of question that the labels answer (``kind``, or that of all), and the labels
-    on such questions and on unknown ones, which :func:`place` reports.
+    """Return the kind of question that the labels answer (``kind``, or that of all),
+    and the labels on such questions and on unknown ones, which :func:`place` reports.
 
     Raises
     ------
     DataError
-        If no label is on a question of this kind, or ``kind`` is None and there are several.
+        If no label is on a question of this kind, or ``kind`` is None and there are
+        several.
     """
     asked = study.questions.select(pl.col("kind").cast(pl.String), name="id")
-    table = labels.table.join(asked, on="name", how="left", maintain_order="left")
+    table = labels.table.join(
+        asked, on="name", how="left", maintain_order="left"
+    )
     if labels.by == "annotation_id":
         table = table.with_columns(kind=pl.lit("scoring"))
     held = table["kind"].drop_nulls().unique().sort().to_list()
@@ -186,7 +212,8 @@ def of_kind(
     if chosen is None or chosen not in held:
         names = ", ".join(held) or "none of the dataset"
         raise DataError(
-            f"labels: must answer questions of one kind, got {names}; choose one with --kind"
+            f"labels: must answer questions of one kind, got {names}; choose one with "
+            "--kind"
         )
     own = table.filter(pl.col("kind").fill_null(chosen) == chosen).drop("kind")
     return chosen, replace(labels, table=own)
@@ -195,8 +222,9 @@ def of_kind(
 def place(
     labels: Labels, items: Items, study: Study
 ) -> tuple[pl.DataFrame, tuple[Problem, ...]]:
-    """Return the label of each row of the items (``y`` as the items' ``said``, ``probability``, and
-    the ``label`` as written; null without one), and unmatched or unreadable labels as problems.
+    """Return the label of each row of the items (``y`` as the items' ``answers``,
+    ``probability``, and the ``label`` as written; null without one), and unmatched or
+    unreadable labels as problems.
     """
     asked = study.questions.filter(pl.col("kind") == items.kind)
     item = item_of(items.kind)
@@ -210,43 +238,52 @@ def place(
         .group_by("name")
         .agg(pl.col("id", "item").first(), count=pl.len())
     )
-    found = labels.table.join(
+    result = labels.table.join(
         items_of_name, on="name", how="left", maintain_order="left"
     )
-    # An annotation has two names; several questions on it have the mean of their answers.
-    told = pl.col(
+    # An annotation has two names; several questions on it have the mean of their
+    # answers.
+    measured = pl.col(
         "item" if labels.by == "annotation_id" else "name"
     ).is_first_distinct()
-    known = found.filter(pl.col("count") == 1)
-    one = known.filter(told)
-    answered = _answered(one, study)
+    known = result.filter(pl.col("count") == 1)
+    entry = known.filter(measured)
+    answered = _answered(entry, study)
     usable = answered["usable"]
     reasons = [
         *(
             (name, labels.by, "no run judged it")
-            for name in found.filter(pl.col("count").is_null())["name"]
+            for name in result.filter(pl.col("count").is_null())["name"]
         ),
         *(
             (name, labels.by, "several tasks have it; write TASK/annotation_id")
-            for name in found.filter(pl.col("count") > 1)["name"]
+            for name in result.filter(pl.col("count") > 1)["name"]
         ),
         *(
             (name, labels.by, "is labelled twice; the first label counts")
-            for name in known.filter(~told)["name"]
+            for name in known.filter(~measured)["name"]
         ),
         *(
-            (name, FORMS[labels.by], f"must be {WANTED[items.kind]}, got {said!r}")
-            for name, said in one.filter(~usable).select("name", "said").iter_rows()
+            (
+                name,
+                FORMS[labels.by],
+                f"must be {WANTED[items.kind]}, got {answers!r}",
+            )
+            for name, answers in entry.filter(~usable)
+            .select("name", "said")
+            .iter_rows()
         ),
     ]
-    options = options_of(answered.filter("usable"), items.kind, unnamed=items.unnamed)
+    options = options_of(
+        answered.filter("usable"), items.kind, unnamed=items.unnamed
+    )
     y = options.select("item", "option", y="said")
-    said = one.filter(usable).select("item", "probability", label="said")
+    answers = entry.filter(usable).select("item", "probability", label="said")
     rows = (
         items.rows.select("item", "option")
         .join(y, on=["item", "option"], how="left", maintain_order="left")
         .join(
-            said.unique("item", keep="last"),
+            answers.unique("item", keep="last"),
             on="item",
             how="left",
             maintain_order="left",
@@ -260,14 +297,14 @@ def place(
 
 def _answered(labels: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Return labels as the answers of a judge to the questions ``id``."""
-    said = pl.col("said")
+    answers = pl.col("said")
     ties = pl.col("said").str.to_lowercase()
     verdicts = labels.select(
         "id",
         text=pl.when(ties.is_in(list(TIES)))
         .then(ties)
-        .otherwise(said.str.to_uppercase()),
-        number=said.cast(pl.Float64, strict=False),
+        .otherwise(answers.str.to_uppercase()),
+        number=answers.cast(pl.Float64, strict=False),
         status=pl.lit("ok"),
         order=pl.lit("AB"),
         said_cause=pl.lit(None, pl.String),

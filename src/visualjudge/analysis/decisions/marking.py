@@ -1,4 +1,5 @@
-"""The predictions of a run, marked as accepted or not, and the accepted ones as a COCO file."""
+"""The predictions of a run, marked as accepted or not, and the accepted ones as a COCO
+file."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ COLUMNS = ("task", "image", "annotation", "classes", "source", "score")
 
 
 def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
-    """Return the predictions of another study's first run, ``accepted`` or not, the ``reason`` if
-    not, and the ``id`` of a question that shows each.
+    """Return the predictions of another study's first run, ``accepted`` or not, the
+    ``reason`` if not, and the ``id`` of a question that shows each.
 
     Raises
     ------
@@ -59,17 +60,19 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
 
 
 def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
-    """Return the boxes, masks and poses of the accepted predictions of a dataset as a COCO file;
-    None if no prediction of the table has such items, or the dataset never held predictions as data
-    (an adopted one does not).
+    """Return the boxes, masks and poses of the accepted predictions of a dataset as a
+    COCO file; None if no prediction of the table has such items, or the dataset never
+    held predictions as data (an adopted one does not).
 
-    ``file_name`` is the path of the image in the dataset, and sizes and coordinates are those of
-    that image. Of a prediction that was judged by class, the accepted classes are returned.
+    ``file_name`` is the path of the image in the dataset, and sizes and coordinates are
+    those of that image. Of a prediction that was judged by class, the accepted classes
+    are returned.
 
     Raises
     ------
     DataError
-        If a prediction or its image is missing, or is not as `visualjudge build` writes it.
+        If a prediction or its image is missing, or is not as `visualjudge build` writes
+        it.
     """
     ranked = [task for task in table["task"].unique() if _has_items(task)]
     rows = table.filter(pl.col("task").is_in(ranked))
@@ -77,7 +80,7 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
     if rows.is_empty() or PREDICTIONS not in dataset.meta.get("files", {}):
         return None
     wanted = set(rows.filter("accepted")["id"])
-    shown = ShownPredictions(root)
+    displayed = ShownPredictions(root)
     images: dict[str, Json] = {}
     labels: dict[str, int] = {}
     annotations: list[Json] = []
@@ -91,8 +94,12 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
             name, {"id": len(images) + 1, "file_name": name, **size}
         )
         (annotation_id,) = question.annotation_ids
-        with in_field(f"{root / PREDICTIONS}: {question.task}: {annotation_id}"):
-            prediction = shown.prediction(question.task, annotation_id, (height, width))
+        with in_field(
+            f"{root / PREDICTIONS}: {question.task}: {annotation_id}"
+        ):
+            prediction = displayed.prediction(
+                question.task, annotation_id, (height, width)
+            )
             prediction.check((height, width))
         if question.class_of_interest:
             prediction = prediction.only(question.class_of_interest)
@@ -117,7 +124,9 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
 
 def _has_items(task: str) -> bool:
     ranked = type_of(task).ranked
-    return ranked is not None and ranked.kind != "obb"  # COCO has no oriented boxes
+    return (
+        ranked is not None and ranked.kind != "obb"
+    )  # COCO has no oriented boxes
 
 
 def _coco_fields(task: str, item: Any) -> Json:

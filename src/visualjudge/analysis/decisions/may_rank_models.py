@@ -1,5 +1,6 @@
-"""How a judge orders the sources: the pairs of models by the first kind of question that compares
-some, and for each kind the means by judge and truth, rank sets, τ-b and favouritism.
+"""How a judge orders the sources: the pairs of models by the first kind of question
+that compares some, and for each kind the means by judge and truth, rank sets, τ-b and
+favouritism.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ KINDS = ("pairwise", "ranking", "scoring")
 
 @dataclass(frozen=True, slots=True)
 class SourceByJudge:
-    """A source of a group by judge and by truth, means over images; the ranks that the pairs of
-    models leave possible; and how far the judge is above an unbiased one, or above the truth.
+    """A source of a group by judge and by truth, means over images; the ranks that the
+    pairs of models leave possible; and how far the judge is above an unbiased one, or
+    above the truth.
     """
 
     source: str
@@ -64,8 +66,8 @@ class SourceByJudge:
 
 @dataclass(frozen=True, eq=False)
 class KindOfSystem:
-    """Results of one kind of question on the order of the sources. ``exact``: whether the truth is,
-    so that favouritism is tested.
+    """Results of one kind of question on the order of the sources. ``exact``: whether
+    the truth is, so that favouritism is tested.
     """
 
     kind: str
@@ -73,8 +75,8 @@ class KindOfSystem:
     sources: tuple[SourceByJudge, ...]
     exact: bool
     left_out: tuple[str, ...] = ()
-    """Sources, with their groups, that no usable reply compares with another; no figure here
-    includes them.
+    """Sources, with their groups, that no usable reply compares with another; no figure
+    here includes them.
     """
 
     @property
@@ -84,19 +86,23 @@ class KindOfSystem:
         sources = many(len(self.sources), "source")
         least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
         return (
-            f"Order of {sources} by {MEASURES[self.kind]}: τ-b {number3(tau.value)}{least}, over "
+            f"Order of {sources} by {MEASURES[self.kind]}: τ-b "
+            f"{number3(tau.value)}{least}, over "
             f"{many(tau.n, 'pair')}."
         )
 
     def moved(self) -> tuple[int, str]:
-        """The largest number of models that a source passes by the judge's favour, and what to say
-        of it. Only sources whose favour is significant (p < 5 % after Holm) count.
+        """The largest number of models that a source passes by the judge's favour, and
+        what to say of it. Only sources whose favour is significant (p < 5 % after Holm)
+        count.
         """
         sure = [row for row in self.sources if row.bias.sure]
         if not sure:
             return 0, ""
         passed = [(self._passed(row), row) for row in sure]
-        value, row = max(passed, key=lambda each: (each[0], abs(each[1].bias.value)))
+        value, row = max(
+            passed, key=lambda each: (each[0], abs(each[1].bias.value))
+        )
         groups = {row.group for row in self.sources}
         of = f" of {group_name(row.group, 2)}" if len(groups) > 1 else ""
         source = row.source + of
@@ -108,16 +114,21 @@ class KindOfSystem:
                 f"it {verb} {source}, but by less than one rank",
             )
         place = f"{many(value, 'rank')} {'above' if above else 'below'}"
-        return value, f"{source} is {place} where an unbiased judge would place it"
+        return (
+            value,
+            f"{source} is {place} where an unbiased judge would place it",
+        )
 
     def _passed(self, row: SourceByJudge) -> int:
-        """Return how many models the judge places below a favoured one, or above a disfavoured one,
-        wrongly: the pair is proven wrong, or the truth does not have this order either and all
-        corrected values have the opposite one.
+        """Return how many models the judge places below a favoured one, or above a
+        disfavoured one, wrongly: the pair is proven wrong, or the truth does not have
+        this order either and all corrected values have the opposite one.
         """
         side = 1 if row.bias.value > 0 else -1
         beside = {
-            other.source: other for other in self.sources if other.group == row.group
+            other.source: other
+            for other in self.sources
+            if other.group == row.group
         }
         passed = 0
         for pair in self.models.pairs:
@@ -139,9 +150,13 @@ def _crossed(row: SourceByJudge, other: SourceByJudge) -> bool:
     return gap * (gap - row.bias.value + other.bias.value) < 0
 
 
-def _told(row: SourceByJudge) -> str:
+def _message(row: SourceByJudge) -> str:
     return (
-        "" if not row.bias.sure else "favoured" if row.bias.value > 0 else "disfavoured"
+        ""
+        if not row.bias.sure
+        else "favoured"
+        if row.bias.value > 0
+        else "disfavoured"
     )
 
 
@@ -155,7 +170,7 @@ SOURCE = Layout[SourceByJudge](
     block("bias", FAVOUR),
     Column(None, "bias.value", "Favour, points", number3),
     Column(None, "bias.interval", "95 %", span3),
-    Column(None, _told, "Favour"),
+    Column(None, _message, "Favour"),
 )
 KIND = Layout[KindOfSystem](
     *as_named("kind", "left_out"),
@@ -171,14 +186,15 @@ KIND = Layout[KindOfSystem](
 
 RANKS = "Ranks: those that the tests of its pairs leave to a source."
 TO_TRUTH = (
-    "The last columns are the judge's mean less that of the truth, without a test: noise in a truth "
+    "The last columns are the judge's mean less that of the truth, without a test: "
+    "noise in a truth "
     "that people gave, or that only says which of two is better, reads as favour."
 )
 
 
 def sources_table(kind: KindOfSystem) -> Table:
-    """Return each source by judge and by truth, its possible ranks in its group, and which sources
-    are favoured.
+    """Return each source by judge and by truth, its possible ranks in its group, and
+    which sources are favoured.
     """
     apart = len({row.group for row in kind.sources}) > 1
     notes = [RANKS]
@@ -186,20 +202,24 @@ def sources_table(kind: KindOfSystem) -> Table:
     notes += [] if kind.exact else [TO_TRUTH]
     if kind.left_out:
         left = "; ".join(kind.left_out)
-        notes.append(f"Left out, because no usable reply compares them: {left}.")
+        notes.append(
+            f"Left out, because no usable reply compares them: {left}."
+        )
     rows = sorted(kind.sources, key=lambda row: (row.group, -row.judged))
     hidden = [] if apart else ["group"]
     title = f"Sources by {MEASURES[kind.kind]}"
-    return grid(SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden)
+    return grid(
+        SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The kinds that compare at least two sources, and each pair of models by the first of them;
-    ``main`` is the first of pairwise, ranking, scoring.
+    """The kinds that compare at least two sources, and each pair of models by the first
+    of them; ``main`` is the first of pairwise, ranking, scoring.
 
-    ``why`` is the reason if no kind does; ``images`` counts those with answered questions about the
-    sources.
+    ``why`` is the reason if no kind does; ``images`` counts those with answered
+    questions about the sources.
     """
 
     kinds: tuple[KindOfSystem, ...]
@@ -218,8 +238,8 @@ _SYSTEMS = WeakKeyDictionary[Study, dict[tuple[int, float], "System"]]()
 
 
 def system(study: Study, run: int, level: float = 1.0) -> System:
-    """Return how one run orders the sources. Tests of favouritism have the part ``level`` of 5 %:
-    the rest is for other tables of the judge.
+    """Return how one run orders the sources. Tests of favouritism have the part
+    ``level`` of 5 %: the rest is for other tables of the judge.
     """
     known = _SYSTEMS.setdefault(study, {})
     if (run, level) not in known:
@@ -228,47 +248,55 @@ def system(study: Study, run: int, level: float = 1.0) -> System:
 
 
 def rank_sets(study: Study, run: int) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return the ranks that the pairwise answers of a run leave to each (group, source)."""
+    """Return the ranks that the pairwise answers of a run leave to each (group,
+    source)."""
     kinds = system(study, run, level_of(study, run)).kinds
-    return next((k.models.rank_sets() for k in kinds if k.kind == "pairwise"), {})
+    return next(
+        (k.models.rank_sets() for k in kinds if k.kind == "pairwise"), {}
+    )
 
 
 def level_of(study: Study, run: int) -> float:
-    """Return the part of the level that tests of all questions have: half, if there are tables of
-    several tasks besides.
+    """Return the part of the level that tests of all questions have: half, if there are
+    tables of several tasks besides.
     """
     return 1.0 if study.joined[run]["task"].n_unique() < 2 else 0.5
 
 
 def _system(study: Study, run: int, level: float) -> System:
     every = (items(study, kind, run) for kind in KINDS)
-    asked = [found for found in every if found.comparable]
-    rows = [comparisons(found) for found in asked]
+    asked = [result for result in every if result.comparable]
+    rows = [comparisons(result) for result in asked]
     compared = [separate(row) if row.judge.size else None for row in rows]
-    models = next((found for found in compared if found is not None), None)
+    models = next((result for result in compared if result is not None), None)
     exact = study.has_exact_scores(run)
     kinds = tuple(
         kind
-        for found, pairs in zip(asked, compared, strict=True)
+        for result, pairs in zip(asked, compared, strict=True)
         if pairs is not None
-        and (kind := _measured(found, pairs, exact, level)) is not None
+        and (kind := _measured(result, pairs, exact, level)) is not None
     )
     if kinds:
         return System(kinds, models=models)
     if not asked:
         return System(
-            (), "no question compares two named sources of one task", models=models
+            (),
+            "no question compares two named sources of one task",
+            models=models,
         )
-    images = asked[0].rows.filter(pl.col("said").is_not_nan())["image"].n_unique()
+    images = (
+        asked[0].rows.filter(pl.col("said").is_not_nan())["image"].n_unique()
+    )
     return System((), _why_none(asked[0]), images, models)
 
 
-def _why_none(found: Items) -> str:
-    """Explain why the first kind of question that compares sources does not order them."""
-    truth = np.isfinite(found["truth"])
+def _why_none(judged: Items) -> str:
+    """Explain why the first kind of question that compares sources does not order
+    them."""
+    truth = np.isfinite(judged["truth"])
     if not truth.any():
         return NO_TRUTH
-    if not (truth & np.isfinite(found["said"])).any():
+    if not (truth & np.isfinite(judged["said"])).any():
         return NO_ANSWER
     return "its usable answers compare no two sources on two images"
 
@@ -276,26 +304,42 @@ def _why_none(found: Items) -> str:
 def _measured(
     asked: Items, models: PairsOfModels, exact: bool, level: float
 ) -> KindOfSystem | None:
-    found, silent = asked.answered()
-    if not found.names:
+    result, silent = asked.answered()
+    if not result.names:
         return None
     names = ("said", "truth", "source", "image", "pair")
-    said, truth, source, image, pair = (found[name] for name in names)
-    judged, _, images = means_by_image(said, source, image, len(found.names))
-    true, *_ = means_by_image(truth, source, image, len(found.names))
+    answers, truth, source, image, pair = (result[name] for name in names)
+    judged, _, images = means_by_image(
+        answers, source, image, len(result.names)
+    )
+    true, *_ = means_by_image(truth, source, image, len(result.names))
     if images.max() < 2:
         return None
     fair = None
     if exact:
         fair = fair_fit(
-            said, truth, found["level"], source, pair, image, found["task"], found.group
+            answers,
+            truth,
+            result["level"],
+            source,
+            pair,
+            image,
+            result["task"],
+            result.group,
         )
-    least = above_truth(said, truth, source, image, len(found.names))
+    least = above_truth(answers, truth, source, image, len(result.names))
     bias = least if fair is None else fair.favours(level)
     ranks = models.rank_sets()
-    size = np.bincount(found.group)[found.group].tolist()
-    groups = zip(found.groups, found.names, strict=True)
+    size = np.bincount(result.group)[result.group].tolist()
+    groups = zip(result.groups, result.names, strict=True)
     sets = [ranks.get(key, (1, size[k])) for k, key in enumerate(groups)]
-    columns = (found.names, found.groups, judged.tolist(), true.tolist(), sets, bias)
+    columns = (
+        result.names,
+        result.groups,
+        judged.tolist(),
+        true.tolist(),
+        sets,
+        bias,
+    )
     sources = tuple(SourceByJudge(*row) for row in zip(*columns, strict=True))
-    return KindOfSystem(found.kind, models, sources, fair is not None, silent)
+    return KindOfSystem(result.kind, models, sources, fair is not None, silent)

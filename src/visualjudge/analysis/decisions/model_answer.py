@@ -1,7 +1,8 @@
-"""The answer to "may I rank my models with this judge?" in one sentence, from the pairs of models.
+"""The answer to "may I rank my models with this judge?" in one sentence, from the pairs
+of models.
 
-*No* only for what is proven: a pair in the wrong order, or an accuracy that does not exceed
-chance. Everything else that the checks find qualifies the answer.
+*No* only for what is proven: a pair in the wrong order, or an accuracy that does not
+exceed chance. Everything else that the checks find qualifies the answer.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ SIGN_OF: Mapping[Level, Literal["✓", "✗", "?"]] = {
 
 @dataclass(frozen=True)
 class ModelAnswer(PairsOfModels):
-    """The pairs and the resolution, the answer, its sentence without the judge's name, its
-    ``verdict`` in at most 12 words, and the reasons.
+    """The pairs and the resolution, the answer, its sentence without the judge's name,
+    its ``verdict`` in at most 12 words, and the reasons.
     """
 
     state: AnswerState
@@ -87,10 +88,14 @@ class ModelAnswer(PairsOfModels):
 
     @property
     def needs_images(self) -> tuple[int, int] | None:
-        """The range of further images that would settle every undecided pair; None if no pair is
-        undecided, or no number would.
+        """The range of further images that would settle every undecided pair; None if
+        no pair is undecided, or no number would.
         """
-        needed = [pair.needs_images for pair in self.pairs if pair.state == "undecided"]
+        needed = [
+            pair.needs_images
+            for pair in self.pairs
+            if pair.state == "undecided"
+        ]
         ends = [images for images in needed if images]
         if not ends or len(ends) < len(needed):
             return None
@@ -106,23 +111,25 @@ def model_answer(
     unskilled: str | None = None,
     qualifiers: Sequence[str] = (),
 ) -> ModelAnswer:
-    """Return the answer of a judge that was asked about so many ``images``, with its accuracy in
-    words. ``why`` no models are compared, ``unskilled`` why it is proven not to judge;
-    ``qualifiers`` are statements of the checks that fail.
+    """Return the answer of a judge that was asked about so many ``images``, with its
+    accuracy in words. ``why`` no models are compared, ``unskilled`` why it is proven
+    not to judge; ``qualifiers`` are statements of the checks that fail.
     """
     if unskilled:
         reasons: Reasons = (Reason("✗", unskilled),)
-        found = _Draft("no", "No", "No: it is no better than chance", reasons, ANOTHER)
+        result = _Draft(
+            "no", "No", "No: it is no better than chance", reasons, ANOTHER
+        )
     elif models is None:
-        found = _unknown(images, accuracy, why)
+        result = _unknown(images, accuracy, why)
     else:
-        found = _stated(models, accuracy)
+        result = _stated(models, accuracy)
     return ModelAnswer(
         **vars(models or NO_PAIRS),
-        state=found.state,
-        sentence=qualified(found.state, found.sentence, qualifiers),
-        verdict=found.verdict,
-        reasons=(*found.reasons, *disproven(qualifiers)),
+        state=result.state,
+        sentence=qualified(result.state, result.sentence, qualifiers),
+        verdict=result.verdict,
+        reasons=(*result.reasons, *disproven(qualifiers)),
     )
 
 
@@ -147,7 +154,9 @@ class _Draft:
         return f"{self.head}: {reasons}. {self.advice}".strip()
 
 
-def qualified(state: AnswerState, sentence: str, qualifiers: Sequence[str]) -> str:
+def qualified(
+    state: AnswerState, sentence: str, qualifiers: Sequence[str]
+) -> str:
     """Return the sentence with what else is proven; a *no* needs no more."""
     if not qualifiers or state == "no":
         return sentence
@@ -179,12 +188,18 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         few = f"{asked}, and at least {LEAST_IMAGES} are needed"
         verdict = f"Not yet: {asked} are too few"
         so_far = _so_far(pairs, accuracy)
-        return _Draft("too_few", NOT_THESE, verdict, (Reason("?", few),), so_far)
+        return _Draft(
+            "too_few", NOT_THESE, verdict, (Reason("?", few),), so_far
+        )
     if len(unknown) == len(pairs):
         return _without_truth(pairs, total)
     rest = [_open(undecided, groups)] if undecided else []
     rest += _too_close(close, groups)
-    rest += [f"of {many(len(unknown), 'pair')} no truth is known"] if unknown else []
+    rest += (
+        [f"of {many(len(unknown), 'pair')} no truth is known"]
+        if unknown
+        else []
+    )
     rest += _conflicts(pairs, groups)
     others = tuple(Reason("?", text) for text in rest)
     if not right:
@@ -203,7 +218,11 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     reasons = (Reason("✓", separated), *others)
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
-        won = f", where one wins {percent(share, 0)} of images or more" if share else ""
+        won = (
+            f", where one wins {percent(share, 0)} of images or more"
+            if share
+            else ""
+        )
         return _Draft("yes", f"Yes{_least(models)}", f"Yes{won}", reasons)
     verdict = f"In part: {len(right)} of {total} {are} separated"
     return _Draft("in_part", "In part", verdict, reasons)
@@ -220,10 +239,16 @@ def _least(models: PairsOfModels) -> str:
 
 def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:
     pair = wrong[0]
-    above, below = (pair.a, pair.b) if pair.judge_order > 0 else (pair.b, pair.a)
+    above, below = (
+        (pair.a, pair.b) if pair.judge_order > 0 else (pair.b, pair.a)
+    )
     puts = f"it puts {above} above {below}"
-    shares = f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
-    against = f"{puts}{_task(pair, groups)}, wrongly (it prefers {pair.a} {shares})"
+    shares = (
+        f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
+    )
+    against = (
+        f"{puts}{_task(pair, groups)}, wrongly (it prefers {pair.a} {shares})"
+    )
     reasons: Reasons = (Reason("✗", against),)
     if right:
         rightly = Reason("✓", f"{many(right, 'pair')} separated rightly")
@@ -233,26 +258,35 @@ def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:
 
 def _conflicts(pairs: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
     """Say where the order of the mean scores is proven to be the opposite."""
-    found = [pair for pair in pairs if pair.conflict]
-    if len(found) > NAMED:
-        yield f"in {len(found)} pairs the model that wins fewer images has the higher mean score"
+    collected = [pair for pair in pairs if pair.conflict]
+    if len(collected) > NAMED:
+        yield (
+            f"in {len(collected)} pairs the model that wins fewer images has the "
+            "higher mean score"
+        )
     else:
-        for pair in found:
+        for pair in collected:
             yield (
-                f"{pair.a} wins more images{_task(pair, groups)}, {pair.b} has the higher mean "
+                f"{pair.a} wins more images{_task(pair, groups)}, {pair.b} has the "
+                "higher mean "
                 "score"
             )
 
 
-def _named(pairs: Sequence[PairOfModels], groups: bool, word: str = "from") -> str:
+def _named(
+    pairs: Sequence[PairOfModels], groups: bool, word: str = "from"
+) -> str:
     """Return the pairs by name, or how many they are."""
     if len(pairs) > NAMED:
         return f"{len(pairs)} pairs"
-    return listed([f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs])
+    return listed(
+        [f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs]
+    )
 
 
 def _too_close(close: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
-    """Say which pairs are too close by truth, and how many are on too few images to tell."""
+    """Say which pairs are too close by truth, and how many are on too few images to
+    tell."""
     measured = [pair for pair in close if pair.truth_ci95]
     if measured:
         yield f"{_named(measured, groups, 'and')} are too close, by truth as well"
@@ -265,7 +299,8 @@ def _task(pair: PairOfModels, groups: bool) -> str:
 
 
 def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
-    """Say which pairs are undecided; the range of images is that of the pairs that have one."""
+    """Say which pairs are undecided; the range of images is that of the pairs that have
+    one."""
     soon = [pair for pair in undecided if pair.needs_images]
     rest = [pair for pair in undecided if not pair.needs_images]
     against = [pair for pair in rest if pair.truth_order and pair.judge <= 0.5]
@@ -273,11 +308,14 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
     parts = []
     if soon:
         ends = [pair.needs_images for pair in soon if pair.needs_images]
-        more = " to ".join(number(max(images)) for images in zip(*ends, strict=True))
+        more = " to ".join(
+            number(max(images)) for images in zip(*ends, strict=True)
+        )
         parts.append(f"{_named(soon, groups)} yet ({more} more images)")
     if against:
         parts.append(
-            f"{_named(against, groups)}, and more images will not help: it does not prefer the "
+            f"{_named(against, groups)}, and more images will not help: it does not "
+            "prefer the "
             "better one"
         )
     if unclear:
@@ -290,21 +328,29 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
 def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:
     best = max(pairs, key=lambda pair: abs(pair.judge - 0.5))
     first, second = (best.a, best.b) if best.judge >= 0.5 else (best.b, best.a)
-    return f"So far it puts {first} above {second}; {lower_first(_next(accuracy))}"
+    return (
+        f"So far it puts {first} above {second}; {lower_first(_next(accuracy))}"
+    )
 
 
 def _without_truth(pairs: Sequence[PairOfModels], total: str) -> _Draft:
     names = [
-        f"{pair.a} above {pair.b}" if pair.judge > 0.5 else f"{pair.b} above {pair.a}"
+        f"{pair.a} above {pair.b}"
+        if pair.judge > 0.5
+        else f"{pair.b} above {pair.a}"
         for pair in pairs
         if pair.judge_order
     ]
     orders = (
-        f"it puts {listed(names, NAMED)}" if names else f"it separates none of {total}"
+        f"it puts {listed(names, NAMED)}"
+        if names
+        else f"it separates none of {total}"
     )
     why = f"{orders}, but without ground truth nobody knows whether rightly"
     verdict = "Not known: no ground truth"
-    return _Draft("too_few", UNKNOWN, verdict, (Reason("?", why),), "Label some.")
+    return _Draft(
+        "too_few", UNKNOWN, verdict, (Reason("?", why),), "Label some."
+    )
 
 
 def _unknown(images: int, accuracy: str | None, why: str | None) -> _Draft:
@@ -324,7 +370,8 @@ def more_images(images: int, needed: int | None) -> str:
     if needed and needed > images:
         return f"About {many(needed - images, 'more image')} would probably decide."
     return (
-        "It lies too close to what is required for a number of images to be promised."
+        "It lies too close to what is required for a number of images to be "
+        "promised."
     )
 
 
@@ -334,7 +381,9 @@ NO_ANSWER = "it answered no question on the sources"
 def _next(accuracy: str | None, advice: str = "") -> str:
     """Say how accurate the judge is, and what to do."""
     todo = advice or "More images are needed: `visualjudge plan` says how many."
-    return f"It is right in {accuracy}; {lower_first(todo)}" if accuracy else todo
+    return (
+        f"It is right in {accuracy}; {lower_first(todo)}" if accuracy else todo
+    )
 
 
 ORDER: tuple[AnswerState, ...] = ("yes", "in_part", "too_few", "no")

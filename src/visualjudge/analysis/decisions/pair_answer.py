@@ -1,9 +1,9 @@
 """Does it choose as the truth does? Pairs whose options name no models.
 
 Two requirements, each met, missed or open by its whole interval: accuracy is at least
-``Bar.accuracy``, and above that of the best constant answer, on the same verdicts. The state follows
-as that of scores (:mod:`visualjudge.analysis.statistics.score_bar`), for each task or category, and
-over them. A failed reply is wrong.
+``Bar.accuracy``, and above that of the best constant answer, on the same verdicts. The
+state follows as that of scores (:mod:`visualjudge.analysis.statistics.score_bar`), for
+each task or category, and over them. A failed reply is wrong.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ CHOSEN = ("task", "cluster", "usable", "right", "answer", "first_right")
 
 @dataclass(frozen=True, eq=False)
 class PairsOfTask:
-    """A judge's choices in one task (``task`` "": in all): accuracy, that of the best constant
-    answer, and their difference.
+    """A judge's choices in one task (``task`` "": in all): accuracy, that of the best
+    constant answer, and their difference.
     """
 
     task: str
@@ -78,7 +78,8 @@ class PairsOfTask:
 
     @property
     def needs_images(self) -> int | None:
-        """Images on which both requirements are probably decided; None if none can be promised."""
+        """Images on which both requirements are probably decided; None if none can be
+        promised."""
         figures = [(self.accuracy, self.bar.accuracy), (self.gain, ABOVE)]
         return images_needed(self.images, (self.accurate, self.above), figures)
 
@@ -112,8 +113,12 @@ class PairAnswer:
             return (Reason("?", "it answered no pair with a truth"),)
         pairs = many(own.accuracy.n, "pair")
         required = f"at least {percent(self.bar.accuracy, 0)} is required"
-        right = f"it is right in {with_ends(own.accuracy)} of {pairs}, {required}"
-        beside = f"{_BESIDE[own.above]} a constant answer’s {percent(own.constant)}"
+        right = (
+            f"it is right in {with_ends(own.accuracy)} of {pairs}, {required}"
+        )
+        beside = (
+            f"{_BESIDE[own.above]} a constant answer’s {percent(own.constant)}"
+        )
         return (
             Reason(SIGN_OF[own.accurate], right),
             Reason(SIGN_OF[own.above], f"{beside}{self._by_task}"),
@@ -138,7 +143,9 @@ class PairAnswer:
         if len(self.tasks) > 1:
             for name, word in (("yes", "yes in"), ("no", "no in")):
                 own = [
-                    plain_name(task.task) for task in self.tasks if task.state == name
+                    plain_name(task.task)
+                    for task in self.tasks
+                    if task.state == name
                 ]
                 if own:
                     parts.append(f"{word} {listed(own, NAMED)}")
@@ -153,11 +160,14 @@ _BESIDE: dict[Level, str] = {
 
 
 def pair_answer(study: Study, run: int, bar: Bar) -> PairAnswer:
-    """Return the answer from a judge's choices in pairs whose better option is known."""
+    """Return the answer from a judge's choices in pairs whose better option is
+    known."""
     known = study.kind(run, "pairwise", CHOSEN).filter(has_truth())
     whole = _of(known, "", bar)
     names = known["task"].cast(pl.String).unique().sort()
-    tasks = [_of(known.filter(pl.col("task") == name), name, bar) for name in names]
+    tasks = [
+        _of(known.filter(pl.col("task") == name), name, bar) for name in names
+    ]
     return PairAnswer(whole, tuple(tasks), bar)
 
 
@@ -173,8 +183,8 @@ def _of(pairs: pl.DataFrame, task: str, bar: Bar) -> PairsOfTask:
     values = {"n": pl.col("usable").is_not_null(), "right": pl.col("right")}
     sums = image_sums(pairs, (), {**values, "gain": gain, "constant": constant})
     accuracy = sums.shares("right", "n")[0]
-    value, found = sums.ratio("gain", "n")
-    low, high = (float(end[0]) for end in mean_ends(value, found))
+    value, dispersion = sums.ratio("gain", "n")
+    low, high = (float(end[0]) for end in mean_ends(value, dispersion))
     share = float(sums.total("constant")[0]) / max(1, accuracy.n)
     ends = (low, high) if low == low else None
     own = Estimate(float(value[0]), ends, accuracy.n, accuracy.images)

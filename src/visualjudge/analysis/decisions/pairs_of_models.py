@@ -9,7 +9,11 @@ from visualjudge.analysis.figure_text import (
     number3,
     percent,
 )
-from visualjudge.analysis.separation import PairOfModels, PairsOfModels, PairState
+from visualjudge.analysis.separation import (
+    PairOfModels,
+    PairsOfModels,
+    PairState,
+)
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
@@ -65,7 +69,9 @@ def _mean(pair: PairOfModels) -> str:
 PAIR = Layout[PairOfModels](
     named("a", "First"),
     named("b", "Second"),
-    *as_named("judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"),
+    *as_named(
+        "judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"
+    ),
     *as_named("images", "group", "mean_difference", "conflict"),
     *as_named("judge_order", "truth_order"),
     Column("difference", "mean_difference"),
@@ -99,11 +105,15 @@ def pairs_table(models: PairsOfModels) -> Table:
     if models.pairs:
         count = many(len(models.pairs), "pair")
         notes.append(
-            "How often the first wins, over images: each image weighs the same, whatever the "
-            f"number of its questions. Intervals are 95 %; tests are adjusted by Holm over {count}."
+            "How often the first wins, over images: each image weighs the same, "
+            "whatever the "
+            "number of its questions. Intervals are 95 %; tests are adjusted by Holm "
+            f"over {count}."
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
-        notes.append("*: an interval excludes 50 %, but not after that adjustment.")
+        notes.append(
+            "*: an interval excludes 50 %, but not after that adjustment."
+        )
     if models.resolution is not None:
         notes.append(_resolved(models))
     if len(models.pairs) > MOST_ROWS:
@@ -116,12 +126,17 @@ def pairs_table(models: PairsOfModels) -> Table:
 def _resolved(models: PairsOfModels) -> str:
     twice = models.resolution_twice
     points = models.resolution_points
-    more = "" if twice is None else f", {percent(twice, 0)} with twice the images"
+    more = (
+        "" if twice is None else f", {percent(twice, 0)} with twice the images"
+    )
     same = ""
     if points is not None:
-        same = f" It is a difference of {points:.1f} points of mean score, of 10."
+        same = (
+            f" It is a difference of {points:.1f} points of mean score, of 10."
+        )
     return (
-        f"Resolution: {percent(models.resolution, 0)} of images won{more}; the smallest win rate "
+        f"Resolution: {percent(models.resolution, 0)} of images won{more}; the "
+        "smallest win rate "
         "at which these images separate two models, rightly, with a power of 80 %."
         + same
     )

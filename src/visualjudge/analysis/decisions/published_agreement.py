@@ -1,12 +1,14 @@
-"""Agreement tables as published, beside the correct figure, so that numbers can be compared.
+"""Agreement tables as published, beside the correct figure, so that numbers can be
+compared.
 
-``viescore``: Ku et al. 2024. A cell is the hyperbolic tangent of the *mean* of Spearman's ρ over
-sources. A Fisher mean takes the tangent of the mean of arctanh ρ; without the arctanh, every
-printed correlation is too small. The mean of ρ itself is given beside it, as in `agreement`:
-arctanh 1 is infinite, so a single source could decide a Fisher mean. A judge's list of scores
-counts as its minimum, each score truncated to an integer. Items count if the judge gave both SC and
-PQ. The human score is the mean over people. O is √(SC · PQ), for people computed per person, then
-averaged. A constant judge has no cell.
+``viescore``: Ku et al. 2024. A cell is the hyperbolic tangent of the *mean* of
+Spearman's ρ over sources. A Fisher mean takes the tangent of the mean of arctanh ρ;
+without the arctanh, every printed correlation is too small. The mean of ρ itself is
+given beside it, as in `agreement`: arctanh 1 is infinite, so a single source could
+decide a Fisher mean. A judge's list of scores counts as its minimum, each score
+truncated to an integer. Items count if the judge gave both SC and PQ. The human score
+is the mean over people. O is √(SC · PQ), for people computed per person, then averaged.
+A constant judge has no cell.
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ import polars as pl
 
 from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.figure_text import number
-from visualjudge.analysis.table_layout import Column, Layout, as_named, named, of_row
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    named,
+    of_row,
+)
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray
 
@@ -32,10 +40,11 @@ number4 = partial(number, digits=4)
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One rater in one dimension: ρ of every source, the mean as published, and the mean of ρ.
+    """One rater in one dimension: ρ of every source, the mean as published, and the
+    mean of ρ.
 
-    The published mean is None if some source has no ρ (it is NaN as published), and the mean if no
-    source has one.
+    The published mean is None if some source has no ρ (it is NaN as published), and the
+    mean if no source has one.
     """
 
     rater: str
@@ -57,7 +66,8 @@ PUBLISHED = Layout[PublishedCell](
     of_row("Sources", lambda cell: str(len(cell.by_source))),
 )
 NOTE = (
-    "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is too small. "
+    "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is "
+    "too small. "
     "Mean: the mean of ρ."
 )
 
@@ -65,8 +75,8 @@ NOTE = (
 def as_published(
     table: pl.DataFrame, judges: Sequence[str] = ()
 ) -> tuple[PublishedCell, ...]:
-    """Return VIEScore's cells of a long table of ratings (``item, source, rater, dimension,
-    score``, optional ``kind``).
+    """Return VIEScore's cells of a long table of ratings (``item, source, rater,
+    dimension, score``, optional ``kind``).
 
     Raises
     ------
@@ -85,7 +95,9 @@ def as_published(
     both = _cut(judged).join(human, on=keys, how="inner")
     cells = [
         _cell(str(rater), str(dimension), "judge", part)
-        for (dimension, rater), part in sorted(both.group_by(["dimension", "rater"]))
+        for (dimension, rater), part in sorted(
+            both.group_by(["dimension", "rater"])
+        )
     ]
     # each person beside the mean of the others
     raters = pl.len().over(keys)
@@ -104,8 +116,8 @@ def as_published(
 
 
 def _cut(judged: pl.DataFrame) -> pl.DataFrame:
-    """Return scores truncated to integers, only items with both parts, and O from the truncated
-    parts.
+    """Return scores truncated to integers, only items with both parts, and O from the
+    truncated parts.
     """
     split = judged.with_columns(
         task=pl.col("dimension").str.replace(r"/[^/]*$", ""),
@@ -130,24 +142,34 @@ def _cut(judged: pl.DataFrame) -> pl.DataFrame:
     return long.with_columns(dimension=pl.col("task") + "/" + pl.col("part"))
 
 
-def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> PublishedCell:
-    """Return the cell of one judge, or of all people, averaged over them in the same way."""
-    found = defaultdict[str, list[float]](list)
-    for (source, _), ratings in sorted(part.sort("item").group_by(["source", "rater"])):
-        found[str(source)].append(
+def _cell(
+    rater: str, dimension: str, kind: str, part: pl.DataFrame
+) -> PublishedCell:
+    """Return the cell of one judge, or of all people, averaged over them in the same
+    way."""
+    collected = defaultdict[str, list[float]](list)
+    for (source, _), ratings in sorted(
+        part.sort("item").group_by(["source", "rater"])
+    ):
+        collected[str(source)].append(
             _rho(ratings["score"].to_numpy(), ratings["other"].to_numpy())
         )
-    every = np.array([rho for rhos in found.values() for rho in rhos])
+    every = np.array([rho for rhos in collected.values() for rho in rhos])
     as_printed = np.tanh if kind == "people" else np.asarray
     by_source = {
-        name: known(float(as_printed(np.mean(rhos)))) for name, rhos in found.items()
+        name: known(float(as_printed(np.mean(rhos))))
+        for name, rhos in collected.items()
     }
     mean = (
-        float(np.mean(every[np.isfinite(every)])) if np.isfinite(every).any() else None
+        float(np.mean(every[np.isfinite(every)]))
+        if np.isfinite(every).any()
+        else None
     )
     items = part["item"].n_unique()
     published = known(np.tanh(np.mean(every)))
-    return PublishedCell(rater, dimension, kind, published, mean, by_source, items)
+    return PublishedCell(
+        rater, dimension, kind, published, mean, by_source, items
+    )
 
 
 def _rho(a: FloatArray, b: FloatArray) -> float:

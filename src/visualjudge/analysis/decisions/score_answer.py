@@ -1,9 +1,10 @@
-"""May I use its scores? A judge's scores beside the true ones, by task and over tasks, and one
-sentence.
+"""May I use its scores? A judge's scores beside the true ones, by task and over tasks,
+and one sentence.
 
 Everything is computed on the scale from 0 to 10 and shown on the scale of the study
-(:class:`ScoreScale`). Over tasks, correlations mix the items of all tasks, as is usual; ``order``,
-by which judges are compared, is the mean over tasks of the correlation inside each.
+(:class:`ScoreScale`). Over tasks, correlations mix the items of all tasks, as is usual;
+``order``, by which judges are compared, is the mean over tasks of the correlation
+inside each.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ SCORED = ("task", "cluster", "usable", "number", "truth")
 class ScoresOfTask:
     """A judge's scores in one task (``task`` "": in all), and what follows from them.
 
-    ``failed`` counts replies without a score; ``scores`` is None without any usable reply on an
-    item with a truth.
+    ``failed`` counts replies without a score; ``scores`` is None without any usable
+    reply on an item with a truth.
     """
 
     task: str
@@ -73,12 +74,20 @@ class ScoresOfTask:
     @property
     def order(self) -> Level:
         """Whether the scores order the items as required."""
-        return "open" if self.scores is None else order_level(self.scores, self.bar)
+        return (
+            "open"
+            if self.scores is None
+            else order_level(self.scores, self.bar)
+        )
 
     @property
     def error(self) -> Level:
         """Whether the error is as small as required."""
-        return "open" if self.scores is None else error_level(self.scores, self.bar)
+        return (
+            "open"
+            if self.scores is None
+            else error_level(self.scores, self.bar)
+        )
 
     @property
     def state(self) -> ScoreState:
@@ -95,8 +104,8 @@ class ScoresOfTask:
 
     @property
     def needs_images(self) -> int | None:
-        """Images on which both requirements would probably be decided; None if no number of them
-        can be promised.
+        """Images on which both requirements would probably be decided; None if no
+        number of them can be promised.
         """
         own = self.scores
         if own is None:
@@ -114,17 +123,23 @@ class ScoresOfTask:
 
 
 def scored(study: Study, run: int) -> pl.DataFrame:
-    """Return a judge's verdicts on scoring questions whose truth is known, by task and image."""
+    """Return a judge's verdicts on scoring questions whose truth is known, by task and
+    image."""
     table = study.kind(run, "scoring", SCORED).drop_nulls("truth")
-    return table.with_columns(pl.col("task").cast(pl.String)).sort("task", "cluster")
+    return table.with_columns(pl.col("task").cast(pl.String)).sort(
+        "task", "cluster"
+    )
 
 
 def scores_by_task(table: pl.DataFrame, scale: ScoreScale) -> dict[str, Scores]:
-    """Return the usable scores of a table by task; groups of images are those of the whole table."""
+    """Return the usable scores of a table by task; groups of images are those of the
+    whole table."""
     read = table.filter("usable")
     task = read["task"].to_numpy()
     whole = scores_of(read, scale.step)
-    return {name: of_items(whole, task == name) for name in np.unique(task).tolist()}
+    return {
+        name: of_items(whole, task == name) for name in np.unique(task).tolist()
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +170,9 @@ class ScoreAnswer:
     def reasons(self) -> Reasons:
         """Whether each requirement is met; over several tasks, in which they are."""
         if self.whole.scores is None:
-            return (Reason("?", "no reply on an item with a truth could be read"),)
+            return (
+                Reason("?", "no reply on an item with a truth could be read"),
+            )
         if len(self.tasks) > 1:
             return (*_over(self), Reason("?", lower_first(self._over_all)))
         return tuple(self._parts(self.tasks[0]))
@@ -181,7 +198,8 @@ class ScoreAnswer:
         assert own is not None
         error = f"mean error {number(self.scale.size(own.mae.value))}"
         return (
-            f"Over all items: ρ {number(own.spearman.value)}, {error} of {self.scale}, exact in "
+            f"Over all items: ρ {number(own.spearman.value)}, {error} of {self.scale}, "
+            "exact in "
             f"{percent(own.exact.value)}"
         )
 
@@ -189,10 +207,14 @@ class ScoreAnswer:
         own = task.scores
         assert own is not None
         if np.ptp(own.true) == 0:
-            yield Reason("?", "all true scores are alike, so nothing can be ordered")
+            yield Reason(
+                "?", "all true scores are alike, so nothing can be ordered"
+            )
             return
         if np.ptp(own.judged) == 0:
-            same = f"it gives every item the score {self.scale.score(own.usual):g}"
+            same = (
+                f"it gives every item the score {self.scale.score(own.usual):g}"
+            )
             yield Reason("✗", same)
         else:
             words: dict[Level, str] = {
@@ -201,8 +223,8 @@ class ScoreAnswer:
                 "open": "whether it orders items as required is open",
             }
             least = number(task.bar.spearman)
-            found = with_ends(own.spearman.estimate, number)
-            order = f"{words[task.order]}, ρ {found}, at least {least}"
+            result = with_ends(own.spearman.estimate, number)
+            order = f"{words[task.order]}, ρ {result}, at least {least}"
             yield Reason(SIGN_OF[task.order], order)
         errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
         constant = number(self.scale.size(own.constant_mae.value))
@@ -236,7 +258,11 @@ def _over(answer: ScoreAnswer) -> Iterator[Reason]:
     """Say which tasks have which state."""
     total = len(answer.tasks)
     for state_of, (level, word) in _IN_TASKS.items():
-        own = [plain_name(task.task) for task in answer.tasks if task.state == state_of]
+        own = [
+            plain_name(task.task)
+            for task in answer.tasks
+            if task.state == state_of
+        ]
         if len(own) == total:
             yield Reason(SIGN_OF[level], f"in all {total} tasks")
         elif own:
@@ -244,7 +270,9 @@ def _over(answer: ScoreAnswer) -> Iterator[Reason]:
 
 
 def _tasks(names: Sequence[str]) -> str:
-    return listed(names, NAMED) if len(names) <= NAMED else f"{len(names)} tasks"
+    return (
+        listed(names, NAMED) if len(names) <= NAMED else f"{len(names)} tasks"
+    )
 
 
 @lru_cache(maxsize=4)
@@ -252,12 +280,15 @@ def score_answer(study: Study, run: int, bar: Bar) -> ScoreAnswer:
     """Return the answer from a judge's scores on items with a true score."""
     table = scored(study, run)
     scale = scale_of(study)
-    found = scores_by_task(table, scale)
+    result = scores_by_task(table, scale)
     unread = (~pl.col("usable")).sum()
     failed = dict(table.group_by("task").agg(unread).sort("task").iter_rows())
     tasks = tuple(
-        ScoresOfTask(task, n, found.get(task), bar) for task, n in failed.items()
+        ScoresOfTask(task, n, result.get(task), bar)
+        for task, n in failed.items()
     )
     read = table.filter("usable")
     every = scores_of(read, scale.step) if read.height else None
-    return ScoreAnswer(ScoresOfTask("", sum(failed.values()), every, bar), tasks, scale)
+    return ScoreAnswer(
+        ScoresOfTask("", sum(failed.values()), every, bar), tasks, scale
+    )

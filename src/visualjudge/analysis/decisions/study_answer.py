@@ -31,7 +31,8 @@ def study_answer(
     pairwise: Pairwise,
     qualifiers: Sequence[str] = (),
 ) -> ModelAnswer:
-    """Return the answer of one run of such a ``shape``; ``qualifiers`` are what else is proven."""
+    """Return the answer of one run of such a ``shape``; ``qualifiers`` are what else is
+    proven."""
     state: AnswerState = "too_few"
     reasons: Reasons
     if shape == "scores":

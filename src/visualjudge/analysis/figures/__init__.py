@@ -1,10 +1,11 @@
 """The figures of the analysis: one file each.
 
-A figure is computed for each judge (:class:`~visualjudge.analysis.figures.figure.JudgeFigure`) or
-once for the study (:class:`~visualjudge.analysis.figures.figure.StudyFigure`). Its file has all of
-it: the type of its rows, what it needs, how it is computed, its columns, its section of the report
-and its plots. ``metrics.json``, the CSV tables, the report and the terminal loop over the figures
-and know none of them.
+A figure is computed for each judge
+(:class:`~visualjudge.analysis.figures.figure.JudgeFigure`) or once for the study
+(:class:`~visualjudge.analysis.figures.figure.StudyFigure`). Its file has all of it: the
+type of its rows, what it needs, how it is computed, its columns, its section of the
+report and its plots. ``metrics.json``, the CSV tables, the report and the terminal loop
+over the figures and know none of them.
 
 To add one, add one file to this folder::
 
@@ -30,11 +31,11 @@ To add one, add one file to this folder::
         plots=(EstimatesPlot("ties", "Ties by encoding", ...),),
     )
 
-Other code reads it as ``judge[TIES]``, typed, computed once and only if it is asked for. A figure
-may read other figures. A probability that belongs to a family of tests is adjusted over the family
-before the rows are returned. Nothing in a file of this folder decides whether a verdict is usable,
-right or a tie, or whether two models differ: :mod:`visualjudge.analysis.answers` and the pairs of
-models do.
+Other code reads it as ``judge[TIES]``, typed, computed once and only if it is asked
+for. A figure may read other figures. A probability that belongs to a family of tests is
+adjusted over the family before the rows are returned. Nothing in a file of this folder
+decides whether a verdict is usable, right or a tie, or whether two models differ:
+:mod:`visualjudge.analysis.answers` and the pairs of models do.
 """
 
 from __future__ import annotations
@@ -48,8 +49,11 @@ from visualjudge.analysis.figures.figure import Figure
 
 
 def every_figure() -> tuple[Figure[Any, Any], ...]:
-    """Return all figures of the modules of this folder, in the order of their places."""
-    return _of_modules(tuple(sorted(found.name for found in iter_modules(__path__))))
+    """Return all figures of the modules of this folder, in the order of their
+    places."""
+    return _of_modules(
+        tuple(sorted(module.name for module in iter_modules(__path__)))
+    )
 
 
 @cache

@@ -1,4 +1,5 @@
-"""The verdicts on pairs: accuracy, answers in both orders, and agreement with the truth."""
+"""The verdicts on pairs: accuracy, answers in both orders, and agreement with the
+truth."""
 
 from __future__ import annotations
 
@@ -21,7 +22,13 @@ from visualjudge.analysis.pairwise_figures import (
     constant_answer,
 )
 from visualjudge.analysis.results import JudgeResult
-from visualjudge.analysis.table_layout import Column, Layout, as_named, block, inside
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    block,
+    inside,
+)
 
 
 def pairwise_figures(
@@ -31,36 +38,40 @@ def pairwise_figures(
     order_shown: bool = True,
     truth: bool = True,
 ) -> Pairwise:
-    """The headline of the pairwise questions; ``truth``: whether the right answers are known.
-    ``position_p`` is the exact binomial test of A against ½.
+    """The headline of the pairwise questions; ``truth``: whether the right answers are
+    known. ``position_p`` is the exact binomial test of A against ½.
     """
-    told = int(pairs["said_first"].count())
+    known = int(pairs["said_first"].count())
     once = pairs["question"].n_unique() == pairs.height
     dealt = letters_dealt(pairs)
     ties = int(pairs["tie"].sum() or 0)
-    found = Pairwise(
+    result = Pairwise(
         accuracy=accuracy(pairs),
         questions=pairs["question"].n_unique(),
         chance=chance,
-        constant=constant_answer(pairs) if dealt and (order_shown or once) else None,
-        position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
+        constant=constant_answer(pairs)
+        if dealt and (order_shown or once)
+        else None,
+        position_p=binomial_p(int(pairs["said_first"].sum() or 0), known),
         swap=swap_figures(both_orders(pairs)),
         ties=ties / int(pairs["usable"].sum()) if ties else None,
         macro=macro(pairs),
-        kappa=kappa_with_truth(pairs if dealt else by_models(pairs, "answer", "text")),
+        kappa=kappa_with_truth(
+            pairs if dealt else by_models(pairs, "answer", "text")
+        ),
     )
-    return found if truth else found.without_truth
+    return result if truth else result.without_truth
 
 
 def _rows(judge: JudgeResult) -> Pairwise:
-    found = pairwise_figures(
+    result = pairwise_figures(
         judge.pairs,
         judge.chance,
         order_shown=judge.run.order_shown,
         truth="truth" in judge.has,
     )
     position = next(row for row in judge[BIAS] if row.feature == "position")
-    return replace(found, position=position)
+    return replace(result, position=position)
 
 
 SWAP = Layout[Swap](
@@ -96,7 +107,9 @@ def _of_read(pairwise: Pairwise) -> float | None:
 
 
 def _same_of_read(pairwise: Pairwise) -> float | None:
-    return pairwise.swap.consistency_parsed if pairwise.accuracy.failed else None
+    return (
+        pairwise.swap.consistency_parsed if pairwise.accuracy.failed else None
+    )
 
 
 PAIRWISE = JudgeFigure(

@@ -1,5 +1,5 @@
-"""The answer: may I rank models with this judge? With its checks, the answer by task, and the
-order of the sources.
+"""The answer: may I rank models with this judge? With its checks, the answer by task,
+and the order of the sources.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ from visualjudge.core.text_tables import Table
 
 CARD_OF_TASK = Layout[Answer](
     *as_named("state", "verdict"),
-    Column("needs_images", lambda task: (task.models.needs_images or (None, None))[1]),
+    Column(
+        "needs_images",
+        lambda task: (task.models.needs_images or (None, None))[1],
+    ),
     blocks("checks", CHECK),
     Column("answer", "verdict"),
     Column("said", "answer"),
@@ -58,32 +61,47 @@ TASK = Layout[Answer](
 
 
 def tasks_table(judges: Sequence[JudgeCard]) -> Table:
-    """Return the answer of each judge for each task; without rows if there is only one task."""
+    """Return the answer of each judge for each task; without rows if there is only one
+    task."""
     several = any(len(judge.tasks) > 1 for judge in judges)
     rows = [task for judge in judges for task in judge.tasks if several]
-    note = "The answer for a task uses only its own questions, the overall answer all questions."
+    note = (
+        "The answer for a task uses only its own questions, the overall answer all "
+        "questions."
+    )
     return grid(TASK, rows, title="By task", notes=[note], keys=2)
 
 
 def _system(ordered: System) -> Json:
-    main = KIND.json(ordered.main) if ordered.main else {"kind": None, "sources": []}
-    return main | {"by_kind": {kind.kind: KIND.json(kind) for kind in ordered.kinds}}
+    main = (
+        KIND.json(ordered.main)
+        if ordered.main
+        else {"kind": None, "sources": []}
+    )
+    return main | {
+        "by_kind": {kind.kind: KIND.json(kind) for kind in ordered.kinds}
+    }
 
 
 def _pairs(stored: Json) -> Mapping[str, Sequence[Json]]:
-    """Return the table of pairs; there the preference of the judge has another name, because
-    ``judge`` is its name.
+    """Return the table of pairs; there the preference of the judge has another name,
+    because ``judge`` is its name.
     """
     rows = [
-        {"judge_prefers_a" if key == "judge" else key: end for key, end in pair.items()}
+        {
+            "judge_prefers_a" if key == "judge" else key: end
+            for key, end in pair.items()
+        }
         for pair in stored["pairs"]
     ]
     return {"pairs": rows}
 
 
-def _section(shown: Shown) -> Section:
-    cards = [judge[CARDS] for judge in shown.judges]
-    pairs = [replace(pairs_table(card.models), title=card.judge) for card in cards]
+def _section(view: Shown) -> Section:
+    cards = [judge[CARDS] for judge in view.judges]
+    pairs = [
+        replace(pairs_table(card.models), title=card.judge) for card in cards
+    ]
     return Section(
         "answers",
         "What holds for a single task, and for each pair of models?",
@@ -91,8 +109,8 @@ def _section(shown: Shown) -> Section:
     )
 
 
-def _checks(shown: Shown) -> Section:
-    every = {judge.name: judge[CHECKS] for judge in shown.analysis.judges}
+def _checks(view: Shown) -> Section:
+    every = {judge.name: judge[CHECKS] for judge in view.analysis.judges}
     return Section("checks", "Checks", asked=[checks_table(every)], detail=True)
 
 
@@ -111,7 +129,9 @@ ANSWERS = JudgeFigure(
     plots=(
         OwnPlot(
             "ranking",
-            lambda shown: opening_plot([judge[CARDS] for judge in shown.drawn]),
+            lambda displayed: opening_plot(
+                [judge[CARDS] for judge in displayed.drawn]
+            ),
             opening=True,
         ),
         TASKS_PLOT,
@@ -126,7 +146,11 @@ CHECKS = JudgeFigure(
     section=_checks,
 )
 TASKS = JudgeFigure(
-    "tasks", lambda judge: judge[CARDS].tasks, TASK, place=6, tables=lambda _: {}
+    "tasks",
+    lambda judge: judge[CARDS].tasks,
+    TASK,
+    place=6,
+    tables=lambda _: {},
 )
 SYSTEM = JudgeFigure(
     "system",

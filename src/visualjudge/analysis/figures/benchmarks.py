@@ -1,7 +1,8 @@
-"""One row for each judge, benchmark and type of question, if the runs are on several benchmarks.
+"""One row for each judge, benchmark and type of question, if the runs are on several
+benchmarks.
 
-Rows of the same type are comparable: the accuracy on pairs (with that of guessing), the mean τ-b of
-rankings, Spearman's ρ of scores. Rows of different types are not.
+Rows of the same type are comparable: the accuracy on pairs (with that of guessing), the
+mean τ-b of rankings, Spearman's ρ of scores. Rows of different types are not.
 """
 
 from __future__ import annotations
@@ -22,12 +23,17 @@ from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
-MEASURES = {"pairwise": "accuracy", "ranking": "mean tau-b", "scoring": "Spearman"}
+MEASURES = {
+    "pairwise": "accuracy",
+    "ranking": "mean tau-b",
+    "scoring": "Spearman",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRow:
-    """A ``figure`` of one judge on one benchmark; ``guessing`` is its value at chance."""
+    """A ``figure`` of one judge on one benchmark; ``guessing`` is its value at
+    chance."""
 
     judge: str
     benchmark: str
@@ -47,7 +53,9 @@ def rows_of(study: Study) -> Iterator[BenchmarkRow]:
             if "benchmark" in table.columns
             else ()
         )
-        for (benchmark, kind), part in sorted(parts, key=lambda named: str(named[0])):
+        for (benchmark, kind), part in sorted(
+            parts, key=lambda named: str(named[0])
+        ):
             asked = study.questions.join(
                 part.select("id").unique(), on="id", how="semi"
             )
@@ -55,7 +63,13 @@ def rows_of(study: Study) -> Iterator[BenchmarkRow]:
             failed = int((~part["usable"]).sum())
             figure = _figure(str(kind), part)
             yield BenchmarkRow(
-                judge, str(benchmark), str(kind), figure, guessing, part.height, failed
+                judge,
+                str(benchmark),
+                str(kind),
+                figure,
+                guessing,
+                part.height,
+                failed,
             )
 
 
@@ -82,12 +96,14 @@ COLUMNS = Layout[BenchmarkRow](
 
 def benchmarks_table(rows: Sequence[BenchmarkRow]) -> Table:
     """Return the rows as a table."""
-    note = "Rows of one measure are comparable; compare an accuracy with guessing."
+    note = (
+        "Rows of one measure are comparable; compare an accuracy with guessing."
+    )
     return grid(COLUMNS, rows, title="Benchmarks", notes=[note])
 
 
-def _section(shown: Shown) -> Section:
-    table = benchmarks_table(shown.analysis[BENCHMARKS])
+def _section(view: Shown) -> Section:
+    table = benchmarks_table(view.analysis[BENCHMARKS])
     return Section("benchmarks", "By benchmark", asked=[table], detail=True)
 
 

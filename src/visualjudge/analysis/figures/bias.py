@@ -12,7 +12,13 @@ from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.pairwise_figures import Preference
 from visualjudge.analysis.plots.series import Cells, EstimatesPlot
 from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import Layout, as_named, counts, figure, named
+from visualjudge.analysis.table_layout import (
+    Layout,
+    as_named,
+    counts,
+    figure,
+    named,
+)
 
 PREFERENCE = Layout[Preference](
     *as_named("feature"),
@@ -34,12 +40,12 @@ def _leanings(judge: JudgeResult) -> Cells:
     return {row.leans_to: row.estimate for row in rows}
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     return Section(
         "bias",
         "Does the judge prefer the first option?",
         "Rows with p below 5 % after Holm’s adjustment are bold.",
-        shown.grids(
+        view.grids(
             BIAS,
             lambda rows: [row for row in rows if row.estimate.n],
             lambda row: row.flagged,
@@ -57,11 +63,14 @@ BIAS = JudgeFigure(
         EstimatesPlot(
             "leanings",
             "Preference for one kind of option",
-            "Half the difference in accuracy between pairs in which this option is right and "
-            "pairs in which it is wrong, at equal difficulty: 0 without a bias, 50 for a judge "
+            "Half the difference in accuracy between pairs in which this option is "
+            "right and "
+            "pairs in which it is wrong, at equal difficulty: 0 without a bias, 50 for "
+            "a judge "
             "that uses nothing else.",
             _leanings,
-            "the questions asked cannot show a bias, or the order of the options is not known",
+            "the questions asked cannot show a bias, or the order of the options is "
+            "not known",
             "Preference in points",
         ),
     ),

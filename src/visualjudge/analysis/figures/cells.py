@@ -6,8 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from visualjudge.analysis.accuracy_cells import NO_ACCURACY, Cell, accuracy_cells
-from visualjudge.analysis.figure_text import NONE, many, number, plain_name, with_ends
+from visualjudge.analysis.accuracy_cells import (
+    NO_ACCURACY,
+    Cell,
+    accuracy_cells,
+)
+from visualjudge.analysis.figure_text import (
+    NONE,
+    many,
+    number,
+    plain_name,
+    with_ends,
+)
 from visualjudge.analysis.figures.columns import cell_json
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section, across, by_rows
@@ -22,13 +32,13 @@ Found = tuple[Cell, ...]
 
 
 def _rows(judge: JudgeResult, by: Sequence[str]) -> Found:
-    found = {cell.name: cell for cell in accuracy_cells(judge.pairs, by)}
+    collected = {cell.name: cell for cell in accuracy_cells(judge.pairs, by)}
     ranked = ranking_cells(judge.rankings, by)
     scored = scoring_cells(judge.scorings, by, scale_of(judge.study).step)
     out = []
-    for name in sorted({*found, *ranked, *scored}):
+    for name in sorted({*collected, *ranked, *scored}):
         keys = tuple(zip(by, name.split("/", len(by) - 1), strict=True))
-        cell = found.get(name) or Cell(keys, NO_ACCURACY)
+        cell = collected.get(name) or Cell(keys, NO_ACCURACY)
         cell = replace(cell, ranking=ranked.get(name), scoring=scored.get(name))
         out.append(cell if "truth" in judge.has else cell.without_truth)
     return tuple(out)
@@ -52,36 +62,37 @@ def _by_error_type(judge: JudgeResult) -> Cells:
     return _accuracies(judge[BY_ERROR_TYPE])
 
 
-def _errors(shown: Shown) -> Section:
+def _errors(view: Shown) -> Section:
     return Section(
         "errors",
         "Which errors does the judge see?",
-        asked=[across("Error type", shown.judges, BY_ERROR_TYPE, plain_name)],
+        asked=[across("Error type", view.judges, BY_ERROR_TYPE, plain_name)],
     )
 
 
-def _tasks(shown: Shown) -> Section:
+def _tasks(view: Shown) -> Section:
     return Section(
         "tasks",
         "Tables by task",
-        "Cells give the accuracy on pairs, its 95 % interval, and the number of verdicts and "
+        "Cells give the accuracy on pairs, its 95 % interval, and the number of "
+        "verdicts and "
         "images.",
-        [across("Task", shown.judges, BY_TASK, plain_name), _graded(shown)],
+        [across("Task", view.judges, BY_TASK, plain_name), _graded(view)],
         detail=True,
     )
 
 
-def _graded(shown: Shown) -> Table:
+def _graded(view: Shown) -> Table:
     cells = {
         (f"{plain_name(cell.name)} · {name}", judge.name): (
             f"{with_ends(figure, number)}, {many(figure.images, 'image')}"
         )
-        for judge in shown.judges
+        for judge in view.judges
         for cell in judge[BY_TASK]
         for name, figure in cell.graded.items()
         if figure.value is not None
     }
-    return by_rows("Rankings and scores, by task", shown.judges, cells, NONE)
+    return by_rows("Rankings and scores, by task", view.judges, cells, NONE)
 
 
 BY_ENCODING = JudgeFigure[Found](
@@ -121,7 +132,8 @@ BY_TASK = JudgeFigure[Found](
 TASKS_PLOT = EstimatesPlot(
     "tasks",
     "Right answers by task",
-    "Share of pairs in which the judge gives the right answer; a reply without an answer "
+    "Share of pairs in which the judge gives the right answer; a reply without an "
+    "answer "
     "counts as wrong.",
     _by_task,
     "no pairwise question with a known answer was asked",

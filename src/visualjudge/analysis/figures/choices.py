@@ -11,7 +11,13 @@ from visualjudge.analysis.figures.scoring import ALL_TASKS, WORDS
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.shape import shape_of
-from visualjudge.analysis.table_layout import Column, Layout, counts, figure, named
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    counts,
+    figure,
+    named,
+)
 
 
 def _rows(judge: JudgeResult) -> tuple[PairsOfTask, ...]:
@@ -26,7 +32,9 @@ def _needed(task: PairsOfTask) -> int | None:
 
 
 COLUMNS = Layout[PairsOfTask](
-    named("task", "Task", lambda task: plain_name(task) or ALL_TASKS, text=True),
+    named(
+        "task", "Task", lambda task: plain_name(task) or ALL_TASKS, text=True
+    ),
     named("state", "As the truth?", lambda state: WORDS[state], text=True),
     *counts("accuracy"),
     *figure("accuracy", "accuracy", "Right", ends="ci95"),
@@ -36,13 +44,14 @@ COLUMNS = Layout[PairsOfTask](
 )
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     return Section(
         "choices",
         "Where does it choose as the truth does?",
-        "Pairs whose options name no models, by task or category. Needed: images on which both "
+        "Pairs whose options name no models, by task or category. Needed: images on "
+        "which both "
         "requirements are decided with a power of 80 %.",
-        shown.grids(CHOICES),
+        view.grids(CHOICES),
     )
 
 

@@ -38,7 +38,9 @@ DECLINED_ONES = (
     with_status("cannot_tell", CANNOT_TELL),
 )
 ESTIMATE = Layout[Estimate](
-    *as_named("value"), Column("ci95", "interval"), *as_named("n", "images", "why")
+    *as_named("value"),
+    Column("ci95", "interval"),
+    *as_named("n", "images", "why"),
 )
 ACCURACY = Layout[Accuracy](
     *counts("share"),
@@ -47,7 +49,9 @@ ACCURACY = Layout[Accuracy](
     *DECLINED_ONES,
     Column(
         "accuracy_bounds",
-        lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound),
+        lambda a: (
+            None if a.upper_bound is None else (a.share.value, a.upper_bound)
+        ),
     ),
     Column("accuracy_parsed", "parsed.value"),
     Column("accuracy_parsed_ci95", "parsed.interval"),

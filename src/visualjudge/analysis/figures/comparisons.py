@@ -12,7 +12,13 @@ from visualjudge.analysis.comparisons import (
     not_compared,
 )
 from visualjudge.analysis.estimate import LEVEL
-from visualjudge.analysis.figure_text import NONE, number, percent, points, with_ends
+from visualjudge.analysis.figure_text import (
+    NONE,
+    number,
+    percent,
+    points,
+    with_ends,
+)
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.columns import HOLM
 from visualjudge.analysis.figures.figure import StudyFigure
@@ -20,7 +26,11 @@ from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.plots.series import UNADJUSTED, OwnPlot, estimates_plot
+from visualjudge.analysis.plots.series import (
+    UNADJUSTED,
+    OwnPlot,
+    estimates_plot,
+)
 from visualjudge.analysis.results import Analysis, JudgeResult, Shown
 from visualjudge.analysis.table_layout import (
     Column,
@@ -36,7 +46,10 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 from visualjudge.runs.budget import money
 
-NOTE = "p is adjusted by Holm’s method over all comparisons; a missing answer counts as wrong."
+NOTE = (
+    "p is adjusted by Holm’s method over all comparisons; a missing answer counts "
+    "as wrong."
+)
 MOST_PRINTED = 15
 TASK_GAP = Layout[TaskGap](
     *counts("gap"),
@@ -65,29 +78,41 @@ COLUMNS = Layout[Comparison](
     of_row("Difference (95 %)", shown_gap),
     *as_named("value_a", "value_b"),
     *as_named(
-        "verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"
+        "verdicts",
+        "accuracy_a",
+        "accuracy_b",
+        "p",
+        "only_a_right",
+        "only_b_right",
     ),
-    Column("mcnemar_p", lambda row: row.p if row.measure == "accuracy" else None),
+    Column(
+        "mcnemar_p", lambda row: row.p if row.measure == "accuracy" else None
+    ),
     *figure("kappa", "kappa", "Agreement (κ)", number),
     HOLM,
-    Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
+    Column(
+        "by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}
+    ),
 )
 
 
-def _of(shown: Shown) -> list[Comparison]:
-    rows = shown.analysis[COMPARISONS]
-    return [row for row in rows if {row.a, row.b} <= shown.names]
+def _of(view: Shown) -> list[Comparison]:
+    rows = view.analysis[COMPARISONS]
+    return [row for row in rows if {row.a, row.b} <= view.names]
 
 
 def efforts(judges: Sequence[JudgeResult]) -> Table:
-    """Return right answers, tokens, cost and cut replies by effort; no rows if the judges do not
-    differ in it.
+    """Return right answers, tokens, cost and cut replies by effort; no rows if the
+    judges do not differ in it.
     """
     named = [
-        (judge, (judge.info.get("parameters") or {}).get("effort")) for judge in judges
+        (judge, (judge.info.get("parameters") or {}).get("effort"))
+        for judge in judges
     ]
     rows = [
-        _effort(judge, effort) for judge, effort in named if judge.tokens[1] is not None
+        _effort(judge, effort)
+        for judge, effort in named
+        if judge.tokens[1] is not None
     ]
     columns = (
         "Judge",
@@ -122,11 +147,11 @@ def _effort(judge: JudgeResult, effort: object) -> tuple[str, ...]:
     )
 
 
-def _section(shown: Shown) -> Section:
-    note = not_compared(len(shown.analysis.judges))
+def _section(view: Shown) -> Section:
+    note = not_compared(len(view.analysis.judges))
     table = grid(
         COLUMNS,
-        _of(shown),
+        _of(view),
         title="Pairs of judges",
         notes=[note] if note else (),
         keys=2,
@@ -135,12 +160,15 @@ def _section(shown: Shown) -> Section:
     return Section(
         "compared",
         "Which judge is better?",
-        "Judges are compared on the questions that both were asked. By accuracy, a missing answer "
-        "counts as wrong, but questions that the local judge declined are left out; by scores, "
+        "Judges are compared on the questions that both were asked. By accuracy, a "
+        "missing answer "
+        "counts as wrong, but questions that the local judge declined are left out; by "
+        "scores, "
         "items that both scored count, and ρ is the mean over tasks. "
-        "p is clustered by image and adjusted by Holm’s method over all comparisons; rows with "
+        "p is clustered by image and adjusted by Holm’s method over all comparisons; "
+        "rows with "
         "p below 5 % are bold. Intervals are not adjusted.",
-        [table, efforts(shown.judges)],
+        [table, efforts(view.judges)],
     )
 
 
@@ -152,10 +180,12 @@ def _printed(analysis: Analysis) -> list[Table]:
     return [grid(COLUMNS, known[:MOST_PRINTED], notes=[NOTE], keys=2)]
 
 
-def _draw(shown: Shown) -> Plot | LeftOut:
+def _draw(view: Shown) -> Plot | LeftOut:
     """Draw the difference in accuracy between every two judges."""
-    names = {judge.name for judge in shown.drawn}
-    every = [row for row in shown.analysis[COMPARISONS] if {row.a, row.b} <= names]
+    names = {judge.name for judge in view.drawn}
+    every = [
+        row for row in view.analysis[COMPARISONS] if {row.a, row.b} <= names
+    ]
     known = [row.measure for row in every if row.gap.value is not None]
     measure = next(iter(known), "accuracy")
     rows = [row for row in every if row.measure == measure]
@@ -164,7 +194,8 @@ def _draw(shown: Shown) -> Plot | LeftOut:
         return estimates_plot(
             "judges",
             "Difference in rank correlation between judges",
-            "ρ with the truth of the first judge minus that of the second, on the items that both "
+            "ρ with the truth of the first judge minus that of the second, on the "
+            "items that both "
             "scored, as the mean over tasks.",
             [(0, "difference", differences)],
             missing="",
@@ -175,7 +206,8 @@ def _draw(shown: Shown) -> Plot | LeftOut:
     return estimates_plot(
         "judges",
         "Difference in accuracy between judges",
-        "Accuracy of the first judge minus that of the second, on the questions that both "
+        "Accuracy of the first judge minus that of the second, on the questions that "
+        "both "
         "were asked.",
         [(0, "difference", differences)],
         missing=_missing(every),
@@ -194,12 +226,18 @@ def correlation_scale(estimates: Iterable[Estimate]) -> Scale:
     ends = [abs(end) for own in estimates for end in own.interval or () if end]
     most = max(0.1, 1.08 * max(ends, default=0.0))
     return Scale(
-        -most, most, number, lambda own: with_ends(own, number), "difference in ρ", 0.0
+        -most,
+        most,
+        number,
+        lambda own: with_ends(own, number),
+        "difference in ρ",
+        0.0,
     )
 
 
 def _moved(analysis: Analysis) -> tuple[str, ...]:
-    """Return a sentence per two runs of which only the model that answered, or its settings, differ."""
+    """Return a sentence per two runs of which only the model that answered, or its
+    settings, differ."""
     twos = pairwise(analysis.judges)
     return tuple(line for two in twos for line in moved_between(*two))
 

@@ -1,8 +1,9 @@
-"""What a judge's stated confidence is worth: is it as often right as it says, what abstaining gains,
-and how much narrower the ranges of its surer scores are.
+"""What a judge's stated confidence is worth: is it as often right as it says, what
+abstaining gains, and how much narrower the ranges of its surer scores are.
 
-A score is right within half a step of the truth; its loss is the absolute error, that of a choice 0
-or 1. The confidence of a choice is the stated one, or the probability of the chosen option.
+A score is right within half a step of the truth; its loss is the absolute error, that
+of a choice 0 or 1. The confidence of a choice is the stated one, or the probability of
+the chosen option.
 """
 
 from __future__ import annotations
@@ -27,9 +28,18 @@ from visualjudge.analysis.statistics.score_ranges import (
     ScoreRanges,
     score_ranges,
 )
-from visualjudge.analysis.statistics.stated_confidence import Abstaining, abstaining
+from visualjudge.analysis.statistics.stated_confidence import (
+    Abstaining,
+    abstaining,
+)
 from visualjudge.analysis.study_table import has_truth
-from visualjudge.analysis.table_layout import Column, Layout, as_named, blocks, figure
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    blocks,
+    figure,
+)
 from visualjudge.core.text_tables import Table
 
 LEAST_ITEMS = 20
@@ -37,8 +47,8 @@ LEAST_ITEMS = 20
 
 @dataclass(frozen=True)
 class Confidence:
-    """Stated confidence in scores or choices; ``surer`` and ``unsurer`` are the ranges of true
-    scores behind the scores of the surer half and of the others.
+    """Stated confidence in scores or choices; ``surer`` and ``unsurer`` are the ranges
+    of true scores behind the scores of the surer half and of the others.
     """
 
     kind: Literal["scores", "choices"]
@@ -55,14 +65,16 @@ def _rows(judge: JudgeResult) -> tuple[Confidence, ...]:
     right = pl.col("probability_a")
     chosen = pl.when(pl.col("chosen") == "A").then(right).otherwise(1 - right)
     stated = pl.coalesce("confidence", chosen)
-    found = [
+    collected = [
         _of_scores(judge, read.filter(pl.col("kind") == "scoring")),
         _of_choices(
             judge,
-            read.filter(pl.col("kind") == "pairwise").with_columns(confidence=stated),
+            read.filter(pl.col("kind") == "pairwise").with_columns(
+                confidence=stated
+            ),
         ),
     ]
-    return tuple(row for row in found if row is not None)
+    return tuple(row for row in collected if row is not None)
 
 
 def _of_scores(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
@@ -73,9 +85,13 @@ def _of_scores(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
         return None
     sure = known["confidence"].to_numpy()
     surer = sure >= np.median(sure)
-    columns = [known[name].to_numpy() for name in ("number", "truth", "cluster")]
+    columns = [
+        known[name].to_numpy() for name in ("number", "truth", "cluster")
+    ]
     halves = [
-        score_ranges(*(column[half] for column in columns)) if half.any() else NO_RANGES
+        score_ranges(*(column[half] for column in columns))
+        if half.any()
+        else NO_RANGES
         for half in (surer, ~surer)
     ]
     return _confidence(judge, known, right, error, "scores", halves)
@@ -100,21 +116,25 @@ def _confidence(
     sure = known["confidence"].to_numpy()
     images = known["cluster"].to_numpy().astype(np.int64)
     outcome = right.astype(float)
-    found = calibration(sure, outcome, images, seed=judge.study.seed)
+    result = calibration(sure, outcome, images, seed=judge.study.seed)
     rows = abstaining(sure, loss, image_groups(images), images)
     means = float(sure.mean()), float(outcome.mean())
-    return Confidence(kind, *means, found, rows, *halves)
+    return Confidence(kind, *means, result, rows, *halves)
 
 
-def _shown(judge: JudgeResult) -> Table:
+def _displayed(judge: JudgeResult) -> Table:
     """Return what answering only the surest items gains."""
     scale = scale_of(judge.study)
     rows: list[tuple[str, ...]] = []
     for row in judge[CONFIDENCE]:
         show = scale.sized if row.kind == "scores" else with_ends
         ece = row.calibration.ece_corrected
-        stated = f"states {percent(row.stated, 0)}, right in {percent(row.right, 0)}"
-        rows.append((row.kind, stated, "calibration error", with_ends(ece, number)))
+        stated = (
+            f"states {percent(row.stated, 0)}, right in {percent(row.right, 0)}"
+        )
+        rows.append(
+            (row.kind, stated, "calibration error", with_ends(ece, number))
+        )
         rows += [
             (
                 row.kind,
@@ -126,7 +146,8 @@ def _shown(judge: JudgeResult) -> Table:
         ]
         if row.unsurer.ranges:
             widths = [
-                number(scale.size(part.width)) for part in (row.surer, row.unsurer)
+                number(scale.size(part.width))
+                for part in (row.surer, row.unsurer)
             ]
             rows.append(
                 (
@@ -140,25 +161,28 @@ def _shown(judge: JudgeResult) -> Table:
     return Table(titles, tuple(rows), (), judge.name)
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     return Section(
         "confidence",
         "Is its confidence worth anything?",
-        "How often it is right beside how sure it says it is, and the loss of the items that it is "
+        "How often it is right beside how sure it says it is, and the loss of the "
+        "items that it is "
         "surest of: the mean error of scores, the share of wrong choices.",
-        asked=[_shown(judge) for judge in shown.judges],
+        asked=[_displayed(judge) for judge in view.judges],
     )
 
 
 ABSTAINING = Layout[Abstaining](
-    *as_named("least", "answered"), *figure("loss", "loss"), *figure("gain", "gain")
+    *as_named("least", "answered"),
+    *figure("loss", "loss"),
+    *figure("gain", "gain"),
 )
 COLUMNS = Layout[Confidence](
     *as_named("kind", "stated", "right"),
     *figure("ece", "calibration.ece"),
     Column("ece_corrected", "calibration.ece_corrected.value"),
     *figure("brier", "calibration.brier"),
-    Column("bins", lambda row: [asdict(one) for one in row.calibration.bins]),
+    Column("bins", lambda row: [asdict(bin) for bin in row.calibration.bins]),
     Column("n", "calibration.n"),
     blocks("abstaining", ABSTAINING),
     blocks("range_surer", RANGE, "surer.ranges"),

@@ -1,5 +1,5 @@
-"""The criteria of a rubric: their agreement with the truth and with the verdict, contradictions,
-and how well they predict the truth by themselves.
+"""The criteria of a rubric: their agreement with the truth and with the verdict,
+contradictions, and how well they predict the truth by themselves.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ SIGNS = {"A": 1.0, "B": -1.0}
 class CriterionFigures:
     """One criterion, or all that compare the options.
 
-    ``failed`` counts values that could not be read. ``truth`` is the agreement with the option that
-    is better by the criterion's kinds of faults; of all criteria, the accuracy of their prediction
-    of the right answer (logistic, fitted on other images). ``verdict`` is the agreement with the
-    judge's answer. ``contradicted``: of pairs in which all criteria that prefer an option prefer
-    the same, the share in which the answer is the other one.
+    ``failed`` counts values that could not be read. ``truth`` is the agreement with the
+    option that is better by the criterion's kinds of faults; of all criteria, the
+    accuracy of their prediction of the right answer (logistic, fitted on other images).
+    ``verdict`` is the agreement with the judge's answer. ``contradicted``: of pairs in
+    which all criteria that prefer an option prefer the same, the share in which the
+    answer is the other one.
     """
 
     criterion: str
@@ -51,13 +52,17 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
     stated = judge.joined.filter(pl.col("criteria").is_not_null())
     if rubric is None or stated.is_empty():
         return ()
-    said = [orjson.loads(text) for text in stated["criteria"]]
+    answers = [orjson.loads(text) for text in stated["criteria"]]
     true = true_criteria(judge, rubric)
     table = stated.select("id", "cluster", "kind", "answer", "chosen")
-    options = [one.id for one in rubric.criteria if one.answer == "option"]
+    options = [
+        criterion.id
+        for criterion in rubric.criteria
+        if criterion.answer == "option"
+    ]
     rows = []
-    for one in rubric.criteria:
-        values = [values.get(one.id) for values in said]
+    for criterion in rubric.criteria:
+        values = [values.get(criterion.id) for values in answers]
         asked = table.with_columns(
             value=pl.Series(
                 [None if v is None else str(v) for v in values], dtype=pl.String
@@ -65,24 +70,35 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
         ).drop_nulls("value")
         if asked.is_empty():
             continue
-        known = true[one.id]
-        best = pl.Series([known.get(name) for name in asked["id"]], dtype=pl.String)
-        compares = pl.lit(one.id in options)
-        rows.append(criterion_figures(one.id, asked.with_columns(truth=best), compares))
+        known = true[criterion.id]
+        best = pl.Series(
+            [known.get(name) for name in asked["id"]], dtype=pl.String
+        )
+        compares = pl.lit(criterion.id in options)
+        rows.append(
+            criterion_figures(
+                criterion.id, asked.with_columns(truth=best), compares
+            )
+        )
     signs = np.array(
-        [[SIGNS.get(str(values.get(name)), 0.0) for name in options] for values in said]
-    ).reshape(len(said), len(options))
+        [
+            [SIGNS.get(str(values.get(name)), 0.0) for name in options]
+            for values in answers
+        ]
+    ).reshape(len(answers), len(options))
     pairs = (table["kind"] == "pairwise").to_numpy()
     if options and pairs.any():
-        rows.append(criteria_together(table.filter(pl.Series(pairs)), signs[pairs]))
+        rows.append(
+            criteria_together(table.filter(pl.Series(pairs)), signs[pairs])
+        )
     return tuple(rows)
 
 
 def criterion_figures(
     name: str, table: pl.DataFrame, compares: pl.Expr
 ) -> CriterionFigures:
-    """Return the figures of a criterion from a table with the columns ``cluster, chosen, value,
-    truth``; ``compares``: it has an option as its value.
+    """Return the figures of a criterion from a table with the columns ``cluster,
+    chosen, value, truth``; ``compares``: it has an option as its value.
     """
     value = pl.col("value")
     chosen = pl.col("chosen").cast(pl.String)
@@ -110,9 +126,12 @@ def criterion_figures(
     return CriterionFigures(name, failed, *shares)
 
 
-def criteria_together(table: pl.DataFrame, signs: FloatArray) -> CriterionFigures:
-    """Return the figures of all criteria together from a table with the columns ``cluster, answer,
-    chosen`` and the ``signs`` of each pair's criteria, pairs × criteria: 1 for A, −1 for B, else 0.
+def criteria_together(
+    table: pl.DataFrame, signs: FloatArray
+) -> CriterionFigures:
+    """Return the figures of all criteria together from a table with the columns
+    ``cluster, answer, chosen`` and the ``signs`` of each pair's criteria, pairs ×
+    criteria: 1 for A, −1 for B, else 0.
     """
     total = np.sign(signs).sum(axis=1)
     alike = (np.abs(total) == np.abs(signs).sum(axis=1)) & (total != 0)
@@ -147,13 +166,13 @@ def criteria_together(table: pl.DataFrame, signs: FloatArray) -> CriterionFigure
 
 
 def _predicted(table: pl.DataFrame, signs: FloatArray) -> list[str | None]:
-    """Return the answer that the criteria predict for each pair with a right answer, by a penalised
-    logistic fit to the images of the other folds.
+    """Return the answer that the criteria predict for each pair with a right answer, by
+    a penalised logistic fit to the images of the other folds.
     """
     known = table["answer"].cast(pl.String).is_in(list(SIGNS)).to_numpy()
     first = (table["answer"].cast(pl.String) == "A").to_numpy().astype(float)
     image = table["cluster"].to_numpy().astype(np.int64)
-    found: list[Any] = [None] * table.height
+    result: list[Any] = [None] * table.height
     fold = image % FOLDS
     for k in np.unique(fold[known]):
         train = known & (fold != k)
@@ -163,8 +182,8 @@ def _predicted(table: pl.DataFrame, signs: FloatArray) -> list[str | None]:
         made = fit(signs[train], first[train], image[train], penalised=True)
         eta = signs[test] @ made.coefficients
         for place, value in zip(test, eta, strict=True):
-            found[place] = "A" if value > 0 else "B" if value < 0 else "tie"
-    return found
+            result[place] = "A" if value > 0 else "B" if value < 0 else "tie"
+    return result
 
 
 COLUMNS = Layout[CriterionFigures](
@@ -178,28 +197,31 @@ COLUMNS = Layout[CriterionFigures](
 
 
 def _sentences(rows: Sequence[CriterionFigures]) -> list[str]:
-    return list(_said(rows))
+    return list(_answers(rows))
 
 
-def _said(rows: Sequence[CriterionFigures]) -> Iterator[str]:
+def _answers(rows: Sequence[CriterionFigures]) -> Iterator[str]:
     for row in rows:
         if row.criterion == EVERY and row.contradicted.interval is not None:
             yield (
-                "Where all criteria prefer the same option, the verdict is the other one in "
+                "Where all criteria prefer the same option, the verdict is the other "
+                "one in "
                 f"{with_ends(row.contradicted)}; the criteria alone predict "
                 f"{percent(row.truth.value)} of the right answers."
             )
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     return Section(
         "criteria",
         "Do the criteria agree with the truth and with the verdict?",
-        "The truth of a criterion that compares the options is the one with less weight of its "
-        "kinds of faults. The last row: what a logistic fit on other images makes of all of them, "
+        "The truth of a criterion that compares the options is the one with less "
+        "weight of its "
+        "kinds of faults. The last row: what a logistic fit on other images makes of "
+        "all of them, "
         "and pairs in which all that prefer an option prefer the same.",
-        shown.grids(CRITERIA),
-        shown.said(CRITERIA),
+        view.grids(CRITERIA),
+        view.said(CRITERIA),
     )
 
 

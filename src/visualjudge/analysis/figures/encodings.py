@@ -1,11 +1,13 @@
-"""Which encoding should I use? Compares encodings on the same pairs, together with their costs.
+"""Which encoding should I use? Compares encodings on the same pairs, together with
+their costs.
 
-Two encodings of a task are compared over the pairs of annotations that the judge saw in both,
-clustered by image; p is adjusted by Holm over all comparisons of that judge and task. The best
-encoding is the most accurate one that no other beats significantly. It is recommended only if
-another is significantly worse, because the best of six equally good encodings is best by chance,
-and only if the judge is shown to be better than chance with it. Its accuracy is biased upwards by
-the choice; measure it on other images.
+Two encodings of a task are compared over the pairs of annotations that the judge saw in
+both, clustered by image; p is adjusted by Holm over all comparisons of that judge and
+task. The best encoding is the most accurate one that no other beats significantly. It
+is recommended only if another is significantly worse, because the best of six equally
+good encodings is best by chance, and only if the judge is shown to be better than
+chance with it. Its accuracy is biased upwards by the choice; measure it on other
+images.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from itertools import combinations
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import by_task, gaps, guessed, image_sums
+from visualjudge.analysis.accuracy_cells import (
+    by_task,
+    gaps,
+    guessed,
+    image_sums,
+)
 from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures.cells import BY_ENCODING
@@ -41,8 +48,8 @@ from visualjudge.vision.encodings import encoding_title
 
 @dataclass(frozen=True)
 class Encoding:
-    """One encoding of a task; ``standing`` is best, worse, equivalent (at most 5 points behind),
-    open or unknown.
+    """One encoding of a task; ``standing`` is best, worse, equivalent (at most 5 points
+    behind), open or unknown.
     """
 
     name: str
@@ -53,7 +60,8 @@ class Encoding:
 
 @dataclass(frozen=True)
 class EncodingDuel:
-    """Two encodings on the pairs that were asked in both; ``gap`` is first minus second."""
+    """Two encodings on the pairs that were asked in both; ``gap`` is first minus
+    second."""
 
     first: str
     second: str
@@ -83,8 +91,8 @@ class EncodingChoice:
 MARGIN = 0.05
 LEAST_VERDICTS = 20
 LEAST_COMMON = 10
-"""Minimum number of pairs that an encoding must share with the best one. With fewer, the two were
-asked different questions.
+"""Minimum number of pairs that an encoding must share with the best one. With fewer,
+the two were asked different questions.
 """
 NO_DIFFERENCE = "no difference shown"
 TOO_FEW = "too few verdicts, or too few on the same pairs"
@@ -92,20 +100,27 @@ RIGHT = {"n": pl.col("right").is_not_null(), "right": pl.col("right")}
 
 
 def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
-    """Compare every two encodings of one task on their common pairs, with p by Holm. A pair counts
-    by the mean of its orders and repeats.
+    """Compare every two encodings of one task on their common pairs, with p by Holm. A
+    pair counts by the mean of its orders and repeats.
     """
     right = table.select(
         "pair", "cluster", "encoding", pl.col("right").cast(pl.Float64)
     )
     wide = right.pivot(
-        "encoding", index=["pair", "cluster"], values="right", aggregate_function="mean"
+        "encoding",
+        index=["pair", "cluster"],
+        values="right",
+        aggregate_function="mean",
     )
     duels = []
-    for first, second in combinations(sorted(table["encoding"].unique().to_list()), 2):
+    for first, second in combinations(
+        sorted(table["encoding"].unique().to_list()), 2
+    ):
         gap = pl.col(first) - pl.col(second)
         values = {"n": gap.is_not_null(), "gap": gap, "apart": gap.abs()}
-        ((figure, p),) = gaps(image_sums(wide.drop_nulls([first, second]), [], values))
+        ((figure, p),) = gaps(
+            image_sums(wide.drop_nulls([first, second]), [], values)
+        )
         duels.append(EncodingDuel(first, second, figure, p))
     adjusted = holm([duel.p for duel in duels])
     return tuple(
@@ -120,18 +135,20 @@ def _worse(duel: EncodingDuel) -> str:
     return duel.second if duel.gap.value > 0 else duel.first
 
 
-def recommend(table: pl.DataFrame, task: str, chance: float = 0.5) -> EncodingChoice:
-    """Return the encodings of one judge and task, most accurate first, their comparisons, and the
-    recommended one, or the reason why there is none.
+def recommend(
+    table: pl.DataFrame, task: str, chance: float = 0.5
+) -> EncodingChoice:
+    """Return the encodings of one judge and task, most accurate first, their
+    comparisons, and the recommended one, or the reason why there is none.
     """
     duels = compare_encodings(table)
     sums = image_sums(table, ["encoding"], RIGHT)
-    found = sums.shares("right", "n")
+    result = sums.shares("right", "n")
     tokens = dict(
         table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows()
     )
     names = sums.keys["encoding"].to_list()
-    shares = {name: found[k] for k, name in enumerate(names)}
+    shares = {name: result[k] for k, name in enumerate(names)}
     names.sort(key=lambda name: (shares[name].value or 0.0, name), reverse=True)
     beaten = {_worse(duel) for duel in duels}
     best = next((name for name in names if name not in beaten), names[0])
@@ -146,8 +163,8 @@ def recommend(table: pl.DataFrame, task: str, chance: float = 0.5) -> EncodingCh
 
 
 def _standing(name: str, best: str, apart: Mapping[str, EncodingDuel]) -> str:
-    """Return the standing of an encoding behind the best: worse (significantly), equivalent (at
-    most 5 points behind, 97.5 % sure), open, or unknown.
+    """Return the standing of an encoding behind the best: worse (significantly),
+    equivalent (at most 5 points behind, 97.5 % sure), open, or unknown.
     """
     if name == best:
         return "best"
@@ -167,12 +184,16 @@ def _why_none(
 ) -> str | None:
     if len(rows) == 1:
         return f"only {rows[0].name}"
-    asked = all(row.share.n >= LEAST_VERDICTS and row.share.interval for row in rows)
+    asked = all(
+        row.share.n >= LEAST_VERDICTS and row.share.interval for row in rows
+    )
     if not asked or min(duel.gap.n for duel in apart.values()) < LEAST_COMMON:
         return TOO_FEW
     if best.interval is None or (best.interval[0] or 0.0) <= chance:
         return "not significantly better than chance"
-    return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
+    return (
+        None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
+    )
 
 
 ENCODING = Layout[Encoding](
@@ -199,7 +220,9 @@ CHOICE = Layout[EncodingChoice](
 def _rows(judge: JudgeResult) -> tuple[EncodingChoice, ...]:
     pairs = judge.pairs
     asked = judge.asked
-    needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
+    needed = pairs.select(
+        "task", "pair", "encoding", "cluster", "right", "tokens_in"
+    )
     return tuple(
         recommend(part, task, guessed(asked.filter(pl.col("task") == task)))
         for task, part in by_task(needed)
@@ -208,7 +231,9 @@ def _rows(judge: JudgeResult) -> tuple[EncodingChoice, ...]:
 
 def _tables(stored: Sequence[Json]) -> dict[str, list[Json]]:
     rows = [
-        {"task": task["task"], **row} for task in stored for row in task["comparisons"]
+        {"task": task["task"], **row}
+        for task in stored
+        for row in task["comparisons"]
     ]
     return {"encoding_comparisons": rows}
 
@@ -225,18 +250,18 @@ def _encoding(name: str) -> str:
     return f"{plain_name(task)}: {encoding_title(task, stem)} ({stem})"
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     choices = {
         (plain_name(choice.task), judge.name): _recommended(choice)
-        for judge in shown.judges
+        for judge in view.judges
         for choice in judge[ENCODINGS]
         if len(choice.encodings) > 1
     }
     title = "Encoding, on different pairs"
     tables = (
         [
-            by_rows("Task", shown.judges, choices),
-            across(title, shown.judges, BY_ENCODING, _encoding),
+            by_rows("Task", view.judges, choices),
+            across(title, view.judges, BY_ENCODING, _encoding),
         ]
         if choices
         else []
@@ -244,25 +269,26 @@ def _section(shown: Shown) -> Section:
     return Section(
         "encodings",
         "Which encoding should I use?",
-        "Encodings are compared on the same pairs. An encoding is recommended only if a "
+        "Encodings are compared on the same pairs. An encoding is recommended only if "
+        "a "
         "difference is significant.",
         tables,
     )
 
 
-def encodings(shown: Shown) -> list[Plot]:
-    """Return a plot for each task with several encodings: each one's difference from the best of
-    the first judge, on the same pairs.
+def encodings(view: Shown) -> list[Plot]:
+    """Return a plot for each task with several encodings: each one's difference from
+    the best of the first judge, on the same pairs.
     """
-    judged = shown.drawn
+    judged = view.drawn
     tasks = [
         row.task
         for judge in judged
         for row in judge[ENCODINGS]
         if len(row.encodings) > 1
     ]
-    found = (_encodings_of(task, judged) for task in dict.fromkeys(tasks))
-    return [plot for plot in found if isinstance(plot, Plot)]
+    result = (_encodings_of(task, judged) for task in dict.fromkeys(tasks))
+    return [plot for plot in result if isinstance(plot, Plot)]
 
 
 def encoding_name(task: str) -> str:
@@ -277,14 +303,19 @@ def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Plot | LeftOut:
         for row in judge[ENCODINGS]
     ]
     own = [
-        found for found in rows if found[2].task == task and len(found[2].encodings) > 1
+        result
+        for result in rows
+        if result[2].task == task and len(result[2].encodings) > 1
     ]
     first = own[0][2].encodings
-    best = next((row.name for row in first if row.standing == "best"), first[0].name)
+    best = next(
+        (row.name for row in first if row.standing == "best"), first[0].name
+    )
     return estimates_plot(
         encoding_name(task),
         f"{plain_name(task).capitalize()}: accuracy by encoding",
-        f"Accuracy with each encoding minus accuracy with {encoding_title(task, best)}, on the "
+        "Accuracy with each encoding minus accuracy with "
+        f"{encoding_title(task, best)}, on the "
         "same pairs.",
         [(k, name, _less(row, best)) for k, name, row in own],
         missing="the encodings were not asked about the same pairs",
@@ -294,7 +325,9 @@ def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Plot | LeftOut:
 
 
 def _less(choice: EncodingChoice, best: str) -> Cells:
-    turned = (duel.turned if duel.first == best else duel for duel in choice.duels)
+    turned = (
+        duel.turned if duel.first == best else duel for duel in choice.duels
+    )
     return {
         encoding_title(choice.task, duel.first): duel.gap
         for duel in turned

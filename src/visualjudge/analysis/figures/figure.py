@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Need = Literal["truth", "order", "repeats", "scores"]
 """What the answers of a judge must have for a figure.
 
-``truth``: the right answer of some question is known. ``order``: the order in which options were
-shown is known. ``repeats``: some question was asked more than once in one order. ``scores``: the
-truth says by how much an option is better.
+``truth``: the right answer of some question is known. ``order``: the order in which
+options were shown is known. ``repeats``: some question was asked more than once in one
+order. ``scores``: the truth says by how much an option is better.
 """
 Subject = TypeVar("Subject")
 Value = TypeVar("Value", covariant=True)
@@ -29,13 +29,14 @@ LAST = 1000
 
 
 class NamedPlot(Protocol):
-    """A plot of a figure; ``opening``: the first of these that is drawn stands beside the answer."""
+    """A plot of a figure; ``opening``: the first of these that is drawn stands beside
+    the answer."""
 
     @property
     def name(self) -> str: ...
     @property
     def opening(self) -> bool: ...
-    def __call__(self, shown: Shown) -> Plot | LeftOut: ...
+    def __call__(self, view: Shown) -> Plot | LeftOut: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,8 @@ class Figure(Generic[Subject, Value]):
     rows
         Its value: a tuple of rows, or one record.
     columns
-        The columns of a row, or of the record. None: the value is in no file, or ``json`` says how.
+        The columns of a row, or of the record. None: the value is in no file, or
+        ``json`` says how.
     needs
         What the subject must have; without it, the value is ``nothing``.
     cells
@@ -59,8 +61,8 @@ class Figure(Generic[Subject, Value]):
     json
         Its form in files, if it is not that of its columns.
     tables
-        Tables by name for CSV files, from its form in files: the rows of a list or of an object by
-        default.
+        Tables by name for CSV files, from its form in files: the rows of a list or of
+        an object by default.
     headline
         The columns of its value in the table with a row a judge.
     sentences
@@ -108,7 +110,11 @@ class Figure(Generic[Subject, Value]):
         if isinstance(stored, list):
             return {self.name: stored}
         if self.cells:
-            return {self.name: [{"cell": name, **row} for name, row in stored.items()]}
+            return {
+                self.name: [
+                    {"cell": name, **row} for name, row in stored.items()
+                ]
+            }
         return {}
 
 
@@ -118,6 +124,7 @@ class JudgeFigure(Figure["JudgeResult", Value]):
 
 @dataclass(frozen=True, eq=False)
 class StudyFigure(Figure["Analysis", Value]):
-    """A figure of the study as a whole; ``printed`` returns its tables for the terminal."""
+    """A figure of the study as a whole; ``printed`` returns its tables for the
+    terminal."""
 
     printed: Callable[[Analysis], Sequence[Table]] = lambda _: ()

@@ -1,8 +1,8 @@
-"""The accuracy that a judge could reach from length, count or size alone. It shows whether a
-benchmark can be gamed.
+"""The accuracy that a judge could reach from length, count or size alone. It shows
+whether a benchmark can be gamed.
 
-Each rule of the form "choose the option with more of it" is scored on the dataset itself, without a
-judge.
+Each rule of the form "choose the option with more of it" is scored on the dataset
+itself, without a judge.
 """
 
 from __future__ import annotations
@@ -58,24 +58,30 @@ OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
 
 
 def _of_rules(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
-    """Yield each rule's accuracy, in each cell of ``by``, on the questions to which it applies."""
+    """Yield each rule's accuracy, in each cell of ``by``, on the questions to which it
+    applies."""
     for rule in RULES:
-        applies = pairs.select("cluster", "task", hit=more(rule)).drop_nulls("hit")
-        sums = image_sums(
-            applies, by, {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")}
+        applies = pairs.select("cluster", "task", hit=more(rule)).drop_nulls(
+            "hit"
         )
-        value, found = sums.ratio("hit", "n")
+        sums = image_sums(
+            applies,
+            by,
+            {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")},
+        )
+        value, dispersion = sums.ratio("hit", "n")
         shares = sums.shares("hit", "n")
-        p = test(value - OF_TWO, found)
+        p = test(value - OF_TWO, dispersion)
         for k in range(sums.cells if applies.height or not by else 0):
             scope = str(sums.keys["task"][k]) if by else ALL
             yield Leak(scope, rule, shares[k], known(p[k]))
 
 
 def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
-    """Return one row per rule and scope ("all", or a task that is not all). A row is ``flagged`` if
-    p by Holm over all rows is below 5 % and the interval also excludes ½: the test uses the share's
-    own scale, and the interval allows for few and unequal images.
+    """Return one row per rule and scope ("all", or a task that is not all). A row is
+    ``flagged`` if p by Holm over all rows is below 5 % and the interval also excludes
+    ½: the test uses the share's own scale, and the interval allows for few and unequal
+    images.
     """
     pairs = questions.filter(
         (pl.col("kind") == "pairwise") & pl.col("answer").is_in(["A", "B"])
@@ -85,12 +91,16 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
     rows = list(_of_rules(pairs, ()))
     whole = {row.rule: row.share.n for row in rows}
     rows += [
-        row for row in _of_rules(pairs, ("task",)) if row.share.n < whole[row.rule]
+        row
+        for row in _of_rules(pairs, ("task",))
+        if row.share.n < whole[row.rule]
     ]
     adjusted = holm([row.p for row in rows])
     return tuple(
         replace(
-            row, p_holm=p, flagged=p is not None and p < LEVEL and _apart(row.share)
+            row,
+            p_holm=p,
+            flagged=p is not None and p < LEVEL and _apart(row.share),
         )
         for row, p in zip(rows, adjusted, strict=True)
     )
@@ -102,8 +112,8 @@ def _apart(share: Estimate) -> bool:
 
 
 def as_right(row: Leak) -> Leak:
-    """Return the rule under its name in words; for a rule that is wrong more often than right, its
-    opposite, with the accuracy of that.
+    """Return the rule under its name in words; for a rule that is wrong more often than
+    right, its opposite, with the accuracy of that.
     """
     name = RULES[row.rule]
     share = row.share
@@ -116,11 +126,11 @@ def as_right(row: Leak) -> Leak:
     return replace(row, rule=" ".join(words), share=turned)
 
 
-def best_rule(found: Iterable[Leak]) -> Leak | None:
-    """Return the rule that is right most often, as :func:`as_right` returns it; None if there are
-    no rules.
+def best_rule(result: Iterable[Leak]) -> Leak | None:
+    """Return the rule that is right most often, as :func:`as_right` returns it; None if
+    there are no rules.
     """
-    known = [as_right(row) for row in found if row.share.value is not None]
+    known = [as_right(row) for row in result if row.share.value is not None]
     return max(known, key=lambda row: row.share.value or 0.0, default=None)
 
 
@@ -139,28 +149,33 @@ def _rows(analysis: Analysis) -> tuple[Leak, ...]:
     return leak_audit(asked.select(NEEDED).collect())
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     rows = [
         as_right(row)
-        for row in shown.analysis[LEAKS]
+        for row in view.analysis[LEAKS]
         if row.flagged or (row.scope == ALL and row.share.n)
     ]
     return Section(
         "leaks",
         "Can the questions be gamed?",
-        "A rule chooses by one property of the options, such as the size of the file. Its "
-        "accuracy is a property of the questions, not of the judges. Rules in bold differ "
+        "A rule chooses by one property of the options, such as the size of the file. "
+        "Its "
+        "accuracy is a property of the questions, not of the judges. Rules in bold "
+        "differ "
         "significantly from 50 %.",
         [grid(COLUMNS, rows, keys=2, hit=lambda row: row.flagged)],
     )
 
 
 def gamed(rows: Sequence[Leak]) -> list[str]:
-    """Return that a rule which never looks at the image reaches the accuracy that a judge must show; nothing
-    where none does.
+    """Return that a rule which never looks at the image reaches the accuracy that a
+    judge must show; nothing where none does.
     """
     best = best_rule(row for row in rows if row.scope == ALL and row.flagged)
-    if best is None or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value:
+    if (
+        best is None
+        or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value
+    ):
         return []
     return [
         f"These questions can be gamed: “{best.rule}” is right in "

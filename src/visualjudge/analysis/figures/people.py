@@ -1,8 +1,9 @@
-"""People beside one another, where several rated each item: a judge that agrees as well with the truth
-is as good as one of them.
+"""People beside one another, where several rated each item: a judge that agrees as well
+with the truth is as good as one of them.
 
-Each vote is compared with the others of its item: a score with their mean, a choice with their
-majority (none where the others are split). All votes count, whoever gave them.
+Each vote is compared with the others of its item: a score with their mean, a choice
+with their majority (none where the others are split). All votes count, whoever gave
+them.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from visualjudge.core.records import Answer
 
 @dataclass(frozen=True)
 class People:
-    """Votes of people in one task, beside the others' votes on the same items: rank correlation and
-    mean absolute error of scores (0..10), or the share of equal choices.
+    """Votes of people in one task, beside the others' votes on the same items: rank
+    correlation and mean absolute error of scores (0..10), or the share of equal
+    choices.
     """
 
     task: str
@@ -67,13 +69,15 @@ def _rows(judge: JudgeResult) -> tuple[People, ...]:
 
 
 def _long(judge: JudgeResult) -> pl.DataFrame:
-    """Return a row for each vote with others: ``task, cluster``, and for scores ``number`` and
-    ``truth`` (the others' mean), for choices ``same``.
+    """Return a row for each vote with others: ``task, cluster``, and for scores
+    ``number`` and ``truth`` (the others' mean), for choices ``same``.
     """
     asked = judge.joined.unique("id", maintain_order=True)
     placed = judge.study.find(asked["id"].to_list())
     rows: list[tuple[object, ...]] = []
-    for name, task, cluster in asked.select("id", "task", "cluster").iter_rows():
+    for name, task, cluster in asked.select(
+        "id", "task", "cluster"
+    ).iter_rows():
         votes = placed[name].question.votes or ()
         if len(votes) < 2:
             continue
@@ -119,21 +123,26 @@ def _sentences(rows: Sequence[People]) -> list[str]:
         return []
     row = rows[-1]
     if row.same.n:
-        return [f"One person chooses as the others do in {with_ends(row.same)}. {best}"]
+        return [
+            f"One person chooses as the others do in {with_ends(row.same)}. {best}"
+        ]
     rho = with_ends(row.spearman, number)
     error = with_ends(row.mae, number)
-    return [f"One person beside the others: ρ {rho}, mean error {error} of 10. {best}"]
+    return [
+        f"One person beside the others: ρ {rho}, mean error {error} of 10. {best}"
+    ]
 
 
-def _section(shown: Shown) -> Section:
-    first = shown.grids(PEOPLE)[:1]
+def _section(view: Shown) -> Section:
+    first = view.grids(PEOPLE)[:1]
     return Section(
         "people",
         "How well do people agree with one another?",
-        "Each person’s vote beside those of the others on the same item: the mean of their scores, "
+        "Each person’s vote beside those of the others on the same item: the mean of "
+        "their scores, "
         "or their majority. A judge is compared with all of them.",
         first,
-        shown.said(PEOPLE)[:1],
+        view.said(PEOPLE)[:1],
     )
 
 

@@ -1,16 +1,16 @@
 """Whether a judge needs the photograph.
 
-Whether a judge needs the photograph is measured on pairs that are asked unchanged, over uniform
-grey, and over another photograph. A question whose photograph is replaced keeps its predictions,
-prompt and answer, so what a judge still gets right comes from the predictions alone. The gain is
-the accuracy with the photograph minus that over grey on the same pairs, with the interval of a
-paired difference clustered by image
+Whether a judge needs the photograph is measured on pairs that are asked unchanged, over
+uniform grey, and over another photograph. A question whose photograph is replaced keeps
+its predictions, prompt and answer, so what a judge still gets right comes from the
+predictions alone. The gain is the accuracy with the photograph minus that over grey on
+the same pairs, with the interval of a paired difference clustered by image
 (:func:`~visualjudge.analysis.estimate.gap_ends`). A failed reply is wrong.
 
-A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey and over
-another photograph. It *does not need* it if one of the two 90 % intervals ends below the margin of
-15 points (two one-sided tests at 5 %; Schuirmann 1987). The other photograph detects a judge that
-only declines to answer over grey.
+A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey
+and over another photograph. It *does not need* it if one of the two 90 % intervals ends
+below the margin of 15 points (two one-sided tests at 5 %; Schuirmann 1987). The other
+photograph detects a judge that only declines to answer over grey.
 """
 
 from __future__ import annotations
@@ -30,11 +30,26 @@ from visualjudge.analysis.figure_text import (
     with_ends,
 )
 from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.probes import LEAST_QUESTIONS, MARGIN, inner_ends
+from visualjudge.analysis.figures.probes import (
+    LEAST_QUESTIONS,
+    MARGIN,
+    inner_ends,
+)
 from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.series import ALL, INTERVALS, Cells, EstimatesPlot
+from visualjudge.analysis.plots.series import (
+    ALL,
+    INTERVALS,
+    Cells,
+    EstimatesPlot,
+)
 from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import Column, Layout, counts, figure, named
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    counts,
+    figure,
+    named,
+)
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.jsons import Json
 
@@ -43,8 +58,8 @@ Need = Literal["needed", "not_needed", "not_shown"]
 
 @dataclass(frozen=True)
 class Without:
-    """The same pairs without their photograph: accuracy with it, accuracy without it, and the
-    paired difference with its 90 % interval, ``inner``.
+    """The same pairs without their photograph: accuracy with it, accuracy without it,
+    and the paired difference with its 90 % interval, ``inner``.
     """
 
     seen: Estimate
@@ -63,8 +78,8 @@ NEEDS: Mapping[Need, str] = {
 
 @dataclass(frozen=True)
 class Photograph:
-    """The gain from the photograph, over ``grey`` and over ``other`` photographs (None if not
-    asked), in one task or in ``all``.
+    """The gain from the photograph, over ``grey`` and over ``other`` photographs (None
+    if not asked), in one task or in ``all``.
     """
 
     task: str
@@ -74,7 +89,9 @@ class Photograph:
     @property
     def asked(self) -> tuple[Without, ...]:
         """The replacements of the photograph that were asked, grey first."""
-        return tuple(part for part in (self.grey, self.other) if part is not None)
+        return tuple(
+            part for part in (self.grey, self.other) if part is not None
+        )
 
     @property
     def first(self) -> Without:
@@ -83,9 +100,11 @@ class Photograph:
 
     @property
     def least(self) -> Estimate:
-        """The smaller gain: a judge that needs the photograph gains over both replacements."""
+        """The smaller gain: a judge that needs the photograph gains over both
+        replacements."""
         return min(
-            (part.gain for part in self.asked), key=lambda gain: gain.value or 0.0
+            (part.gain for part in self.asked),
+            key=lambda gain: gain.value or 0.0,
         )
 
     @property
@@ -94,7 +113,8 @@ class Photograph:
         if min(part.questions for part in self.asked) < LEAST_QUESTIONS:
             return "not_shown"
         if any(
-            part.inner is not None and part.inner[1] < MARGIN for part in self.asked
+            part.inner is not None and part.inner[1] < MARGIN
+            for part in self.asked
         ):
             return "not_needed"
         lower = [(part.gain.interval or (None,))[0] for part in self.asked]
@@ -113,13 +133,14 @@ class Photograph:
             else "another photograph"
         )
         return (
-            f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over {over}."
+            f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over "
+            f"{over}."
         )
 
 
 def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
-    """Return what a judge gains from the photograph, in all tasks and in each; empty if it was not
-    asked without it.
+    """Return what a judge gains from the photograph, in all tasks and in each; empty if
+    it was not asked without it.
 
     ``answered`` has one row per verdict, as returned by
     :func:`visualjudge.analysis.study_table.join`.
@@ -127,19 +148,22 @@ def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
     asked = answered.filter(pl.col("probe_design") == "photograph")
     control = answered.filter(pl.col("probe_design") == "control")
     keys = ["probe_group", "order", "repeat"]
-    pairs = asked.select(*keys, "task", "cluster", "right", name="probe_name").join(
-        control.select(*keys, "right"), on=keys, suffix="_seen"
-    )
+    pairs = asked.select(
+        *keys, "task", "cluster", "right", name="probe_name"
+    ).join(control.select(*keys, "right"), on=keys, suffix="_seen")
     if pairs.is_empty():
         return ()
     parts = pairs.partition_by("task", as_dict=True, maintain_order=True)
-    by_task = (_need(str(task), part) for (task,), part in sorted(parts.items()))
+    by_task = (
+        _need(str(task), part) for (task,), part in sorted(parts.items())
+    )
     return (_need("all", pairs), *by_task)
 
 
 def _need(task: str, pairs: pl.DataFrame) -> Photograph:
     grey, other = (
-        _without(pairs.filter(pl.col("name") == name)) for name in ("grey", "other")
+        _without(pairs.filter(pl.col("name") == name))
+        for name in ("grey", "other")
     )
     return Photograph(task, grey, other)
 
@@ -159,7 +183,9 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     sums = image_sums(pairs, [], values)
     ((gain, _),) = gaps(sums)
     inner = inner_ends(sums) if gain.interval else None
-    seen_share, blind_share = (sums.shares(name, "n")[0] for name in ("seen", "blind"))
+    seen_share, blind_share = (
+        sums.shares(name, "n")[0] for name in ("seen", "blind")
+    )
     return Without(
         seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique()
     )
@@ -174,9 +200,18 @@ COLUMNS = Layout[Photograph](
     named("task", "Questions", plain_name, text=True),
     *counts("first.gain"),
     Column("with", "first.seen.value", "With the photograph", percent),
-    Column("other", lambda p: p.other and p.other.blind.value, "With another", percent),
-    Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent),
-    *figure("gain", "first.gain", "Gain over grey, points", points, ends="interval"),
+    Column(
+        "other",
+        lambda p: p.other and p.other.blind.value,
+        "With another",
+        percent,
+    ),
+    Column(
+        "grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent
+    ),
+    *figure(
+        "gain", "first.gain", "Gain over grey, points", points, ends="interval"
+    ),
     Column(
         "gain_over_other",
         lambda p: p.other and p.other.gain.value,
@@ -189,13 +224,15 @@ COLUMNS = Layout[Photograph](
         "95 %",
         percents,
     ),
-    named("state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True),
+    named(
+        "state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True
+    ),
 )
 
 
 def _json(rows: tuple[Photograph, ...]) -> Json | None:
-    """Return what the judge gains from the photograph, with ``by_task``; None if it was not asked
-    without the photograph.
+    """Return what the judge gains from the photograph, with ``by_task``; None if it was
+    not asked without the photograph.
     """
     if not rows:
         return None
@@ -213,15 +250,16 @@ def _sentences(rows: Sequence[Photograph]) -> list[str]:
     return [row.sentence for row in rows[:1]]
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     return Section(
         "photograph",
         "Does the judge need the photograph?",
         "The judge was asked the same pairs again with uniform grey, and with another "
-        "photograph, in place of the photograph, also below overlays. Right answers then come "
+        "photograph, in place of the photograph, also below overlays. Right answers "
+        "then come "
         "from the predictions alone.",
-        shown.grids(PHOTOGRAPH),
-        shown.said(PHOTOGRAPH),
+        view.grids(PHOTOGRAPH),
+        view.said(PHOTOGRAPH),
     )
 
 
@@ -241,8 +279,10 @@ PHOTOGRAPH = JudgeFigure(
             _gains,
             "no question was asked without its photograph",
             "Points gained from the photograph",
-            "“Without” means with uniform grey or with another photograph, whichever makes the "
-            "difference smaller. A judge does not need the photograph if the difference is "
+            "“Without” means with uniform grey or with another photograph, whichever "
+            "makes the "
+            "difference smaller. A judge does not need the photograph if the "
+            "difference is "
             f"significantly below {100 * MARGIN:g} points. {INTERVALS}",
         ),
     ),

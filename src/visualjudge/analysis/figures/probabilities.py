@@ -25,7 +25,7 @@ COLUMNS = Layout[Calibration](
     Column("ece_ci95", "ece.interval"),
     Column("ece_corrected", "ece_corrected.value"),
     *as_named("n", "images"),
-    Column("bins", lambda found: [asdict(row) for row in found.bins]),
+    Column("bins", lambda match: [asdict(row) for row in match.bins]),
 )
 
 
@@ -33,7 +33,8 @@ def _probabilities(judge: JudgeResult) -> Calibration | None:
     """Return how well stated probabilities match the share of right answers."""
     columns = ("probability_a", "answer", "cluster")
     stated = judge.study.kind(judge.index, "pairwise", columns).filter(
-        pl.col("probability_a").is_between(0, 1) & pl.col("answer").is_in(["A", "B"])
+        pl.col("probability_a").is_between(0, 1)
+        & pl.col("answer").is_in(["A", "B"])
     )
     if stated.is_empty():
         return None
@@ -53,7 +54,9 @@ def _json(value: Calibration | None) -> Json | None:
 def _bins(judge: JudgeResult) -> Trace:
     stated = judge[PROBABILITIES]
     bins = () if stated is None else stated.bins
-    return Trace(tuple((row.stated, row.observed, row.n) for row in bins if row.n))
+    return Trace(
+        tuple((row.stated, row.observed, row.n) for row in bins if row.n)
+    )
 
 
 def _came_true(stated: Calibration | None) -> list[str]:
@@ -62,7 +65,8 @@ def _came_true(stated: Calibration | None) -> list[str]:
     brier = stated.brier
     ece = stated.ece_corrected
     return [
-        f"Its probabilities: Brier score {number3(brier.value)} ({span3(brier.interval)}), "
+        f"Its probabilities: Brier score {number3(brier.value)} "
+        f"({span3(brier.interval)}), "
         "expected calibration error, corrected for few answers, "
         f"{number3(ece.value)} ({span3(ece.interval)}), {stated.n} answers."
     ]

@@ -1,33 +1,39 @@
-"""Results of probes: effects that are 0 for a judge whose answers the change does not affect. The
-probes are defined in ``apps/probes/kinds.py``.
+"""Results of probes: effects that are 0 for a judge whose answers the change does not
+affect. The probes are defined in ``apps/probes/kinds.py``.
 
-Every effect is a mean over groups of related questions, with an interval clustered by image
-(:func:`~visualjudge.analysis.estimate.gap_ends`). The designs and their units
+Every effect is a mean over groups of related questions, with an interval clustered by
+image (:func:`~visualjudge.analysis.estimate.gap_ends`). The designs and their units
 are:
 
-- ``cue``: half the difference between how often an option is chosen with the cue and without it, −½
-  … ½. Each option has the cue in one of two questions, so neither the better option nor the
-  position can contribute to it.
+- ``cue``: half the difference between how often an option is chosen with the cue and
+  without it, −½
+  … ½. Each option has the cue in one of two questions, so neither the better option nor
+  the position can contribute to it.
 - ``change``: accuracy with the change minus accuracy without it, −1 … 1.
-- ``same``: half the difference between how often the first and the second position are chosen,
+- ``same``: half the difference between how often the first and the second position are
+  chosen,
   −½ … ½.
-- ``withheld``: half the difference between right and wrong answers when nothing shows which is
+- ``withheld``: half the difference between right and wrong answers when nothing shows
+  which is
   right, −½ … ½.
-- ``staircase``: over all pairs of steps of a group, the share scored in the wrong order minus the
+- ``staircase``: over all pairs of steps of a group, the share scored in the wrong order
+  minus the
   share scored in the right order.
 
-A reply that could not be read counts as no choice: 0 in all designs except ``change``, where it is
-wrong.
+A reply that could not be read counts as no choice: 0 in all designs except ``change``,
+where it is wrong.
 
-The state is ``pass`` if two one-sided tests at 5 % show the effect to be within the margin (the 90
-% interval lies inside it; Schuirmann 1987), ``fail`` if the effect is at least the margin and its p
-is below 5 % after Holm's adjustment over all probes of the judge, and ``not_shown`` otherwise. p is
-the smallest level at which an interval excludes 0. ``withheld`` fails only above 0. A staircase
-passes if the 95 % interval is below 0, and fails above 0.
+The state is ``pass`` if two one-sided tests at 5 % show the effect to be within the
+margin (the 90 % interval lies inside it; Schuirmann 1987), ``fail`` if the effect is at
+least the margin and its p is below 5 % after Holm's adjustment over all probes of the
+judge, and ``not_shown`` otherwise. p is the smallest level at which an interval
+excludes 0. ``withheld`` fails only above 0. A staircase passes if the 95 % interval is
+below 0, and fails above 0.
 
-A probe with fewer than 40 answered questions is not measured, because the chance effect of a fair
-judge is then as large as a real fault, and refusing is no answer. A cue or a change that makes
-replies without an answer more frequent by 15 points (95 % interval above 0) fails.
+A probe with fewer than 40 answered questions is not measured, because the chance effect
+of a fair judge is then as large as a real fault, and refusing is no answer. A cue or a
+change that makes replies without an answer more frequent by 15 points (95 % interval
+above 0) fails.
 """
 
 from __future__ import annotations
@@ -64,9 +70,9 @@ ProbeState = Literal["pass", "fail", "not_shown"]
 @dataclass(frozen=True)
 class ProbeResult:
     """The effect on a judge of a change that must not matter; see
-    :mod:`visualjudge.analysis.figures.probes` for the units. ``example`` is the id of one of its questions;
-    ``p_holm`` is that of no effect, adjusted over the probes of the judge, None if nothing was
-    measured.
+    :mod:`visualjudge.analysis.figures.probes` for the units. ``example`` is the id of
+    one of its questions; ``p_holm`` is that of no effect, adjusted over the probes of
+    the judge, None if nothing was measured.
     """
 
     name: str
@@ -80,15 +86,16 @@ class ProbeResult:
 
 
 MARGIN = 0.15
-"""A gain below this is too small to matter; same value as for probes that change the images."""
+"""A gain below this is too small to matter; same value as for probes that change the
+images."""
 
 
 LEAST_QUESTIONS = 40
 
 
 CUE_MARGIN = 0.125
-"""Effects of a cue below this are too small to matter. It is the effect of a cue that decides one
-answer in four.
+"""Effects of a cue below this are too small to matter. It is the effect of a cue that
+decides one answer in four.
 """
 EQUIVALENCE_TAIL = 0.05
 """Level of each of the two one-sided tests."""
@@ -99,9 +106,9 @@ _UNIT = ("probe_group", "cluster")
 class Design:
     """How the answers of a design are compared.
 
-    ``units`` returns one row per group, with its ``cluster`` and a value ``x`` in −1 … 1; the
-    effect is ``scale`` times their mean. A fault is an effect of at least ``margin``, upwards or in
-    either direction.
+    ``units`` returns one row per group, with its ``cluster`` and a value ``x`` in −1 …
+    1; the effect is ``scale`` times their mean. A fault is an effect of at least
+    ``margin``, upwards or in either direction.
     """
 
     units: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
@@ -112,8 +119,8 @@ class Design:
 
 @dataclass(frozen=True)
 class _Effect:
-    """An effect, its 90 % interval, and the p of the hypothesis that it is 0, None if it is not
-    measured.
+    """An effect, its 90 % interval, and the p of the hypothesis that it is 0, None if
+    it is not measured.
     """
 
     figure: Estimate
@@ -123,11 +130,14 @@ class _Effect:
 
 def _sign(hit: pl.Expr) -> pl.Expr:
     """Return 1 if the reply is a hit, −1 if it is not, 0 if it could not be read."""
-    return pl.when(~pl.col("usable")).then(0.0).when(hit).then(1.0).otherwise(-1.0)
+    return (
+        pl.when(~pl.col("usable")).then(0.0).when(hit).then(1.0).otherwise(-1.0)
+    )
 
 
 def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    """Return groups of which both questions were answered; the two have equal weight."""
+    """Return groups of which both questions were answered; the two have equal
+    weight."""
     each = table.group_by(*_UNIT, "probe_cue").agg(
         x=_sign(pl.col("text") == pl.col("probe_cue")).mean()
     )
@@ -141,7 +151,8 @@ def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 def _against(
     table: pl.DataFrame, control: pl.DataFrame, value: pl.Expr, *keys: str
 ) -> pl.DataFrame:
-    """Return the mean of ``value`` less that of the unchanged questions, by group and ``keys``."""
+    """Return the mean of ``value`` less that of the unchanged questions, by group and
+    ``keys``."""
     now, then = (
         part.group_by(*_UNIT, *keys).agg(x=value.cast(pl.Float64).mean())
         for part in (table, control)
@@ -155,13 +166,15 @@ def _change(table: pl.DataFrame, control: pl.DataFrame) -> pl.DataFrame:
     return _against(table, control, pl.col("right"), "order")
 
 
-def _hits(table: pl.DataFrame, _control: pl.DataFrame, hit: str) -> pl.DataFrame:
+def _hits(
+    table: pl.DataFrame, _control: pl.DataFrame, hit: str
+) -> pl.DataFrame:
     return table.group_by(_UNIT).agg(x=_sign(pl.col(hit)).mean())
 
 
 def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    """Compare every two steps of a group: 1 if the worse one has the higher score, −1 if the better
-    one has.
+    """Compare every two steps of a group: 1 if the worse one has the higher score, −1
+    if the better one has.
     """
     steps = table.group_by(*_UNIT, "probe_level").agg(
         score=pl.col("number").filter(pl.col("usable")).mean()
@@ -184,8 +197,8 @@ DESIGNS: Mapping[str, Design] = {
 
 
 def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
-    """Return the results of every probe that a judge was asked, in the order of the file; empty if
-    there are none.
+    """Return the results of every probe that a judge was asked, in the order of the
+    file; empty if there are none.
 
     ``answered`` has one row per verdict, as returned by
     :func:`visualjudge.analysis.study_table.join`.
@@ -193,8 +206,8 @@ def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
     asked = answered.filter(pl.col("probe_design").is_in(list(DESIGNS)))
     control = answered.filter(pl.col("probe_design") == "control")
     parts = asked.partition_by("probe_name", maintain_order=True)
-    found = [_measured(part, control) for part in parts]
-    adjusted = holm([effect.p for effect in found])
+    collected = [_measured(part, control) for part in parts]
+    adjusted = holm([effect.p for effect in collected])
     return tuple(
         ProbeResult(
             str(part["probe_name"][0]),
@@ -208,7 +221,7 @@ def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
             str(part["id"][0]),
             p,
         )
-        for part, effect, p in zip(parts, found, adjusted, strict=True)
+        for part, effect, p in zip(parts, collected, adjusted, strict=True)
     )
 
 
@@ -233,7 +246,8 @@ def _state(effect: _Effect, design: Design, p: float | None) -> ProbeState:
 
 
 def _measured(table: pl.DataFrame, control: pl.DataFrame) -> _Effect:
-    """Return the effect of a probe. Only questions whose group can be compared count."""
+    """Return the effect of a probe. Only questions whose group can be compared
+    count."""
     design = _design(table)
     units = design.units(table, control)
     compared = table.join(units, on=_UNIT, how="semi")
@@ -251,8 +265,8 @@ def _measured(table: pl.DataFrame, control: pl.DataFrame) -> _Effect:
 
 
 def _refuses_more(table: pl.DataFrame, control: pl.DataFrame) -> bool:
-    """Return whether a cue or a change, which leaves the answer as it is, makes replies without an
-    answer more frequent by the margin.
+    """Return whether a cue or a change, which leaves the answer as it is, makes replies
+    without an answer more frequent by the margin.
     """
     if table["probe_design"][0] not in ("cue", "change"):
         return False
@@ -267,18 +281,24 @@ def _refuses_more(table: pl.DataFrame, control: pl.DataFrame) -> bool:
 def _effect(units: pl.DataFrame, scale: float, n: int) -> _Effect:
     """Return the mean of ``x`` over groups, times ``scale``."""
     x = pl.col("x")
-    sums = image_sums(units, [], {"gap": x, "n": x.is_not_null(), "apart": x != 0})
+    sums = image_sums(
+        units, [], {"gap": x, "n": x.is_not_null(), "apart": x != 0}
+    )
     ((gap, p),) = gaps(sums)
     low, high = inner_ends(sums)
     return _Effect(
-        scaled(gap, scale, n), (low * scale, high * scale), p if gap.interval else None
+        scaled(gap, scale, n),
+        (low * scale, high * scale),
+        p if gap.interval else None,
     )
 
 
 def inner_ends(sums: ImageSums) -> tuple[float, float]:
     """Return the 90 % interval of ``gap``."""
     counts = sums.total("apart"), sums.total("n")
-    low, high = gap_ends(*sums.ratio("gap", "n"), *counts, tail=EQUIVALENCE_TAIL)
+    low, high = gap_ends(
+        *sums.ratio("gap", "n"), *counts, tail=EQUIVALENCE_TAIL
+    )
     return float(low[0]), float(high[0])
 
 
@@ -311,7 +331,8 @@ def _sentences(rows: Sequence[ProbeResult]) -> list[str]:
     words = Counter(_in_words(row) for row in rows)
     failed = ", ".join(row.name for row in rows if row.state == "fail")
     return [
-        f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} pass, "
+        f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} "
+        "pass, "
         f"{words['undecided']} undecided, {words['not measured']} not measured."
     ]
 
@@ -320,18 +341,23 @@ def _effects(judge: JudgeResult) -> Cells:
     return {plain_name(row.name): row.effect for row in judge[PROBES]}
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     return Section(
         "probes",
         "Do irrelevant changes affect the answers?",
-        "A judge that ignores the change has an effect of 0. A probe passes where its 90 % "
-        "interval is within the margin (two one-sided tests at 5 %), fails where its 95 % "
-        "interval excludes 0 and the effect is at least the margin, or where replies without "
-        "an answer become more frequent by 15 points. It is undecided otherwise, and not "
-        "measured with answers to fewer than 40 questions. A staircase of severity passes "
+        "A judge that ignores the change has an effect of 0. A probe passes where its "
+        "90 % "
+        "interval is within the margin (two one-sided tests at 5 %), fails where its "
+        "95 % "
+        "interval excludes 0 and the effect is at least the margin, or where replies "
+        "without "
+        "an answer become more frequent by 15 points. It is undecided otherwise, and "
+        "not "
+        "measured with answers to fewer than 40 questions. A staircase of severity "
+        "passes "
         "where its 95 % interval is below 0.",
-        shown.grids(PROBES, hit=lambda row: row.state == "fail"),
-        shown.said(PROBES),
+        view.grids(PROBES, hit=lambda row: row.state == "fail"),
+        view.said(PROBES),
     )
 
 
@@ -346,7 +372,8 @@ PROBES = JudgeFigure(
         EstimatesPlot(
             "probes",
             "Effect of irrelevant changes on the answers",
-            "Effect of each probe; a probe changes one thing that must not affect the answer.",
+            "Effect of each probe; a probe changes one thing that must not affect the "
+            "answer.",
             _effects,
             "no probe has answers to enough questions (visualjudge probe)",
             "Effect in points",

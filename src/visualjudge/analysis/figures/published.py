@@ -1,10 +1,10 @@
-"""The scores that a published benchmark defines, computed as in its authors' code, next to our own
-figures.
+"""The scores that a published benchmark defines, computed as in its authors' code, next
+to our own figures.
 
-``dataset.json`` of an imported benchmark lists its scores: ``{"name", "rule", "tasks", "scale",
-"digits"}``. For replies that the authors published, their own reading (``published_value``) and
-their own marking (``published_right``) are used, so that the score equals theirs. Replies of a new
-run are read by visualjudge.
+``dataset.json`` of an imported benchmark lists its scores: ``{"name", "rule", "tasks",
+"scale", "digits"}``. For replies that the authors published, their own reading
+(``published_value``) and their own marking (``published_right``) are used, so that the
+score equals theirs. Replies of a new run are read by visualjudge.
 
 ============ ===================================================================================
 exact        accuracy on the stored order; a reply that was not read is wrong (GenAI-Bench)
@@ -43,8 +43,9 @@ from visualjudge.dataset.folder import StatedBenchmark
 
 @dataclass(frozen=True)
 class OwnScore:
-    """A score of a published benchmark, with the ``digits`` that its authors print; None if none of
-    its questions was asked. ``lacking`` says how many the run answered, if not all.
+    """A score of a published benchmark, with the ``digits`` that its authors print;
+    None if none of its questions was asked. ``lacking`` says how many the run answered,
+    if not all.
     """
 
     name: str
@@ -56,7 +57,11 @@ class OwnScore:
     def shown(self) -> str:
         """The score as its authors print it, with the part that was answered."""
         lacking = f" ({self.lacking})" if self.lacking else ""
-        return NONE if self.value is None else f"{self.value:.{self.digits}f}{lacking}"
+        return (
+            NONE
+            if self.value is None
+            else f"{self.value:.{self.digits}f}{lacking}"
+        )
 
 
 _OTHER = {"A": "B", "B": "A"}
@@ -65,8 +70,8 @@ Rule = Callable[[pl.DataFrame], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One score of a benchmark: ``rule`` over the questions of ``tasks`` (None = all), times
-    ``scale``, rounded.
+    """One score of a benchmark: ``rule`` over the questions of ``tasks`` (None = all),
+    times ``scale``, rounded.
     """
 
     name: str
@@ -79,7 +84,8 @@ class Score:
 
 
 def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
-    """Return the scores that ``dataset.json`` lists, from each dataset if several were merged."""
+    """Return the scores that ``dataset.json`` lists, from each dataset if several were
+    merged."""
     stated: list[StatedBenchmark] = meta.get("benchmarks") or [
         meta.get("benchmark") or {}
     ]
@@ -114,7 +120,7 @@ def benchmark_scores(
     if not scores:
         return ()
     same = (pl.col("said") == pl.col("answer")).fill_null(False)
-    read = table.with_columns(said=_said(), given=_given()).with_columns(
+    read = table.with_columns(said=_answers(), given=_stated()).with_columns(
         hit=pl.coalesce(pl.col("published_right"), same)
     )
     return tuple(
@@ -142,28 +148,38 @@ def _own_score(
         return OwnScore(score.name, None, score.digits)
     asked = verdicts["id"].n_unique()
     every = questions.height
-    part = f"{number(asked)} of {number(every)} questions" if asked < every else None
+    part = (
+        f"{number(asked)} of {number(every)} questions"
+        if asked < every
+        else None
+    )
     return OwnScore(
         score.name, round(value * score.scale, score.digits), score.digits, part
     )
 
 
-def _said() -> pl.Expr:
-    """Return the answer that the authors read, else the one that visualjudge read; null if there is
-    none.
+def _answers() -> pl.Expr:
+    """Return the answer that the authors read, else the one that visualjudge read; null
+    if there is none.
     """
     ours = pl.when(pl.col("usable")).then(pl.col("text"))
-    said = pl.coalesce("published_value", ours)
-    return pl.when(said != FAILED).then(said)
+    answers = pl.coalesce("published_value", ours)
+    return pl.when(answers != FAILED).then(answers)
 
 
-def _given() -> pl.Expr:
-    """Return the score that the authors' code uses, else the one that visualjudge read; null if the
-    reply gives neither.
+def _stated() -> pl.Expr:
+    """Return the score that the authors' code uses, else the one that visualjudge read;
+    null if the reply gives neither.
     """
-    theirs = pl.col("published_value").cast(pl.String).cast(pl.Float64, strict=False)
+    theirs = (
+        pl.col("published_value").cast(pl.String).cast(pl.Float64, strict=False)
+    )
     ours = pl.when(pl.col("usable")).then(pl.col("number"))
-    return pl.when(pl.col("published_value").is_null()).then(ours).otherwise(theirs)
+    return (
+        pl.when(pl.col("published_value").is_null())
+        .then(ours)
+        .otherwise(theirs)
+    )
 
 
 def _mean(table: pl.DataFrame) -> float | None:
@@ -203,15 +219,15 @@ def _read(pairs: pl.DataFrame) -> pl.DataFrame:
 def _levenshtein(rankings: pl.DataFrame) -> float | None:
     known = rankings.filter(pl.col("said").is_not_null())
     gaps = [
-        _edits(said, answer) / len(answer)
-        for said, answer in known.select("said", "answer").iter_rows()
+        _edits(answers, answer) / len(answer)
+        for answers, answer in known.select("said", "answer").iter_rows()
     ]
     return sum(gaps) / len(gaps) if gaps else None
 
 
 def _edits(a: str, b: str) -> int:
-    """Return the minimum number of insertions, deletions and substitutions that turn ``a`` into
-    ``b`` (Levenshtein 1966).
+    """Return the minimum number of insertions, deletions and substitutions that turn
+    ``a`` into ``b`` (Levenshtein 1966).
     """
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
@@ -232,16 +248,20 @@ def _pearson(scores: pl.DataFrame) -> float | None:
 
 def _viescore(scores: pl.DataFrame) -> float | None:
     known = scores.drop_nulls(["given", "truth"])
-    parts = known.with_columns(source=pl.col("sources").list.first()).partition_by(
-        "source"
-    )
+    parts = known.with_columns(
+        source=pl.col("sources").list.first()
+    ).partition_by("source")
     values = [
-        spearman(part["given"].to_numpy(), part["truth"].to_numpy()) for part in parts
+        spearman(part["given"].to_numpy(), part["truth"].to_numpy())
+        for part in parts
     ]
-    # A source without a correlation (a constant judge) makes the mean NaN, as in the authors' code.
-    told = [value for value in values if value is not None]
+    # A source without a correlation (a constant judge) makes the mean NaN, as in the
+    # authors' code.
+    measured = [value for value in values if value is not None]
     return (
-        math.tanh(sum(told) / len(told)) if told and len(told) == len(values) else None
+        math.tanh(sum(measured) / len(measured))
+        if measured and len(measured) == len(values)
+        else None
     )
 
 
@@ -263,7 +283,10 @@ def _share(counted: Callable[[pl.DataFrame], pl.DataFrame]) -> Rule:
 
 
 RULES: dict[str, tuple[str, Rule]] = {
-    **{name: ("pairwise", _share(counted)) for name, counted in _COUNTED.items()},
+    **{
+        name: ("pairwise", _share(counted))
+        for name, counted in _COUNTED.items()
+    },
     "macro": ("pairwise", _macro),
     "net": ("pairwise", _net),
     "levenshtein": ("ranking", _levenshtein),
@@ -275,24 +298,29 @@ RULES: dict[str, tuple[str, Rule]] = {
 
 def _rows(judge: JudgeResult) -> tuple[OwnScore, ...]:
     study = judge.study
-    return benchmark_scores(judge.joined, study.questions, benchmarks_of(study.meta))
+    return benchmark_scores(
+        judge.joined, study.questions, benchmarks_of(study.meta)
+    )
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     cells = {
         (score.name, judge.name): score.shown
-        for judge in shown.judges
+        for judge in view.judges
         for score in judge[AS_PUBLISHED]
         if score.value is not None
     }
     return Section(
         "published",
         "Scores as in published benchmarks",
-        "Scores as the benchmark’s authors compute and round them; their published replies are "
-        "read with their rules. Scores cover the questions in this copy of the benchmark. If a "
-        "run answered only a part of these, the part is stated, and the score may differ from "
+        "Scores as the benchmark’s authors compute and round them; their published "
+        "replies are "
+        "read with their rules. Scores cover the questions in this copy of the "
+        "benchmark. If a "
+        "run answered only a part of these, the part is stated, and the score may "
+        "differ from "
         "the published one.",
-        [by_rows("The benchmark’s own score", shown.judges, cells)],
+        [by_rows("The benchmark’s own score", view.judges, cells)],
         detail=True,
     )
 
@@ -317,7 +345,9 @@ AS_PUBLISHED = JudgeFigure(
 AS_PUBLISHED_OF = JudgeFigure(
     "as_published_of",
     lambda judge: judge[AS_PUBLISHED],
-    json=lambda rows: {score.name: score.lacking for score in rows if score.lacking},
+    json=lambda rows: {
+        score.name: score.lacking for score in rows if score.lacking
+    },
     place=161,
 )
 """How many of the questions of a score were answered, if not all."""

@@ -20,7 +20,12 @@ from visualjudge.analysis.figure_text import (
 from visualjudge.analysis.plots.canvas import Sign
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.plots.ranking import Place, RankedModel, Ranking, rankings
+from visualjudge.analysis.plots.ranking import (
+    Place,
+    RankedModel,
+    Ranking,
+    rankings,
+)
 from visualjudge.analysis.plots.series import SHARES, estimates_plot
 from visualjudge.analysis.separation import (
     PairOfModels,
@@ -63,7 +68,8 @@ SIGN_OF: Mapping[PairState, Sign] = {
 
 
 def _sign(pair: PairOfModels | None) -> Sign | None:
-    """Return the mark between two neighbours; without truth, whether the judge separates them."""
+    """Return the mark between two neighbours; without truth, whether the judge
+    separates them."""
     if pair is None:
         return None
     return SIGN_OF.get(pair.state, "right" if pair.judge_order else "open")
@@ -87,7 +93,8 @@ def _ranking(card: JudgeCard, series: int, group: str, title: str) -> Ranking:
 
 
 def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
-    """Draw the models by truth and by the first judges, groups with most separated pairs first."""
+    """Draw the models by truth and by the first judges, groups with most separated
+    pairs first."""
     drawn = [judge for judge in judges if judge.models.pairs][:MOST_COMPARED]
     if not drawn:
         return LeftOut(NAME, "no question compares two named models")
@@ -106,34 +113,38 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         for k, judge in enumerate(drawn)
         if any(pair.group == group for pair in judge.models.pairs)
     ]
-    room = accumulate(len(one.models) for one in every)
-    shown = [
-        one
-        for one, rows in zip(every, room, strict=True)
-        if rows <= MOST_ROWS or one is every[0]
+    room = accumulate(len(item.models) for item in every)
+    displayed = [
+        item
+        for item, rows in zip(every, room, strict=True)
+        if rows <= MOST_ROWS or item is every[0]
     ]
     words = [f"{judge.judge} {separated(judge.models)}" for judge in drawn]
     rows = tuple(
         (
-            one.judge,
-            one.title,
+            item.judge,
+            item.title,
             model.name,
             *_ends(model.truth),
             *_ends(model.judge),
             model.next,
         )
-        for one in every
-        for model in one.models
+        for item in every
+        for model in item.models
     )
-    left = f" {len(shown)} of {len(every)} rankings are drawn." * (shown != every)
+    left = f" {len(displayed)} of {len(every)} rankings are drawn." * (
+        displayed != every
+    )
     return Plot(
         NAME,
         f"Pairs of models separated rightly: {listed(words)}",
-        "The models in their order by truth, on the images of each judge, and by the judge.",
+        "The models in their order by truth, on the images of each judge, and by the "
+        "judge.",
         RANKED,
         rows,
-        lambda width: rankings(shown, width),
-        "A line covers the ranks that the tests leave to a model (95 %, all pairs together). "
+        lambda width: rankings(displayed, width),
+        "A line covers the ranks that the tests leave to a model (95 %, all pairs "
+        "together). "
         f"The signs say whether the judge separates a model from the next one.{left}",
     )
 
@@ -186,7 +197,8 @@ def _required(
     caption: str,
     scale: Scale,
 ) -> Plot | LeftOut:
-    """Draw a figure of each task beside what is required of it, the mark of ``scale``."""
+    """Draw a figure of each task beside what is required of it, the mark of
+    ``scale``."""
     cells: list[tuple[int, str, dict[str, Estimate]]] = []
     signs: dict[tuple[str, str], Sign] = {}
     for k, card in enumerate(cards):
@@ -201,15 +213,18 @@ def _required(
         caption,
         cells,
         missing="no task has a known truth",
-        reading="The solid line is what is required. Filled: the whole interval is above it; "
-        "crossed: below it; hollow: neither. Lines are 95 % intervals with images as the unit.",
+        reading="The solid line is what is required. Filled: the whole interval is "
+        "above it; "
+        "crossed: below it; hollow: neither. Lines are 95 % intervals with images as "
+        "the unit.",
         scale=scale,
         signs=signs,
     )
 
 
 def opening_plot(cards: Sequence[JudgeCard]) -> Plot | LeftOut:
-    """Draw what answers the study's question: models ranked, scores or choices by task."""
+    """Draw what answers the study's question: models ranked, scores or choices by
+    task."""
     shapes = {card.models.shape for card in cards}
     bar = cards[0].result.study.bar
     if shapes == {"scores"}:

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import ImageSums, estimate_of, image_sums
+from visualjudge.analysis.accuracy_cells import (
+    ImageSums,
+    estimate_of,
+    image_sums,
+)
 from visualjudge.analysis.estimate import Ends, divided
 from visualjudge.analysis.figure_text import plain_name, points, with_ends
 from visualjudge.analysis.figures.figure import JudgeFigure
@@ -25,9 +29,9 @@ TITLES = {"names": "Names the error", "points": "Points at it"}
 
 @dataclass(frozen=True)
 class Reason:
-    """How often a judge names the error, or points at it (``reason``), in one task or in all: the
-    share of ``right`` reasons, and the ``gain`` over its own reasons exchanged between questions of
-    the task.
+    """How often a judge names the error, or points at it (``reason``), in one task or
+    in all: the share of ``right`` reasons, and the ``gain`` over its own reasons
+    exchanged between questions of the task.
     """
 
     reason: str
@@ -54,27 +58,31 @@ def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
 
 
 def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
-    """Return the figures of a table of :data:`~visualjudge.analysis.reasons.REASONS`."""
-    one = pl.lit(1)
-    sums = image_sums(table, [], {"n": one, "right": pl.col(name)})
+    """Return the figures of a table of
+    :data:`~visualjudge.analysis.reasons.REASONS`."""
+    item = pl.lit(1)
+    sums = image_sums(table, [], {"n": item, "right": pl.col(name)})
     paired = table.filter(pl.col(f"{name}_gap").is_not_null())
     own = pl.col(name).cast(pl.Float64)
     gap = pl.col(f"{name}_gap")
     gaps = image_sums(
-        paired, [], {"n": one, "own": own, "other": own - gap, "gap": gap}
+        paired, [], {"n": item, "own": own, "other": own - gap, "gap": gap}
     )
-    value, found = gaps.ratio("gap", "n")
-    gain = estimate_of(value, found, _gain_ends(gaps), paired.height, 0)
+    value, dispersion = gaps.ratio("gap", "n")
+    gain = estimate_of(value, dispersion, _gain_ends(gaps), paired.height, 0)
     return Reason(name, task, sums.shares("right", "n")[0], gain)
 
 
 def _gain_ends(gaps: ImageSums) -> Ends:
-    """Return the interval of the share ``own`` less the share ``other``, from the intervals of both
-    and their correlation (Newcombe 1998, method 10; Zou & Donner 2008).
+    """Return the interval of the share ``own`` less the share ``other``, from the
+    intervals of both and their correlation (Newcombe 1998, method 10; Zou & Donner
+    2008).
     """
     own = gaps.shares("own", "n")
     other = gaps.shares("other", "n", graded=True)
-    both = [gaps.ratio(name, "n")[1].variance for name in ("own", "other", "gap")]
+    both = [
+        gaps.ratio(name, "n")[1].variance for name in ("own", "other", "gap")
+    ]
     together = (both[0] + both[1] - both[2]) / 2
     alike = divided(together, np.sqrt(both[0] * both[1])).clip(-1, 1)
     value = own.value - other.value
@@ -98,22 +106,25 @@ COLUMNS = Layout[Reason](
 
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
-        f"{TITLES[row.reason]} in {with_ends(row.right)}, {with_ends(row.gain, points)} points "
+        f"{TITLES[row.reason]} in {with_ends(row.right)}, "
+        f"{with_ends(row.gain, points)} points "
         "more than its own reasons for other questions."
         for row in rows
         if row.task == ALL and row.gain.interval is not None
     ]
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     return Section(
         "reasons",
         "Does the judge see what is wrong, and where?",
-        "The word and the place that the judge gave are compared with the measured faults of the "
-        "worse option. Exchanged: the same judge’s words and places, each with another question of "
+        "The word and the place that the judge gave are compared with the measured "
+        "faults of the "
+        "worse option. Exchanged: the same judge’s words and places, each with another "
+        "question of "
         "the task. A habit, such as pointing at the middle, reaches as much.",
-        shown.grids(REASON_SHARES),
-        shown.said(REASON_SHARES),
+        view.grids(REASON_SHARES),
+        view.said(REASON_SHARES),
     )
 
 

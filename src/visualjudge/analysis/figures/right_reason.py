@@ -20,12 +20,13 @@ from visualjudge.analysis.value_and_interval import Estimate
 
 @dataclass(frozen=True)
 class RightReason:
-    """Verdicts by whether they are right and their ``reason`` is (``names``, ``points``, or
-    ``either``).
+    """Verdicts by whether they are right and their ``reason`` is (``names``,
+    ``points``, or ``either``).
 
-    ``right`` is the share of right verdicts, ``both`` of those that are right for the right reason;
-    ``reasoned`` the share of right reasons among right verdicts; ``with_reason`` and
-    ``without_reason`` are the accuracies of verdicts whose reason is right and wrong.
+    ``right`` is the share of right verdicts, ``both`` of those that are right for the
+    right reason; ``reasoned`` the share of right reasons among right verdicts;
+    ``with_reason`` and ``without_reason`` are the accuracies of verdicts whose reason
+    is right and wrong.
     """
 
     reason: str
@@ -41,7 +42,9 @@ def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
     asked = [name for name in TITLES if name in table.columns]
     if not asked:
         return ()
-    pairs = table.filter(pl.col("kind") == "pairwise", pl.col("right").is_not_null())
+    pairs = table.filter(
+        pl.col("kind") == "pairwise", pl.col("right").is_not_null()
+    )
     reasons = {name: pl.col(name) for name in asked}
     if len(asked) > 1:
         # of what is known: where one is not, only right ones would be left
@@ -89,27 +92,33 @@ RIGHT_COLUMNS = Layout[RightReason](
     *figure("right", "right", "Right"),
     *figure("right_reason", "both", "For the right reason"),
     *figure("reason_if_right", "reasoned", "Right reason, of right ones"),
-    *figure("accuracy_right_reason", "with_reason", "Right, with a right reason"),
-    *figure("accuracy_wrong_reason", "without_reason", "Right, with a wrong one"),
+    *figure(
+        "accuracy_right_reason", "with_reason", "Right, with a right reason"
+    ),
+    *figure(
+        "accuracy_wrong_reason", "without_reason", "Right, with a wrong one"
+    ),
 )
 
 
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
-        f"Right in {percent(row.right.value)}, for the right reason in {with_ends(row.both)}."
+        f"Right in {percent(row.right.value)}, for the right reason in "
+        f"{with_ends(row.both)}."
         for row in rows[:1]
         if row.both.interval is not None
     ]
 
 
-def _right_section(shown: Shown) -> Section:
+def _right_section(view: Shown) -> Section:
     return Section(
         "right_reason",
         "Is the judge right for the right reason?",
-        "A judge that is right for a wrong reason may not be right about the next model. A reason "
+        "A judge that is right for a wrong reason may not be right about the next "
+        "model. A reason "
         "is right if it names the error that decides, or points at it.",
-        shown.grids(RIGHT_REASON),
-        shown.said(RIGHT_REASON),
+        view.grids(RIGHT_REASON),
+        view.said(RIGHT_REASON),
     )
 
 

@@ -47,17 +47,17 @@ def _ranking(judge: JudgeResult) -> Ranking:
 def _scoring(judge: JudgeResult) -> Scoring:
     scored = judge.scorings
     step = scale_of(judge.study).step
-    found = scoring_cells(scored, (), step).get("", NO_SCORING)
+    result = scoring_cells(scored, (), step).get("", NO_SCORING)
     if "truth" not in judge.has:
-        return found.without_truth
+        return result.without_truth
     by_task = scoring_cells(scored, ("task",), step)
-    return replace(found, tasks=dict(sorted(by_task.items())))
+    return replace(result, tasks=dict(sorted(by_task.items())))
 
 
 def _answer(judge: JudgeResult) -> ScoreAnswer | None:
     """Return what follows from the scores; None without scores whose truth is known."""
-    found = score_answer(judge.study, judge.index, judge.study.bar)
-    return found if found.tasks else None
+    result = score_answer(judge.study, judge.index, judge.study.bar)
+    return result if result.tasks else None
 
 
 def _mean_scores(judge: JudgeResult) -> Trace:
@@ -70,7 +70,9 @@ def _mean_scores(judge: JudgeResult) -> Trace:
         .group_by(tenth=tenth)
         .agg(pl.col("truth", "number").mean(), n=pl.len())
     )
-    return Trace(tuple(means.sort("tenth").select("truth", "number", "n").iter_rows()))
+    return Trace(
+        tuple(means.sort("tenth").select("truth", "number", "n").iter_rows())
+    )
 
 
 WORDS: dict[ScoreState, str] = {
@@ -89,10 +91,13 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
     cells = tuple(_cells(answer, row) for row in rows if row.scores is not None)
     bar = answer.whole.bar
     notes = (
-        f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error at most "
-        f"{percent(bar.error, 0)} of that of the best constant, each by its whole 95 % interval "
+        f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error "
+        "at most "
+        f"{percent(bar.error, 0)} of that of the best constant, each by its whole 95 % "
+        "interval "
         "(--bar changes both).",
-        f"Errors are in points of the scale, {answer.scale}; exact: within half a step of "
+        f"Errors are in points of the scale, {answer.scale}; exact: within half a step "
+        "of "
         f"{number(answer.scale.size(answer.scale.step))}.",
     )
     return Table(COLUMNS, cells, notes, judge, 1, (False, False, *[True] * 10))
@@ -145,14 +150,26 @@ def ranges_table(judge: str, answer: ScoreAnswer) -> Table:
     )
     cells = []
     for row in rows:
-        found = {answer.named(own): answer.ends(own) for own in row.ranges.ranges}
+        collected = {
+            answer.named(own): answer.ends(own) for own in row.ranges.ranges
+        }
         width = number(answer.scale.size(row.ranges.width))
         covered = percent(row.ranges.coverage.value)
         task = plain_name(row.task) if row.task else ALL_TASKS
-        cells.append((task, *(found.get(name, NONE) for name in names), width, covered))
-    title = f"{judge}: true scores behind each of its scores, in 90 % of new images"
+        cells.append(
+            (
+                task,
+                *(collected.get(name, NONE) for name in names),
+                width,
+                covered,
+            )
+        )
+    title = (
+        f"{judge}: true scores behind each of its scores, in 90 % of new images"
+    )
     note = (
-        "Neighbouring scores are one where they are on too few images. Covered: items of other "
+        "Neighbouring scores are one where they are on too few images. Covered: items "
+        "of other "
         "images whose true score lies in the range (5-fold by image)."
     )
     columns = ("Task", *names, "Mean width", "Covered")
@@ -160,18 +177,22 @@ def ranges_table(judge: str, answer: ScoreAnswer) -> Table:
     return Table(columns, tuple(cells), (note,), title, 1, numeric)
 
 
-def _section(shown: Shown) -> Section:
-    found = [(judge.name, judge[SCORE_ANSWERS]) for judge in shown.judges]
-    answers = [(name, answer) for name, answer in found if answer is not None]
+def _section(view: Shown) -> Section:
+    collected = [(judge.name, judge[SCORE_ANSWERS]) for judge in view.judges]
+    answers = [
+        (name, answer) for name, answer in collected if answer is not None
+    ]
     return Section(
         "scores",
         "May I use its scores?",
-        "Scores of items beside their true scores. ρ is Spearman’s correlation over all items, r "
-        "Pearson’s; a judge is lenient where the mean difference is above 0. The best constant is "
+        "Scores of items beside their true scores. ρ is Spearman’s correlation over "
+        "all items, r "
+        "Pearson’s; a judge is lenient where the mean difference is above 0. The best "
+        "constant is "
         "the median of the true scores.",
         asked=[
-            *(scores_table(*one) for one in answers),
-            *(ranges_table(*one) for one in answers),
+            *(scores_table(*item) for item in answers),
+            *(ranges_table(*item) for item in answers),
         ],
     )
 
@@ -187,7 +208,9 @@ def _of_task(named: tuple[str, Scoring]) -> Json:
     return {"task": task} | SCORING.json(scoring)
 
 
-SCORE_ANSWERS = JudgeFigure("score_answer", _answer, needs={"truth"}, nothing=None)
+SCORE_ANSWERS = JudgeFigure(
+    "score_answer", _answer, needs={"truth"}, nothing=None
+)
 RANKINGS = JudgeFigure(
     "ranking",
     _ranking,
@@ -211,7 +234,8 @@ SCORES = JudgeFigure(
         LinesPlot(
             "scores",
             "Scores of the judge by the true score",
-            "Mean score of the judge in each tenth of the scale; on the dashed line both are "
+            "Mean score of the judge in each tenth of the scale; on the dashed line "
+            "both are "
             "equal.",
             ("true_score", "mean_score"),
             _mean_scores,

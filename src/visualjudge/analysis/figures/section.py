@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.accuracy_cells import Cell
-from visualjudge.analysis.figure_text import NONE, many, number, percent, with_ends
+from visualjudge.analysis.figure_text import (
+    NONE,
+    many,
+    number,
+    percent,
+    with_ends,
+)
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.value_and_interval import UNANSWERED
 from visualjudge.core.addresses import NOT_RIGHT, grid_address, result_filter
@@ -25,7 +31,8 @@ Judges = Sequence["JudgeResult"]
 
 @dataclass(frozen=True)
 class Section:
-    """A question and its answer: plots, their meaning, notes, examples, and folded tables."""
+    """A question and its answer: plots, their meaning, notes, examples, and folded
+    tables."""
 
     anchor: str
     title: str
@@ -43,7 +50,9 @@ class Section:
         """Return the tables that have rows; those with a dash explain it."""
         return [
             replace(table, notes=(*table.notes, DASH))
-            if any(str(cell).startswith(NONE) for row in table.rows for cell in row)
+            if any(
+                str(cell).startswith(NONE) for row in table.rows for cell in row
+            )
             else table
             for table in self.asked
             if table.rows
@@ -59,17 +68,17 @@ class Section:
 def by_rows(
     title: str,
     judges: Judges,
-    found: Mapping[tuple[str, str], str],
+    result: Mapping[tuple[str, str], str],
     missing: str = "not asked",
 ) -> Table:
-    """Return text cells, ``found[row, judge]`` or ``missing``, with a column for each judge, or a
-    row if they do not fit side by side and outnumber the rows.
+    """Return text cells, ``found[row, judge]`` or ``missing``, with a column for each
+    judge, or a row if they do not fit side by side and outnumber the rows.
     """
-    names = dict.fromkeys(row for row, _ in found)
+    names = dict.fromkeys(row for row, _ in result)
     table = [
         (title, *(judge.name for judge in judges)),
         *(
-            (name, *(found.get((name, j.name), missing) for j in judges))
+            (name, *(result.get((name, j.name), missing) for j in judges))
             for name in names
         ),
     ]
@@ -84,28 +93,33 @@ def across(
     figure: JudgeFigure[tuple[Cell, ...]],
     label: Callable[[str], str],
 ) -> Table:
-    """Return accuracy with a row for each cell and a column for each judge: share, interval,
-    images, unread replies. A single row is left out, because it would repeat the headline.
+    """Return accuracy with a row for each cell and a column for each judge: share,
+    interval, images, unread replies. A single row is left out, because it would repeat
+    the headline.
     """
-    found = {
-        (label(cell.name), judge.name): _accuracy(cell, not_right(judge, cell.keys))
+    collected = {
+        (label(cell.name), judge.name): _accuracy(
+            cell, not_right(judge, cell.keys)
+        )
         for judge in judges
         for cell in judge[figure]
         if cell.accuracy.share.n
     }
-    several = len({row for row, _ in found}) > 1
-    return by_rows(title, judges, found if several else {})
+    several = len({row for row, _ in collected}) > 1
+    return by_rows(title, judges, collected if several else {})
 
 
 def not_right(judge: JudgeResult, keys: Sequence[tuple[str, str]]) -> str:
-    """Return the address of the questions of a cell that a judge did not answer right in the studio;
-    empty where the dataset or the run has no file.
+    """Return the address of the questions of a cell that a judge did not answer right
+    in the studio; empty where the dataset or the run has no file.
     """
     digest = judge.study.meta.get("questions_sha256")
     if judge.run.folder is None or not digest:
         return ""
     name = result_filter(judge.run.folder)
-    return grid_address(digest, [*keys, *((name, value) for value in NOT_RIGHT)])
+    return grid_address(
+        digest, [*keys, *((name, value) for value in NOT_RIGHT)]
+    )
 
 
 def _accuracy(cell: Cell, link: str) -> str:

@@ -1,4 +1,5 @@
-"""Accuracy against the difference of the options; see :mod:`visualjudge.analysis.psychometric`."""
+"""Accuracy against the difference of the options; see
+:mod:`visualjudge.analysis.psychometric`."""
 
 from __future__ import annotations
 
@@ -12,19 +13,31 @@ from visualjudge.analysis.plots.points import Trace
 from visualjudge.analysis.plots.series import LinesPlot
 from visualjudge.analysis.psychometric import Sensitivity, curves
 from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import Column, Layout, as_named, counts, named
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    counts,
+    named,
+)
 from visualjudge.analysis.value_and_interval import ALL
 from visualjudge.core.jsons import Json
 
 CURVE = (
-    "Curve: Weibull’s psychometric function, with its 95 % band by image. Each marker stands for a "
-    "range of differences; larger markers have more verdicts. Hollow marker: the difference at "
-    "which 75 % are right, with its interval; it is drawn where right answers rise significantly."
+    "Curve: Weibull’s psychometric function, with its 95 % band by image. Each marker "
+    "stands for a "
+    "range of differences; larger markers have more verdicts. Hollow marker: the "
+    "difference at "
+    "which 75 % are right, with its interval; it is drawn where right answers rise "
+    "significantly."
 )
 
 
 def _points(row: Sensitivity) -> list[Json]:
-    return [dict(zip(("x", "share", "n"), point, strict=True)) for point in row.points]
+    return [
+        dict(zip(("x", "share", "n"), point, strict=True))
+        for point in row.points
+    ]
 
 
 COLUMNS = Layout[Sensitivity](
@@ -53,23 +66,29 @@ def trace(rows: Sequence[Sensitivity], against: str) -> Trace:
 
 
 def _text(row: Sensitivity) -> str:
-    return str(row.jnd.why) if row.jnd.value is None else with_ends(row.jnd, number)
+    return (
+        str(row.jnd.why)
+        if row.jnd.value is None
+        else with_ends(row.jnd, number)
+    )
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     cells = {
         (f"{plain_name(row.value)} · {row.against}", judge.name): _text(row)
-        for judge in shown.judges
+        for judge in view.judges
         for row in judge[SENSITIVITY]
         if row.jnd.value is not None or row.scope == ALL
     }
     return Section(
         "sensitivity",
         "How small a difference does the judge see?",
-        "The table gives the difference at which a judge is right in 75 % of pairs; lower is "
-        "better. It is given where accuracy rises significantly with the difference and the "
+        "The table gives the difference at which a judge is right in 75 % of pairs; "
+        "lower is "
+        "better. It is given where accuracy rises significantly with the difference "
+        "and the "
         "curve fits.",
-        [by_rows("Questions · distance", shown.judges, cells, NONE)],
+        [by_rows("Questions · distance", view.judges, cells, NONE)],
     )
 
 
@@ -94,7 +113,11 @@ SENSITIVITY = JudgeFigure(
     place=50,
     section=_section,
     plots=(
-        _plot("margin", "score", "Difference between the options’ scores (out of 10)"),
+        _plot(
+            "margin",
+            "score",
+            "Difference between the options’ scores (out of 10)",
+        ),
         _plot("severity", "severity", "Difference in severity"),
     ),
 )

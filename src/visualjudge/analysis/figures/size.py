@@ -1,4 +1,5 @@
-"""Accuracy against the apparent size of what is wrong, in pixels as the judge is shown it."""
+"""Accuracy against the apparent size of what is wrong, in pixels as the judge is shown
+it."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ SIZE = "size"
 
 
 def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
-    """Return the curves of all pairs and of each task; ``jnd`` is the side of a square as large as
-    the heaviest faulty place, in pixels, at which 75 % is reached.
+    """Return the curves of all pairs and of each task; ``jnd`` is the side of a square
+    as large as the heaviest faulty place, in pixels, at which 75 % is reached.
     """
     facts = judge.analysis[reasons.FAULT_FACTS]
-    areas = {name: one.area for name, one in facts.items() if one.area}
+    areas = {name: fact.area for name, fact in facts.items() if fact.area}
     pairs = judge.joined.filter(
         pl.col("kind") == "pairwise", pl.col("id").is_in(list(areas))
     ).select("id", "task", "right", "usable", "cluster")
@@ -48,21 +49,26 @@ def _trace(judge: JudgeResult) -> Trace:
 
 
 def _text(row: Sensitivity) -> str:
-    return str(row.jnd.why) if row.jnd.value is None else with_ends(row.jnd, number)
+    return (
+        str(row.jnd.why)
+        if row.jnd.value is None
+        else with_ends(row.jnd, number)
+    )
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     cells = {
         (plain_name(row.value), judge.name): _text(row)
-        for judge in shown.judges
+        for judge in view.judges
         for row in judge[FAULT_SIZE]
     }
     return Section(
         "fault_size",
         "How small an error does the judge see?",
-        "The side, in pixels as shown, of a square as large as the place that is most wrong, at "
+        "The side, in pixels as shown, of a square as large as the place that is most "
+        "wrong, at "
         "which a judge is right in 75 % of pairs.",
-        [by_rows("Questions", shown.judges, cells, NONE)],
+        [by_rows("Questions", view.judges, cells, NONE)],
     )
 
 

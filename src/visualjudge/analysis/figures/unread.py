@@ -1,5 +1,5 @@
-"""Replies that could not be read, by cause. See ``replies/reply_to_value.py`` for the reasons why a
-reply has no value.
+"""Replies that could not be read, by cause. See ``replies/reply_to_value.py`` for the
+reasons why a reply has no value.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from visualjudge.analysis.table_layout import Layout, as_named, of_row
 
 @dataclass(frozen=True)
 class Unread:
-    """Failed replies of all question types by cause. For ``extracted`` ones a second reader gave a
-    value, which no other figure uses.
+    """Failed replies of all question types by cause. For ``extracted`` ones a second
+    reader gave a value, which no other figure uses.
     """
 
     n: int
@@ -50,7 +50,9 @@ def _rows(judge: JudgeResult) -> Unread:
     table = judge.joined
     failed = table.filter(~pl.col("usable"))
     causes = (
-        failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False])
+        failed.group_by("cause")
+        .len()
+        .sort(["len", "cause"], descending=[True, False])
     )
     extracted = failed.filter(pl.col("status") == EXTRACTED).height
     return Unread(
@@ -61,18 +63,22 @@ def _rows(judge: JudgeResult) -> Unread:
     )
 
 
-def _section(shown: Shown) -> Section:
+def _section(view: Shown) -> Section:
     cells = {
-        (f"Cause: {cause}", judge.name): f"{number(n)} ({percent(n / judge[UNREAD].n)})"
-        for judge in shown.judges
+        (
+            f"Cause: {cause}",
+            judge.name,
+        ): f"{number(n)} ({percent(n / judge[UNREAD].n)})"
+        for judge in view.judges
         for cause, n in judge[UNREAD].causes.items()
     }
     return Section(
         "unread",
         "What could not be read",
-        "A reply that could not be read counts as wrong, as does a question that a judge "
+        "A reply that could not be read counts as wrong, as does a question that a "
+        "judge "
         "declined or that a person could not answer.",
-        [by_rows("All question types", shown.judges, cells, "0")],
+        [by_rows("All question types", view.judges, cells, "0")],
         detail=True,
     )
 
@@ -86,6 +92,8 @@ UNREAD = JudgeFigure(
         with_status("no_reply", NO_REPLY),
     ),
     place=170,
-    headline=Layout[Unread](of_row("Without an answer", lambda row: row.unanswered)),
+    headline=Layout[Unread](
+        of_row("Without an answer", lambda row: row.unanswered)
+    ),
     section=_section,
 )

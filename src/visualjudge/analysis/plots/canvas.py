@@ -1,8 +1,9 @@
 """SVG elements in pixels, axes, panels, and the stylesheet shared by all figures.
 
-On a page the colours are CSS variables, so that figures follow light and dark; in a file they are
-those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state;
-colours stay apart for deuteranopia, and the first three in grey.
+On a page the colours are CSS variables, so that figures follow light and dark; in a
+file they are those of LIGHT. Series (judges) differ by colour and by marker, none of
+them in a colour of a state; colours stay apart for deuteranopia, and the first three in
+grey.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ DARK = {
 SERIES = 6
 """Colours and markers of series; they repeat if there are more series."""
 MARKERS = (
-    tuple((math.cos(k * math.pi / 12), math.sin(k * math.pi / 12)) for k in range(24)),
+    tuple(
+        (math.cos(k * math.pi / 12), math.sin(k * math.pi / 12))
+        for k in range(24)
+    ),
     ((-1, -1), (1, -1), (1, 1), (-1, 1)),
     ((0, -1.35), (1.35, 0), (0, 1.35), (-1.35, 0)),
     ((0, -1.25), (1.2, 1), (-1.2, 1)),
@@ -89,8 +93,8 @@ def text_width(text: str, size: float = FONT) -> float:
 
 
 def shortened(text: str, room: float) -> str:
-    """Shorten a text with an ellipsis to fit into ``room`` pixels, keeping its end, which often
-    tells names apart.
+    """Shorten a text with an ellipsis to fit into ``room`` pixels, keeping its end,
+    which often tells names apart.
     """
     most = max(3, int(room / text_width("x")))
     if len(text) <= most:
@@ -103,7 +107,9 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Return at most ``most`` round values from ``low`` to ``high``."""
     span = high - low
     size = 10.0**-8
-    steps = (step * 10.0**power for power in range(-8, 9) for step in (1, 2, 2.5, 5))
+    steps = (
+        step * 10.0**power for power in range(-8, 9) for step in (1, 2, 2.5, 5)
+    )
     step = next(
         (step for step in steps if span / step <= most - 1 + 1e-9), span or size
     )
@@ -124,7 +130,9 @@ class Canvas:
         self._parts.append(part)
         self.height = max(self.height, bottom)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, kind: str
+    ) -> None:
         """Draw a straight line."""
         ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
         self._add(f'<line class="{kind}" {ends}/>', max(y1, y2))
@@ -133,14 +141,15 @@ class Canvas:
         """Draw a line through points."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self._add(
-            f'<polyline class="{kind}" points="{path}"/>', max(y for _, y in points)
+            f'<polyline class="{kind}" points="{path}"/>',
+            max(y for _, y in points),
         )
 
     def text(
         self,
         x: float,
         y: float,
-        said: str,
+        answers: str,
         kind: str = "",
         anchor: str = "start",
         *,
@@ -148,15 +157,18 @@ class Canvas:
     ) -> None:
         """Draw a line of text.
 
-        ``anchor`` is start, middle or end. Text longer than ``room`` pixels is shortened, with the
-        full text in a tooltip.
+        ``anchor`` is start, middle or end. Text longer than ``room`` pixels is
+        shortened, with the full text in a tooltip.
         """
         side = "" if anchor == "start" else f' text-anchor="{anchor}"'
         named = f' class="{kind}"' if kind else ""
-        drawn = said if room == math.inf else shortened(said, room)
-        whole = "" if drawn == said else f"<title>{for_html(said)}</title>"
+        drawn = answers if room == math.inf else shortened(answers, room)
+        whole = (
+            "" if drawn == answers else f"<title>{for_html(answers)}</title>"
+        )
         self._add(
-            f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{for_html(drawn)}{whole}</text>',
+            f'<text x="{x:.1f}" '
+            f'y="{y:.1f}"{side}{named}>{for_html(drawn)}{whole}</text>',
             y + 4,
         )
 
@@ -170,8 +182,8 @@ class Canvas:
         title: str = "",
         radius: float = RADIUS,
     ) -> None:
-        """Draw the marker of a series: a circle, square, diamond, triangle, inverted triangle or
-        hexagon.
+        """Draw the marker of a series: a circle, square, diamond, triangle, inverted
+        triangle or hexagon.
         """
         name = colour(series)
         kind = f"hollow l{name}" if hollow else f"mark f{name}"
@@ -181,18 +193,21 @@ class Canvas:
         )
         inside = f"<title>{for_html(title)}</title>" if title else ""
         self._add(
-            f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + radius
+            f'<polygon class="{kind}" points="{path}">{inside}</polygon>',
+            y + radius,
         )
 
     def band(self, outline: Sequence[tuple[float, float]], series: int) -> None:
         """Fill an area in the light colour of a series."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in outline)
         bottom = max(y for _, y in outline)
-        self._add(f'<polygon class="band f{colour(series)}" points="{path}"/>', bottom)
+        self._add(
+            f'<polygon class="band f{colour(series)}" points="{path}"/>', bottom
+        )
 
     def sign(self, x: float, y: float, state: Sign, title: str = "") -> None:
-        """Draw a filled circle for what holds, a hollow one for what is open, a cross for what is
-        wrong, and a dash where there is nothing to tell.
+        """Draw a filled circle for what holds, a hollow one for what is open, a cross
+        for what is wrong, and a dash where there is nothing to tell.
         """
         r = RADIUS
         drawn = {
@@ -216,28 +231,37 @@ class Canvas:
     ) -> str:
         """Return the image as SVG, with ``label`` as its accessible name.
 
-        ``colours`` are embedded in a style of its own, for a file, whose width is ``size``, a number
-        and a unit, if it is stated; None gives an element of a further class ``kind`` for a page that has the
-        stylesheet of figures.
+        ``colours`` are embedded in a style of its own, for a file, whose width is
+        ``size``, a number and a unit, if it is stated; None gives an element of a
+        further class ``kind`` for a page that has the stylesheet of figures.
         """
         width = f"{self.width:.0f}"
         height = f"{self.height + 4:.0f}"
         named = (
-            f'role="img" aria-label="{for_html(label)}" viewBox="0 0 {width} {height}"'
+            f'role="img" aria-label="{for_html(label)}" viewBox="0 0 {width} '
+            f'{height}"'
         )
         body = "".join(self._parts)
         if colours is None:
-            start = f'<svg class="plot {kind}" {named} style="--width:{width}px">'
+            start = (
+                f'<svg class="plot {kind}" {named} style="--width:{width}px">'
+            )
             return f"{start}{body}</svg>"
-        style = re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], STYLE)
+        style = re.sub(
+            r"var\(--(\w+)\)", lambda match: colours[match[1]], STYLE
+        )
         wide, unit = size or (self.width, "")
         high = wide * (self.height + 4) / self.width
         stated = f'width="{wide:.6g}{unit}" height="{high:.6g}{unit}"'
-        beyond = f'x="-4" y="-4" width="{self.width + 8:.0f}" height="{self.height + 12:.0f}"'
+        beyond = (
+            f'x="-4" y="-4" width="{self.width + 8:.0f}" '
+            f'height="{self.height + 12:.0f}"'
+        )
         paper = f'<rect {beyond} fill="{colours["paper"]}"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {stated} {named}>'
-            f"<style>{style}.plot text{{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}}"
+            f"<style>{style}.plot text{{font-family:Helvetica,Arial,'DejaVu "
+            f"Sans',sans-serif}}"
             f"</style>{paper}{body}</svg>\n"
         )
 
@@ -297,18 +321,23 @@ def x_axis(
     canvas: Canvas, box: Box, show: Callable[[float], str], label: str = ""
 ) -> None:
     """Draw ticks below the box, light grid lines and the axis label."""
-    for tick in ticks(*box.x_range, most=5 if box.right - box.left < 260 else 7):
+    for tick in ticks(
+        *box.x_range, most=5 if box.right - box.left < 260 else 7
+    ):
         canvas.line(box.x(tick), box.top, box.x(tick), box.bottom, "grid")
         canvas.text(box.x(tick), box.bottom + 15, show(tick), "small", "middle")
     canvas.line(box.left, box.bottom, box.right, box.bottom, "axis")
     if label:
-        canvas.text((box.left + box.right) / 2, box.bottom + 31, label, "", "middle")
+        canvas.text(
+            (box.left + box.right) / 2, box.bottom + 31, label, "", "middle"
+        )
 
 
 def y_axis(
     canvas: Canvas, box: Box, show: Callable[[float], str], label: str = ""
 ) -> None:
-    """Draw ticks to the left of the box, light grid lines and, above it, the axis label."""
+    """Draw ticks to the left of the box, light grid lines and, above it, the axis
+    label."""
     for tick in ticks(*box.y_range):
         canvas.line(box.left, box.y(tick), box.right, box.y(tick), "grid")
         canvas.text(box.left - 5, box.y(tick) + 4, show(tick), "small", "end")

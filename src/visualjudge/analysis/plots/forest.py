@@ -1,5 +1,5 @@
-"""Forest plots: one row for each task, encoding, bias or comparison, with one estimate and interval
-for each series.
+"""Forest plots: one row for each task, encoding, bias or comparison, with one estimate
+and interval for each series.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ DODGE = 11
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One row: an estimate for each series (None if not asked), and the value of guessing."""
+    """One row: an estimate for each series (None if not asked), and the value of
+    guessing."""
 
     label: str
     estimates: tuple[Estimate | None, ...]
@@ -32,14 +33,15 @@ class ForestRow:
     note: str = ""
     """Words to the right of the row."""
     signs: tuple[Sign | None, ...] = ()
-    """Of each estimate: whether it does what is required. Without signs, a hollow marker means
-    fewer than five images.
+    """Of each estimate: whether it does what is required. Without signs, a hollow
+    marker means fewer than five images.
     """
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The axis of a forest plot: its ends, ticks, values as text, and a line at ``mark``."""
+    """The axis of a forest plot: its ends, ticks, values as text, and a line at
+    ``mark``."""
 
     low: float
     high: float
@@ -65,26 +67,45 @@ def forest(
     numbers = range(len(series)) if colours is None else colours
     y = legend(canvas, series, numbers) if len(series) > 1 else 4.0
     label = min(
-        0.45 * width, max((text_width(row.label) for row in rows), default=0) + 14
+        0.45 * width,
+        max((text_width(row.label) for row in rows), default=0) + 14,
     )
     firsts = [row.estimates[0] for row in rows if row.estimates]
-    values = [scale.value(e) for e in firsts if e is not None and len(series) == 1]
+    values = [
+        scale.value(e) for e in firsts if e is not None and len(series) == 1
+    ]
     beside = min(0.3 * width, max(map(text_width, values), default=0) + 12)
     notes = max((text_width(row.note, 11) for row in rows), default=0)
     slot = DODGE * max(1, len(series)) + 10.0
     ends = (scale.low, scale.high)
-    box = Box(label, width - 22 - beside - notes, y + 4, y + 4 + slot * len(rows), ends)
+    box = Box(
+        label,
+        width - 22 - beside - notes,
+        y + 4,
+        y + 4 + slot * len(rows),
+        ends,
+    )
     x_axis(canvas, box, scale.tick, scale.label)
     if scale.mark is not None:
-        canvas.line(box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis")
+        canvas.line(
+            box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis"
+        )
     for k, row in enumerate(rows):
         middle = box.top + (k + 0.5) * slot
         canvas.text(
-            box.left - 10, middle + 4, row.label, "name", "end", room=box.left - 10
+            box.left - 10,
+            middle + 4,
+            row.label,
+            "name",
+            "end",
+            room=box.left - 10,
         )
         if values and row.estimates[0] is not None:
             canvas.text(
-                box.right + 14, middle + 4, scale.value(row.estimates[0]), room=beside
+                box.right + 14,
+                middle + 4,
+                scale.value(row.estimates[0]),
+                room=beside,
             )
         canvas.text(box.right + 18 + beside, middle + 4, row.note, "small")
         if row.chance is not None:
@@ -98,12 +119,19 @@ def forest(
             if estimate.interval:
                 open_ends = zip(estimate.interval, ends, strict=True)
                 low, high = (
-                    box.x(edge if end is None else end) for end, edge in open_ends
+                    box.x(edge if end is None else end)
+                    for end, edge in open_ends
                 )
-                canvas.line(low, place, high, place, f"ci l{colour(numbers[s])}")
+                canvas.line(
+                    low, place, high, place, f"ci l{colour(numbers[s])}"
+                )
             named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
             sign = row.signs[s] if row.signs else None
-            few = estimate.images < LEAST_IMAGES if sign is None else sign != "right"
+            few = (
+                estimate.images < LEAST_IMAGES
+                if sign is None
+                else sign != "right"
+            )
             x = box.x(estimate.value)
             canvas.marker(x, place, numbers[s], hollow=few, title=named)
             if sign == "wrong":

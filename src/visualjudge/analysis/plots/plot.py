@@ -1,5 +1,5 @@
-"""A plot: its finding and its caption, one sentence each, its data, and its drawing at any
-width.
+"""A plot: its finding and its caption, one sentence each, its data, and its drawing at
+any width.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from visualjudge.core.outputs import OutputFile
 
 WIDE = 580.0
 NARROW = 336.0
-"""Widths of a figure on a screen, in pixels: it is drawn at both, and the page shows the one that
-has room.
+"""Widths of a figure on a screen, in pixels: it is drawn at both, and the page shows
+the one that has room.
 """
 PRINTED = {"86": 86.0, "178": 178.0}
 """Widths of a figure in a paper, in millimetres: of a column, and of two."""
@@ -45,7 +45,8 @@ class Plot:
     """How to read its marks, folded below the caption on a page."""
 
     def svg(self, width: float = WIDE) -> str:
-        """Return a standalone SVG file, ``width`` pixels wide, with its colours included."""
+        """Return a standalone SVG file, ``width`` pixels wide, with its colours
+        included."""
         return self.draw(width).svg(self.finding, colours=LIGHT)
 
     def printed(self, millimetres: float, *, in_points: bool = False) -> str:
@@ -57,8 +58,8 @@ class Plot:
         return canvas.svg(self.finding, colours=LIGHT, size=size)
 
     def inline(self) -> str:
-        """Return two SVG elements for a page with the stylesheet of figures, of which it shows the
-        one that has room.
+        """Return two SVG elements for a page with the stylesheet of figures, of which
+        it shows the one that has room.
         """
         sizes = {"full": WIDE, "narrow": NARROW}
         return "".join(
@@ -68,10 +69,13 @@ class Plot:
 
     @property
     def links(self) -> dict[str, str]:
-        """Return its data, and its drawing as wide as a column, as data URIs by file name."""
+        """Return its data, and its drawing as wide as a column, as data URIs by file
+        name."""
         return {
             f"{self.name}.csv": data_uri(self.csv, "text/csv"),
-            f"{self.name}.svg": data_uri(self.printed(PRINTED["86"]), "image/svg+xml"),
+            f"{self.name}.svg": data_uri(
+                self.printed(PRINTED["86"]), "image/svg+xml"
+            ),
         }
 
     @property
@@ -87,21 +91,26 @@ class Plot:
             )
         ).write_csv()
 
-    def save(self, path: str | Path, *, millimetres: float = PRINTED["86"]) -> Path:
-        """Write the figure as ``.svg``, ``.pdf`` or ``.png``, as wide as a column of a paper or
-        another number of ``millimetres``, or its data as ``.csv``.
+    def save(
+        self, path: str | Path, *, millimetres: float = PRINTED["86"]
+    ) -> Path:
+        """Write the figure as ``.svg``, ``.pdf`` or ``.png``, as wide as a column of a
+        paper or another number of ``millimetres``, or its data as ``.csv``.
 
         Raises
         ------
         UsageError
-            If the name ends in anything else; for PDF and PNG without the extra ``paper``.
+            If the name ends in anything else; for PDF and PNG without the extra
+            ``paper``.
         """
         target = Path(path)
         must_end_in("path", target, [".svg", ".pdf", ".png", ".csv"])
         suffix = target.suffix.lower()
         content: str | bytes = self.csv
         if suffix in (".pdf", ".png"):
-            content = converted(self.printed(millimetres, in_points=True), suffix)
+            content = converted(
+                self.printed(millimetres, in_points=True), suffix
+            )
         elif suffix == ".svg":
             content = self.printed(millimetres)
         OutputFile(target).write(content)
@@ -109,7 +118,8 @@ class Plot:
 
     def _repr_html_(self) -> str:
         return (
-            f'<figure style="background:{LIGHT["paper"]};color:{LIGHT["ink"]};padding:12px">'
+            "<figure "
+            f'style="background:{LIGHT["paper"]};color:{LIGHT["ink"]};padding:12px">'
             f"<p><strong>{for_html(self.finding)}</strong></p>{self.svg()}"
             f"<figcaption>{for_html(f'{self.caption} {self.reading}')}</figcaption></figure>"
         )
@@ -164,12 +174,13 @@ _SCROLL = (
     "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
     "@media screen{.wide td:first-child,.wide th:first-child,.keys td:nth-child(2),"
     ".keys th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}"
-    ".keys td:first-child,.keys th:first-child{min-width:138px;max-width:138px;width:138px;"
+    ".keys td:first-child,.keys "
+    "th:first-child{min-width:138px;max-width:138px;width:138px;"
     "overflow-wrap:anywhere}"
     ".keys td:nth-child(2),.keys th:nth-child(2){left:138px}}"
 )
-"""A table wider than its page has a shade at the edge that hides more columns; the columns that
-identify a row stay in place.
+"""A table wider than its page has a shade at the edge that hides more columns; the
+columns that identify a row stay in place.
 """
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;max-width:calc(1.25*var(--width));height:auto}"
@@ -183,12 +194,13 @@ BEHIND = ("#f6f6f3", "#121210")
 
 
 def page_style(own: str) -> str:
-    """Return the stylesheet of a page with inline figures: the colours of both themes as variables
-    (paper is light), the figures, and the page's ``own`` rules.
+    """Return the stylesheet of a page with inline figures: the colours of both themes
+    as variables (paper is light), the figures, and the page's ``own`` rules.
     """
     light, dark = (
         ";".join(
-            f"--{name}:{value}" for name, value in {**colours, "page": behind}.items()
+            f"--{name}:{value}"
+            for name, value in {**colours, "page": behind}.items()
         )
         for colours, behind in zip((LIGHT, DARK), BEHIND, strict=True)
     )

@@ -1,5 +1,5 @@
-"""Points on two axes, one series for each judge, with a line through them or a fitted curve: values
-against the truth, and accuracy against distance.
+"""Points on two axes, one series for each judge, with a line through them or a fitted
+curve: values against the truth, and accuracy against distance.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Band = tuple[tuple[float, float, float, float], ...]
 
 @dataclass(frozen=True)
 class Trace:
-    """Points of one judge; with a ``band``, its curve is drawn instead of a line through them.
-    ``level`` is where the curve reaches 75 %.
+    """Points of one judge; with a ``band``, its curve is drawn instead of a line
+    through them. ``level`` is where the curve reaches 75 %.
     """
 
     points: Points = ()
@@ -58,7 +58,8 @@ def lines(
 ) -> Canvas:
     """Draw all judges on one pair of axes from 0; ``labels`` are for x and y.
 
-    With ``end`` both axes go to it, and a diagonal marks equal values; without, y is a share.
+    With ``end`` both axes go to it, and a diagonal marks equal values; without, y is a
+    share.
     """
     canvas = Canvas(width)
     names = [line.title for line in drawn]
@@ -66,13 +67,19 @@ def lines(
     points = [point for line in drawn for point in line.trace.points]
     low = 0.4 if end is None and min(y for _, y, _ in points) > 0.4 else 0.0
     x_end = end or 1.05 * max(x for x, _, _ in points) or 1.0
-    box = Box(48, width - 60, top, top + HEIGHT, (0.0, x_end), (low, end or 1.0))
+    box = Box(
+        48, width - 60, top, top + HEIGHT, (0.0, x_end), (low, end or 1.0)
+    )
     show: Callable[[float], str] = "{:g}".format
     x_axis(canvas, box, percent_tick if end == 1.0 else show, labels[0])
-    y_axis(canvas, box, percent_tick if box.y_range[1] == 1.0 else show, labels[1])
+    y_axis(
+        canvas, box, percent_tick if box.y_range[1] == 1.0 else show, labels[1]
+    )
     if end is None:
         for share, words in ((0.5, "guessing"), (LEVEL, percent_tick(LEVEL))):
-            canvas.line(box.left, box.y(share), box.right, box.y(share), "chance")
+            canvas.line(
+                box.left, box.y(share), box.right, box.y(share), "chance"
+            )
             canvas.text(box.right + 6, box.y(share) + 4, words, "small")
     else:
         canvas.line(box.left, box.bottom, box.right, box.top, "chance")

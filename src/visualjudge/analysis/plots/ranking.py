@@ -1,5 +1,5 @@
-"""Models in their order by truth and by a judge, with the ranks that the tests leave to each, and
-whether neighbours are separated.
+"""Models in their order by truth and by a judge, with the ranks that the tests leave to
+each, and whether neighbours are separated.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Place:
 
 @dataclass(frozen=True)
 class RankedModel:
-    """A model by truth (None if it is not known) and by the judge; ``next`` says how it differs from
-    the model below.
+    """A model by truth (None if it is not known) and by the judge; ``next`` says how it
+    differs from the model below.
     """
 
     name: str
@@ -56,7 +56,8 @@ class RankedModel:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Models of one group, the best first, and the judge with the number of its series."""
+    """Models of one group, the best first, and the judge with the number of its
+    series."""
 
     title: str
     judge: str
@@ -67,18 +68,20 @@ class Ranking:
 def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     """Draw each ranking, two in a row where there is room."""
     canvas = Canvas(width)
-    judges = {one.series: one.judge for one in drawn}
-    known = any(model.truth for one in drawn for model in one.models)
+    judges = {item.series: item.judge for item in drawn}
+    known = any(model.truth for item in drawn for model in item.models)
     numbers = [TRUTH] * known + sorted(judges)
     names = [judges.get(k, "truth") for k in numbers]
     top = _signs(canvas, drawn, legend(canvas, names, numbers)) + 8
     columns = 2 if width >= WIDE_ENOUGH and len(drawn) > 1 else 1
     room = (width - 24 * (columns - 1)) / columns
-    label = min(0.42 * room, max(text_width(m.name) for r in drawn for m in r.models))
+    label = min(
+        0.42 * room, max(text_width(m.name) for r in drawn for m in r.models)
+    )
     for start in range(0, len(drawn), columns):
         bottoms = [
-            _ranking(canvas, one, (room + 24) * k, room, label + 16, top)
-            for k, one in enumerate(drawn[start : start + columns])
+            _ranking(canvas, item, (room + 24) * k, room, label + 16, top)
+            for k, item in enumerate(drawn[start : start + columns])
         ]
         top = max(bottoms) + 14
     return canvas
@@ -86,7 +89,7 @@ def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
 
 def _signs(canvas: Canvas, drawn: Sequence[Ranking], y: float) -> float:
     """Explain the signs that occur; return the bottom."""
-    used = {model.next for one in drawn for model in one.models}
+    used = {model.next for item in drawn for model in item.models}
     x = 4.0
     y += 12
     for sign, words in SIGNS.items():
@@ -103,37 +106,54 @@ def _signs(canvas: Canvas, drawn: Sequence[Ranking], y: float) -> float:
 
 
 def _ranking(
-    canvas: Canvas, one: Ranking, left: float, room: float, label: float, top: float
+    canvas: Canvas,
+    item: Ranking,
+    left: float,
+    room: float,
+    label: float,
+    top: float,
 ) -> float:
     """Draw one ranking at ``left``, ``room`` wide; return the bottom."""
-    known = any(model.truth for model in one.models)
-    size = len(one.models)
+    known = any(model.truth for model in item.models)
+    size = len(item.models)
     gap = 30
     panel = (room - label - gap - 8) / 2 if known else room - label - gap - 8
-    canvas.text(left, top + 10, one.title, "name", room=room)
+    canvas.text(left, top + 10, item.title, "name", room=room)
     begin = top + 34
     bottom = begin + ROW * size
-    starts = [left + label, left + label + panel + gap] if known else [left + label]
-    heads = ["rank by truth", "by the judge"] if known else ["rank by the judge"]
+    starts = (
+        [left + label, left + label + panel + gap] if known else [left + label]
+    )
+    heads = (
+        ["rank by truth", "by the judge"] if known else ["rank by the judge"]
+    )
     ends = (0.5, size + 0.5)
     boxes = [Box(x, x + panel, begin, bottom, ends) for x in starts]
     for box, head in zip(boxes, heads, strict=True):
-        canvas.text((box.left + box.right) / 2, top + 26, head, "small", "middle")
+        canvas.text(
+            (box.left + box.right) / 2, top + 26, head, "small", "middle"
+        )
         _rank_axis(canvas, box, size)
     middle = boxes[0].right + gap / 2
-    for k, model in enumerate(one.models):
+    for k, model in enumerate(item.models):
         y = begin + (k + 0.5) * ROW
-        canvas.text(boxes[0].left - 8, y + 4, model.name, "name", "end", room=label - 8)
+        canvas.text(
+            boxes[0].left - 8, y + 4, model.name, "name", "end", room=label - 8
+        )
         places = [model.truth, model.judge] if known else [model.judge]
         for box, place in zip(boxes, places, strict=True):
-            series = one.series if place is model.judge else TRUTH
+            series = item.series if place is model.judge else TRUTH
             if place is None:
                 continue
             low = box.x(place.best - 0.2)
-            canvas.line(low, y, box.x(place.worst + 0.2), y, f"ci l{colour(series)}")
-            canvas.marker(box.x(place.rank), y, series, title=f"{model.name}: {place}")
+            canvas.line(
+                low, y, box.x(place.worst + 0.2), y, f"ci l{colour(series)}"
+            )
+            canvas.marker(
+                box.x(place.rank), y, series, title=f"{model.name}: {place}"
+            )
         if model.next is not None:
-            below = one.models[k + 1].name
+            below = item.models[k + 1].name
             words = f"{model.name} and {below}: {SIGNS[model.next]}"
             canvas.sign(middle, y + ROW / 2, model.next, words)
     return bottom + 18

@@ -1,4 +1,5 @@
-"""Plots with a series for each judge: estimates with intervals, and lines through points."""
+"""Plots with a series for each judge: estimates with intervals, and lines through
+points."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ SHARES = Scale(0.0, 1.0, percent_tick, with_ends, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 ALL = "all questions"
 INTERVALS = (
-    "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
+    "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer "
+    "than 5 "
     "images."
 )
 UNADJUSTED = f"{INTERVALS} They are not adjusted for the number of comparisons."
@@ -40,9 +42,14 @@ def figures_of(estimate: Estimate | None) -> Row:
 
 
 def points_scale(estimates: Iterable[Estimate | None], label: str) -> Scale:
-    """Return an axis of points, symmetric about 0, that covers the estimates and intervals."""
+    """Return an axis of points, symmetric about 0, that covers the estimates and
+    intervals."""
     known = [
-        end for e in estimates if e for end in (e.value, *(e.interval or ())) if end
+        end
+        for e in estimates
+        if e
+        for end in (e.value, *(e.interval or ()))
+        if end
     ]
     end = max(0.1, 1.08 * max(map(abs, known), default=0.0))
     return Scale(-end, end, signed, partial(with_ends, show=points), label, 0.0)
@@ -52,7 +59,7 @@ def estimates_plot(
     name: str,
     title: str,
     caption: str,
-    found: Sequence[tuple[int, str, Cells]],
+    result: Sequence[tuple[int, str, Cells]],
     *,
     missing: str,
     label: str = "",
@@ -64,35 +71,39 @@ def estimates_plot(
     notes: Mapping[str, str] = MappingProxyType({}),
     signs: Mapping[tuple[str, str], Sign] = MappingProxyType({}),
 ) -> Plot | LeftOut:
-    """Draw a row for each label and a series, with its number and name, for each of ``found``;
-    ``notes`` stand beside rows, and rows with an interval before those without; ``signs`` of a
-    series and a label say whether it does what is required. The axis is one of points named
-    ``label``, or ``scale`` without a label. With fewer than ``least`` rows, nothing is drawn:
-    ``missing`` is the reason.
+    """Draw a row for each label and a series, with its number and name, for each of
+    ``result``; ``notes`` stand beside rows, and rows with an interval before those
+    without; ``signs`` of a series and a label say whether it does what is required. The
+    axis is one of points named ``label``, or ``scale`` without a label. With fewer than
+    ``least`` rows, nothing is drawn: ``missing`` is the reason.
     """
     known = (
         text
-        for _, _, cells in found
+        for _, _, cells in result
         for text, e in cells.items()
         if e.value is not None
     )
     labels = list(dict.fromkeys(known))
     if len(labels) < least:
         return LeftOut(name, missing)
-    measured = {text for *_, cells in found for text, e in cells.items() if e.interval}
+    measured = {
+        text for *_, cells in result for text, e in cells.items() if e.interval
+    }
     labels.sort(key=lambda text: text not in measured)
     data = [
         (series, text, *figures_of(cells.get(text)))
-        for _, series, cells in found
+        for _, series, cells in result
         for text in labels
     ]
     rows = [
         ForestRow(
             row,
-            tuple(cells.get(row) for *_, cells in found),
+            tuple(cells.get(row) for *_, cells in result),
             chance,
             notes.get(row, ""),
-            tuple(signs.get((series, row)) for _, series, _ in found) if signs else (),
+            tuple(signs.get((series, row)) for _, series, _ in result)
+            if signs
+            else (),
         )
         for row in labels[:most]
     ]
@@ -100,7 +111,7 @@ def estimates_plot(
         scale = points_scale((e for row in rows for e in row.estimates), label)
     if len(rows) < len(labels):
         reading = f"{reading} {len(rows)} of {len(labels)} rows are drawn."
-    colours, names, _ = zip(*found, strict=True)
+    colours, names, _ = zip(*result, strict=True)
     return Plot(
         name,
         title,
@@ -114,8 +125,8 @@ def estimates_plot(
 
 @dataclass(frozen=True)
 class EstimatesPlot:
-    """A plot with a row for each label and a series for each judge, from the ``cells`` of a judge;
-    see :func:`estimates_plot`.
+    """A plot with a row for each label and a series for each judge, from the ``cells``
+    of a judge; see :func:`estimates_plot`.
     """
 
     name: str
@@ -128,10 +139,12 @@ class EstimatesPlot:
     least: int = 1
     opening: bool = False
 
-    def __call__(self, shown: Shown) -> Plot | LeftOut:
+    def __call__(self, view: Shown) -> Plot | LeftOut:
         """Draw it for the judges of plots."""
-        judges = shown.drawn
-        cells = ((k, judge.name, self.cells(judge)) for k, judge in enumerate(judges))
+        judges = view.drawn
+        cells = (
+            (k, judge.name, self.cells(judge)) for k, judge in enumerate(judges)
+        )
         return estimates_plot(
             self.name,
             self.title,
@@ -162,11 +175,11 @@ class LinesPlot:
     end: float | None = None
     opening: bool = False
 
-    def __call__(self, shown: Shown) -> Plot | LeftOut:
+    def __call__(self, view: Shown) -> Plot | LeftOut:
         """Draw it for the judges of plots."""
         each = [
             Line(judge.name, k, self.trace(judge))
-            for k, judge in enumerate(shown.drawn)
+            for k, judge in enumerate(view.drawn)
         ]
         drawn = [line for line in each if line.trace.points]
         if not drawn:
@@ -195,6 +208,6 @@ class OwnPlot:
     draw: Callable[[Shown], Plot | LeftOut]
     opening: bool = False
 
-    def __call__(self, shown: Shown) -> Plot | LeftOut:
+    def __call__(self, view: Shown) -> Plot | LeftOut:
         """Draw it."""
-        return self.draw(shown)
+        return self.draw(view)

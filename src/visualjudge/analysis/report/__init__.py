@@ -1,1 +1,2 @@
-"""Output of the analysis: a self-contained page, Markdown for papers, tables for the terminal."""
+"""Output of the analysis: a self-contained page, Markdown for papers, tables for the
+terminal."""

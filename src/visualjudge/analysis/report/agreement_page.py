@@ -32,11 +32,13 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INTERVALS = (
-    "95 % intervals are computed by leaving out each item (for runs, each image) in turn; a single "
+    "95 % intervals are computed by leaving out each item (for runs, each image) in "
+    "turn; a single "
     "influential item widens them."
 )
 CHOICES = "/pairwise"
-"""End of the dimension of a run's choices; see :mod:`visualjudge.analysis.rating_table`."""
+"""End of the dimension of a run's choices; see
+:mod:`visualjudge.analysis.rating_table`."""
 SCALE = Scale(
     -1.0,
     1.0,
@@ -80,53 +82,95 @@ ALT_TEST = Layout[AltRow](
     named("images", "Images", number),
     named("why", "No result", lambda why: why or "", text=True),
 )
-OMEGA = "ω: share of people whom the judge could replace, clustered by image, and as published."
+OMEGA = (
+    "ω: share of people whom the judge could replace, clustered by image, and as "
+    "published."
+)
 
 
 def tables_of(result: PeopleAgreement) -> list[Table]:
-    """Return the tables of the terminal and the page that have rows: scores and choices between two
-    options with a row for each dimension and rater, α, and the alternative annotator test. Rows
-    without a figure are only counted.
+    """Return the tables of the terminal and the page that have rows: scores and choices
+    between two options with a row for each dimension and rater, α, and the alternative
+    annotator test. Rows without a figure are only counted.
     """
     tables = []
     alone = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
     hidden = ["dimension"] if alone else []
     keys = 1 if alone else 2
-    for title, choices in (("Scores", False), ("Choices between two options", True)):
-        own = [row for row in result.rows if row.dimension.endswith(CHOICES) == choices]
+    for title, choices in (
+        ("Scores", False),
+        ("Choices between two options", True),
+    ):
+        own = [
+            row
+            for row in result.rows
+            if row.dimension.endswith(CHOICES) == choices
+        ]
         figures = (
-            (row.spearman, row.kendall_tau, row.pairwise_accuracy) for row in own
+            (row.spearman, row.kendall_tau, row.pairwise_accuracy)
+            for row in own
         )
         rows = [
-            row for row, some in zip(own, figures, strict=True) if set(some) != {None}
+            row
+            for row, some in zip(own, figures, strict=True)
+            if set(some) != {None}
         ]
-        few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
+        few = (
+            f"{many(len(own) - len(rows), 'row')} with too few items left out."
+        )
         notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
         tables += (
-            [grid(RATER, rows, title=title, notes=notes, keys=keys, hidden=hidden)]
+            [
+                grid(
+                    RATER,
+                    rows,
+                    title=title,
+                    notes=notes,
+                    keys=keys,
+                    hidden=hidden,
+                )
+            ]
             if own
             else []
         )
     several = [row for row in result.alpha if row.people > 1]
-    without = [plain_name(row.dimension) for row in several if row.alpha is None]
+    without = [
+        plain_name(row.dimension) for row in several if row.alpha is None
+    ]
     notes = (
-        [f"No α (too few units, or all alike): {listed(without)}."] if without else []
+        [f"No α (too few units, or all alike): {listed(without)}."]
+        if without
+        else []
     )
     rated = [row for row in several if row.alpha is not None]
     tables += (
-        [grid(ALPHA, rated, title="Do people agree?", notes=notes, hidden=hidden)]
+        [
+            grid(
+                ALPHA,
+                rated,
+                title="Do people agree?",
+                notes=notes,
+                hidden=hidden,
+            )
+        ]
         if several
         else []
     )
     title = "Could a judge replace people?"
     tests = grid(
-        ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=keys, hidden=hidden
+        ALT_TEST,
+        result.alt_test,
+        title=title,
+        notes=[OMEGA],
+        keys=keys,
+        hidden=hidden,
     )
     return [*tables, tests] if result.alt_test else tables
 
 
 def sentence(result: PeopleAgreement) -> str:
-    """Return how far people agree with each other, and each judge with them, over dimensions."""
+    """Return how far people agree with each other, and each judge with them, over
+    dimensions."""
     parts = []
     rows = [row for row in result.alpha if row.same is not None]
     units = sum(row.units for row in rows)
@@ -138,13 +182,17 @@ def sentence(result: PeopleAgreement) -> str:
             ends = span(sorted({min(known), max(known)}))
             words += f"; Krippendorff’s α {ends}"
         parts.append(f"{words}.")
-    for name in dict.fromkeys(row.rater for row in result.rows if row.kind == "judge"):
+    for name in dict.fromkeys(
+        row.rater for row in result.rows if row.kind == "judge"
+    ):
         rho = _mean_rho(row for row in result.rows if row.rater == name)
         if rho is not None:
             parts.append(f"{name} agrees with their mean with ρ {number(rho)}.")
     ceiling = _mean_rho(row for row in result.rows if row.kind == "ceiling")
     if ceiling is not None:
-        parts.append(f"One person agrees with the others with ρ {number(ceiling)}.")
+        parts.append(
+            f"One person agrees with the others with ρ {number(ceiling)}."
+        )
     return " ".join(parts)
 
 
@@ -154,26 +202,31 @@ def _mean_rho(rows: Iterable[RaterRow]) -> float | None:
 
 
 def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
-    """Plot Spearman’s ρ with people: a row for each dimension, a marker for each judge and for the
-    mean of people.
+    """Plot Spearman’s ρ with people: a row for each dimension, a marker for each judge
+    and for the mean of people.
     """
-    kept = [
-        row for row in result.rows if row.kind != "person" and row.spearman is not None
+    selected = [
+        row
+        for row in result.rows
+        if row.kind != "person" and row.spearman is not None
     ]
-    found: dict[str, dict[str, Estimate]] = {}
-    for row in kept:
+    collected: dict[str, dict[str, Estimate]] = {}
+    for row in selected:
         rho = Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
-        found.setdefault(row.rater, {})[plain_name(row.dimension)] = rho
+        collected.setdefault(row.rater, {})[plain_name(row.dimension)] = rho
     return estimates_plot(
         "agreement",
         "Rank correlation with people",
-        "Rank correlation of each rater with the mean of the people; for a person, with the mean "
+        "Rank correlation of each rater with the mean of the people; for a person, "
+        "with the mean "
         "of the other people.",
-        [(k, rater, cells) for k, (rater, cells) in enumerate(found.items())][
-            :MOST_DRAWN
-        ],
+        [
+            (k, rater, cells)
+            for k, (rater, cells) in enumerate(collected.items())
+        ][:MOST_DRAWN],
         missing="No rank correlation with people is known: too few items.",
-        reading="Lines are 95 % intervals (none for the mean of people); hollow markers stand for "
+        reading="Lines are 95 % intervals (none for the mean of people); hollow "
+        "markers stand for "
         "fewer than 5 items.",
         scale=SCALE,
     )

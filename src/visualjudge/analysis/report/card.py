@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.checks import STATES, Check, State, checks_table
+from visualjudge.analysis.decisions.checks import (
+    STATES,
+    Check,
+    State,
+    checks_table,
+)
 from visualjudge.analysis.decisions.may_rank_models import sources_table
 from visualjudge.analysis.decisions.pairs_of_models import pairs_table
 from visualjudge.analysis.figure_text import lower_first
@@ -29,8 +34,8 @@ OPEN: tuple[State, ...] = ("fail", "undecided", "not_measured")
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """The cards of all judges. It prints the answer of each, its pairs of models, and a line of the
-    checks that fail or are open; :attr:`details` has the rest.
+    """The cards of all judges. It prints the answer of each, its pairs of models, and a
+    line of the checks that fail or are open; :attr:`details` has the rest.
     """
 
     analysis: Analysis
@@ -38,21 +43,27 @@ class Card:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """A sentence per two runs of which only the model that answered, or its settings, differ."""
+        """A sentence per two runs of which only the model that answered, or its
+        settings, differ."""
         return self.analysis[MOVED]
 
     @property
     def metrics(self) -> Json:
-        """The part of ``metrics.json`` that the card answers from, under the same names."""
+        """The part of ``metrics.json`` that the card answers from, under the same
+        names."""
         judges = [
-            {"judge": own.judge, **{name: own.result.stored(name) for name in FIGURES}}
+            {
+                "judge": own.judge,
+                **{name: own.result.stored(name) for name in FIGURES},
+            }
             for own in self.judges
         ]
         return {"judges": judges}
 
     @property
     def details(self) -> str:
-        """All of it: also each task, each check, the sources, and what other figures say."""
+        """All of it: also each task, each check, the sources, and what other figures
+        say."""
         return _text(self._parts(details=True))
 
     def _parts(self, *, details: bool = False) -> Iterator[Part]:
@@ -62,13 +73,21 @@ class Card:
             yield tasks_table(self.judges)
         for own in self.judges:
             answer = own.models
-            reasons = (f"  {one.sign} {one.text}" for one in answer.reasons)
-            yield (f"{own.judge}: {answer.verdict}.", *reasons, *own.remarks.lines)
+            reasons = (
+                f"  {reason.sign} {reason.text}" for reason in answer.reasons
+            )
+            yield (
+                f"{own.judge}: {answer.verdict}.",
+                *reasons,
+                *own.remarks.lines,
+            )
             yield pairs_table(own.models)
             scores = own.scores
             if scores is not None:
                 yield scores_table("", scores)
-            yield from _rest(own) if details else [(open_checks(own.shown_checks),)]
+            yield from (
+                _rest(own) if details else [(open_checks(own.shown_checks),)]
+            )
 
     def _repr_html_(self) -> str:
         return "".join(
@@ -83,7 +102,11 @@ class Card:
 
 
 def _filled(parts: Iterator[Part]) -> Iterator[Part]:
-    return (part for part in parts if (part.rows if isinstance(part, Table) else part))
+    return (
+        part
+        for part in parts
+        if (part.rows if isinstance(part, Table) else part)
+    )
 
 
 def _text(parts: Iterator[Part]) -> str:

@@ -15,9 +15,13 @@ from visualjudge.runs.folder import VERDICTS
 
 
 def cite(analysis: Analysis) -> str:
-    """Return a BibTeX entry, the digests of the dataset and the runs, and a paragraph of method."""
+    """Return a BibTeX entry, the digests of the dataset and the runs, and a paragraph
+    of method."""
     return (
-        "\n\n".join([_bibtex(), "\n".join(_digests(analysis)), method(analysis)]) + "\n"
+        "\n\n".join(
+            [_bibtex(), "\n".join(_digests(analysis)), method(analysis)]
+        )
+        + "\n"
     )
 
 
@@ -25,7 +29,8 @@ def _bibtex() -> str:
     version = visualjudge.__version__
     return (
         "@software{visualjudge,\n"
-        "  title = {visualjudge: how far can a vision-language model be trusted as a judge of "
+        "  title = {visualjudge: how far can a vision-language model be trusted as a "
+        "judge of "
         "vision predictions?},\n"
         "  author = {{visualjudge maintainers}},\n"
         f"  version = {{{version}}},\n"
@@ -46,19 +51,25 @@ def _digests(analysis: Analysis) -> Iterator[str]:
 
 def method(analysis: Analysis) -> str:
     """Return how the numbers were made, and the first of them, in one paragraph."""
-    names = listed([judge.name for judge in analysis.judges], len(analysis.judges))
+    names = listed(
+        [judge.name for judge in analysis.judges], len(analysis.judges)
+    )
     parts = [
         f"We measured {many(len(analysis.judges), 'judge')} ({names}) with visualjudge "
         f"{visualjudge.__version__} on {analysis.dataset.extent}.",
-        "Intervals are 95 % intervals with images as the unit: those of shares are Korn and "
-        "Graubard's, all others come from leaving out each image in turn (CR3), with Student's t "
+        "Intervals are 95 % intervals with images as the unit: those of shares are "
+        "Korn and "
+        "Graubard's, all others come from leaving out each image in turn (CR3), with "
+        "Student's t "
         "at Kish's effective number of images.",
     ]
     pairs = max(len(card.models.pairs) for card in card_of(analysis).judges)
     if pairs:
         parts.append(
-            "Two models were compared by the share of images on which the first is better; they "
-            f"count as separated where a two-sided test by image, adjusted by Holm over "
+            "Two models were compared by the share of images on which the first is "
+            "better; they "
+            "count as separated where a two-sided test by image, adjusted by Holm "
+            "over "
             f"{many(pairs, 'pair')}, has p < 0.05."
         )
     parts += map(_first_numbers, card_of(analysis).judges)
@@ -66,8 +77,11 @@ def method(analysis: Analysis) -> str:
 
 
 def _first_numbers(card: JudgeCard) -> str:
-    found = card.result[PAIRWISE].accuracy
+    result = card.result[PAIRWISE].accuracy
     right = ""
-    if found.share.n and found.shown.value is not None:
-        right = f" It was right in {with_ends(found.shown)} of {number(found.share.n)} verdicts."
+    if result.share.n and result.shown.value is not None:
+        right = (
+            f" It was right in {with_ends(result.shown)} of "
+            f"{number(result.share.n)} verdicts."
+        )
     return f"{card.judge}: {card.models.verdict}.{right}"

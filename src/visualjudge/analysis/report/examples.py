@@ -1,4 +1,5 @@
-"""Questions that are most informative about a judge, with what it was shown and what it replied."""
+"""Questions that are most informative about a judge, with what it was shown and what it
+replied."""
 
 from __future__ import annotations
 
@@ -37,12 +38,13 @@ LONGEST_REPLY = 1500
 
 @dataclass(frozen=True)
 class Example:
-    """One verdict with its question, letters and options (true scores and sources) in the order
-    that the judge saw; ``images`` are captions and data URIs, None for one that cannot be read.
+    """One verdict with its question, letters and options (true scores and sources) in
+    the order that the judge saw; ``images`` are captions and data URIs, None for one
+    that cannot be read.
 
-    ``form`` says how the prompt describes predictions, ``legend`` are names and colours, ``faults``
-    what is wrong with each option and where. ``link`` opens the question in the studio, if the
-    dataset states its digest.
+    ``form`` says how the prompt describes predictions, ``legend`` are names and
+    colours, ``faults`` what is wrong with each option and where. ``link`` opens the
+    question in the studio, if the dataset states its digest.
     """
 
     id: str
@@ -64,7 +66,8 @@ class Example:
 
 
 def _wrong(table: pl.DataFrame) -> pl.DataFrame:
-    """Return usable but wrong replies with ``distance`` (larger is worse) and ``why``."""
+    """Return usable but wrong replies with ``distance`` (larger is worse) and
+    ``why``."""
     usable = table.filter("usable")
     pairs = usable.filter(~pl.col("right"), kind="pairwise")
     ranked = usable.filter(kind="ranking")
@@ -89,8 +92,9 @@ def _wrong(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
-    """Return up to ``count`` verdicts of one run, each about another image where possible: most of
-    them wrong by the widest margins, a quarter unread. Without a known truth, none is wrong.
+    """Return up to ``count`` verdicts of one run, each about another image where
+    possible: most of them wrong by the widest margins, a quarter unread. Without a
+    known truth, none is wrong.
     """
     table = study.joined[run]
     if not study.has_scores:  # the margins are not known then
@@ -101,34 +105,46 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
         distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause")
     )
     others = unread.filter(~pl.col("cluster").is_in(wrong["cluster"].to_list()))
-    rows = [*wrong.to_dicts(), *_spread(others, count - wrong.height).to_dicts()]
+    rows = [
+        *wrong.to_dicts(),
+        *_spread(others, count - wrong.height).to_dicts(),
+    ]
     return _examples(study, run, rows)
 
 
-def _spread(found: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Return the rows of the largest distance: one an image, with the tasks taking turns."""
-    ordered = found.sort("distance", "id", descending=[True, False])
+def _spread(result: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Return the rows of the largest distance: one an image, with the tasks taking
+    turns."""
+    ordered = result.sort("distance", "id", descending=[True, False])
     once = ordered.unique("cluster", keep="first", maintain_order=True)
-    return once.sort(pl.int_range(pl.len()).over("task"), maintain_order=True).head(
-        most
-    )
+    return once.sort(
+        pl.int_range(pl.len()).over("task"), maintain_order=True
+    ).head(most)
 
 
-def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:
-    """Return up to ``count`` questions that one run answered correctly and the other incorrectly,
-    widest margin first, with the second run's reply.
+def changed(
+    study: Study, first: int, second: int, count: int = USUAL
+) -> list[Example]:
+    """Return up to ``count`` questions that one run answered correctly and the other
+    incorrectly, widest margin first, with the second run's reply.
     """
     keys = ["question", "order", "repeat"]
     tables = [study.joined[k].filter(kind="pairwise") for k in (first, second)]
     before = tables[0].select(*keys, before="right")
-    apart = tables[1].join(before, on=keys).filter(pl.col("right") != pl.col("before"))
+    apart = (
+        tables[1]
+        .join(before, on=keys)
+        .filter(pl.col("right") != pl.col("before"))
+    )
     way = (
         pl.when(pl.col("right"))
         .then(pl.lit("now right"))
         .otherwise(pl.lit("now wrong"))
     )
     parts = apart.with_columns(why=way, distance="margin").partition_by("right")
-    rows = [row for part in parts for row in _spread(part, count // 2).to_dicts()]
+    rows = [
+        row for part in parts for row in _spread(part, count // 2).to_dicts()
+    ]
     return _examples(study, second, rows)
 
 
@@ -137,7 +153,9 @@ def _examples(study: Study, run: int, rows: Sequence[Fields]) -> list[Example]:
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
 
 
-def _example(study: Study, run: int, row: Fields, placed: Placed | None) -> Example:
+def _example(
+    study: Study, run: int, row: Fields, placed: Placed | None
+) -> Example:
     reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
     turned = row["order"] == "BA"
     side = -1 if turned else 1
@@ -173,7 +191,9 @@ def _example(study: Study, run: int, row: Fields, placed: Placed | None) -> Exam
         _images(placed.root, question.images, list(options))
         if placed and question
         else (),
-        next(iter(re.findall(r"^Format of predictions: (.*)$", words, re.M)), ""),
+        next(
+            iter(re.findall(r"^Format of predictions: (.*)$", words, re.M)), ""
+        ),
         _legend(words),
         tuple(zip(options, map(_places, faults[::side]), strict=False)),
         question_address(digest, row["id"]) if digest else "",
@@ -184,18 +204,22 @@ def _legend(prompt: str) -> tuple[tuple[str, str], ...]:
     """Return the names and colours of the legends of all options."""
     legends = " , ".join(re.findall(r"^Legend: (.*)$", prompt, re.MULTILINE))
     named = re.findall(r"(?:^|, )([^,=]+) = [^,(]*\((#\w{6})\)", legends)
-    return tuple(dict.fromkeys((name.strip(), colour) for name, colour in named))
+    return tuple(
+        dict.fromkeys((name.strip(), colour) for name, colour in named)
+    )
 
 
 def _places(faults: Sequence[Fault]) -> str:
-    """Return the kinds of the faults of one option, most frequent first, and where the heaviest is."""
+    """Return the kinds of the faults of one option, most frequent first, and where the
+    heaviest is."""
     if not faults:
         return "nothing is wrong"
     kinds = Counter(fault.kind for fault in faults).most_common()
     words = ", ".join(f"{plain_name(kind)} {n}×" for kind, n in kinds)
     left, top, right, bottom = max(faults, key=lambda fault: fault.weight).box
     return (
-        f"{words}; the heaviest at x {left:.0f}–{right:.0f}, y {top:.0f}–{bottom:.0f}"
+        f"{words}; the heaviest at x {left:.0f}–{right:.0f}, y "
+        f"{top:.0f}–{bottom:.0f}"
     )
 
 
@@ -208,25 +232,26 @@ def _value(text: str | None, value: float | None, *, turned: bool) -> str:
 def _options(
     scores: list[float], sources: list[str | None], *, scored: bool
 ) -> dict[str, str]:
-    """Describe each option by letter: "true score 7.50 (yolo)", or its source without a score."""
+    """Describe each option by letter: "true score 7.50 (yolo)", or its source without a
+    score."""
     letters = (
         [f"Option {letter}" for letter in LETTERS]
         if len(scores) > 1
         else ["Prediction"]
     )
-    told = zip(letters, scores, sources or [None] * len(scores), strict=False)
+    known = zip(letters, scores, sources or [None] * len(scores), strict=False)
     return {
         name: (f"true score {score:.2f} " if scored else "")
         + (f"({source})" if source else "")
-        for name, score, source in told
+        for name, score, source in known
     }
 
 
 def _images(
     root: Path | None, paths: Sequence[str], options: Sequence[str]
 ) -> tuple[tuple[str, str | None], ...]:
-    """Return the images of a question with captions: the photographs, then the options in order;
-    options in words have no image.
+    """Return the images of a question with captions: the photographs, then the options
+    in order; options in words have no image.
     """
     inputs = len(paths) - len(options)
     names = (
@@ -234,12 +259,14 @@ def _images(
         if inputs >= 0
         else ["Image"] * len(paths)
     )
-    return tuple(zip(names, (thumbnail(root, path) for path in paths), strict=True))
+    return tuple(
+        zip(names, (thumbnail(root, path) for path in paths), strict=True)
+    )
 
 
 def thumbnail(root: Path | None, path: str) -> str | None:
-    """Return an image of the dataset, at most :data:`SIDE` px, as a data URI; None if it cannot be
-    read.
+    """Return an image of the dataset, at most :data:`SIDE` px, as a data URI; None if
+    it cannot be read.
     """
     try:
         small = Image.fromarray(read_rgb(image_at(root or Path(), path)))
@@ -248,4 +275,6 @@ def thumbnail(root: Path | None, path: str) -> str | None:
     small.thumbnail((SIDE, SIDE))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
-    return "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()
+    return (
+        "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()
+    )

@@ -15,8 +15,8 @@ MOST_UPRIGHT = 8
 """Number of columns above which LaTeX turns the titles."""
 COLUMN = 48
 PAGE = 100
-"""Characters of a line, with two between columns, up to which LaTeX sets a table in one column of
-two, or across the page without making it smaller.
+"""Characters of a line, with two between columns, up to which LaTeX sets a table in one
+column of two, or across the page without making it smaller.
 """
 
 
@@ -31,7 +31,9 @@ def as_csv(tables: Sequence[Table]) -> str:
         lines += [(table.title, *row) for row in table.rows]
     width = max(map(len, lines), default=0)
     cells = [[*map(str, line), *[""] * (width - len(line))] for line in lines]
-    frame = pl.DataFrame(cells, schema=[str(k) for k in range(width)], orient="row")
+    frame = pl.DataFrame(
+        cells, schema=[str(k) for k in range(width)], orient="row"
+    )
     return for_csv(frame).write_csv(include_header=False)
 
 
@@ -57,8 +59,8 @@ def _piped(cells: Iterator[str] | map[str]) -> str:
 
 
 def as_latex(tables: Sequence[Table]) -> str:
-    """Return a float for each table: its title as the caption, its notes below. The second line of a
-    cell is a line of its own.
+    """Return a float for each table: its title as the caption, its notes below. The
+    second line of a cell is a line of its own.
     """
     head = "% needs \\usepackage{booktabs,graphicx}"
     return "\n".join([head, *chain.from_iterable(map(_latex, tables))]) + "\n"
@@ -73,7 +75,9 @@ def _latex(table: Table) -> Iterator[str]:
     titles = [for_latex(title) for title in table.columns]
     if turned:
         names = titles[table.keys :]
-        titles[table.keys :] = [rf"\rotatebox{{90}}{{{name}}}" for name in names]
+        titles[table.keys :] = [
+            rf"\rotatebox{{90}}{{{name}}}" for name in names
+        ]
     yield rf"\begin{{table{star}}}"
     yield r"\centering\small"
     yield rf"\caption{{{for_latex(table.title)}}}"
@@ -99,11 +103,14 @@ def _characters(table: Table, turned: bool) -> int:
 
 
 def _rows(row: Sequence[str]) -> Iterator[str]:
-    """Yield the first lines of the cells, and their second lines, if there are any, in small."""
+    """Yield the first lines of the cells, and their second lines, if there are any, in
+    small."""
     yield _ended(for_latex(getattr(cell, "first", cell)) for cell in row)
     below = [cell.below if isinstance(cell, Styled) else "" for cell in row]
     if any(below):
-        yield _ended(text and rf"\scriptsize {for_latex(text)}" for text in below)
+        yield _ended(
+            text and rf"\scriptsize {for_latex(text)}" for text in below
+        )
         yield r"\addlinespace"
 
 

@@ -11,7 +11,8 @@ from visualjudge.analysis.table_layout import Column, Layout, grid, inside
 from visualjudge.core.text_tables import Table
 
 APART = (
-    "The judges were not all asked the same questions: only the comparisons of two judges are on "
+    "The judges were not all asked the same questions: only the comparisons of two "
+    "judges are on "
     "the same questions."
 )
 
@@ -20,7 +21,11 @@ def headline_columns(analysis: Analysis) -> Layout[JudgeResult]:
     """Return the judge and the headline columns of every figure."""
     return Layout(
         *FACTS.shown,
-        *(column for figure in analysis.of_judges for column in _columns(figure)),
+        *(
+            column
+            for figure in analysis.of_judges
+            for column in _columns(figure)
+        ),
     )
 
 
@@ -31,18 +36,22 @@ def _columns(figure: JudgeFigure[object]) -> Sequence[Column]:
 
 
 def headline(judges: Sequence[JudgeResult], only: Sequence[str] = ()) -> Table:
-    """Return the headline values that any judge has, ``only`` those of these titles: a column for
-    each judge, or a row if they do not fit side by side.
+    """Return the headline values that any judge has, ``only`` those of these titles: a
+    column for each judge, or a row if they do not fit side by side.
     """
     table = grid(headline_columns(judges[0].analysis), judges)
     if len(judges) > MOST_COLUMNS:
         return table
     titles, *rows = zip(table.columns, *table.rows, strict=True)
-    return Table(titles, tuple(row for row in rows if not only or row[0] in only))
+    return Table(
+        titles, tuple(row for row in rows if not only or row[0] in only)
+    )
 
 
 def headline_section(analysis: Analysis) -> Section:
     """Return the section of the headline of all judges."""
     apart = len(set(analysis.asked_like)) > 1
     table = headline(analysis.judges)
-    return Section("headline", "Headline figures", APART * apart, [table], detail=True)
+    return Section(
+        "headline", "Headline figures", APART * apart, [table], detail=True
+    )

@@ -70,17 +70,25 @@ def environment() -> Environment:
 
 
 def _sentence(text: str) -> Markup:
-    """Return a sentence with its numbers unbroken, and its commands (in backticks) as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", for_html(unbroken(text))))
+    """Return a sentence with its numbers unbroken, and its commands (in backticks) as
+    code."""
+    return Markup(
+        re.sub("`([^`]+)`", r"<code>\1</code>", for_html(unbroken(text)))
+    )
 
 
 def asset(name: str) -> str:
     """Return a file of the templates' folder."""
-    return resources.files(__package__).joinpath(f"templates/{name}").read_text("utf-8")
+    return (
+        resources.files(__package__)
+        .joinpath(f"templates/{name}")
+        .read_text("utf-8")
+    )
 
 
 def _policy(script: str) -> str:
-    """Return the content security policy: own style and script, embedded images, no requests."""
+    """Return the content security policy: own style and script, embedded images, no
+    requests."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src "
@@ -111,17 +119,19 @@ def _lines(
 
 def drawn(analysis: Analysis) -> dict[str, Plot | LeftOut]:
     """Return every plot of the study by name."""
-    shown = analysis.shown
-    plots = {name: plot(shown) for name, plot in analysis.plots.items()}
+    displayed = analysis.shown
+    plots = {name: plot(displayed) for name, plot in analysis.plots.items()}
     for figure in analysis.figures:
-        plots |= {plot.name: plot for plot in figure.more_plots(shown)}
+        plots |= {plot.name: plot for plot in figure.more_plots(displayed)}
     return plots
 
 
 def _question(cards: Sequence[JudgeCard]) -> str:
     """Return what the page answers."""
     asked = {card.models.question for card in cards}
-    return asked.pop() if len(asked) == 1 else "What may I use these judges for?"
+    return (
+        asked.pop() if len(asked) == 1 else "What may I use these judges for?"
+    )
 
 
 def sections(analysis: Analysis) -> list[Section]:
@@ -130,57 +140,72 @@ def sections(analysis: Analysis) -> list[Section]:
     return _sections(analysis.shown, plots, _first(analysis, plots))
 
 
-def _first(analysis: Analysis, plots: Mapping[str, Plot | LeftOut]) -> Plot | None:
-    opening = (plots[plot.name] for plot in analysis.plots.values() if plot.opening)
+def _first(
+    analysis: Analysis, plots: Mapping[str, Plot | LeftOut]
+) -> Plot | None:
+    opening = (
+        plots[plot.name] for plot in analysis.plots.values() if plot.opening
+    )
     return next((plot for plot in opening if isinstance(plot, Plot)), None)
 
 
 def _sections(
-    shown: Shown, drawn: Mapping[str, Plot | LeftOut], first: Plot | None
+    view: Shown, drawn: Mapping[str, Plot | LeftOut], first: Plot | None
 ) -> list[Section]:
-    """Return the sections with content: those of the figures, with their plots but the ``first``,
-    which stands beside the answer; the examples and the headline.
+    """Return the sections with content: those of the figures, with their plots but the
+    ``first``, which stands beside the answer; the examples and the headline.
     """
     out = []
-    for figure in shown.analysis.figures:
+    for figure in view.analysis.figures:
         if figure.section is None:
             continue
         names = [plot.name for plot in figure.plots]
-        names += [plot.name for plot in figure.more_plots(shown)]
+        names += [plot.name for plot in figure.more_plots(view)]
         plots = [drawn[name] for name in names if drawn[name] is not first]
-        out.append(replace(figure.section(shown), plots=plots))
-    judges = shown.judges[:MOST_WITH_EXAMPLES]
-    found = [(one.name, examples(one.study, one.index)) for one in judges]
+        out.append(replace(figure.section(view), plots=plots))
+    judges = view.judges[:MOST_WITH_EXAMPLES]
+    collected = [
+        (judge.name, examples(judge.study, judge.index)) for judge in judges
+    ]
     misses = Section(
         "questions",
         "Examples of errors",
-        "Answers that were wrong by a wide margin, and replies that could not be read. The "
+        "Answers that were wrong by a wide margin, and replies that could not be read. "
+        "The "
         "letters are those that the judge saw.",
-        examples=found,
+        examples=collected,
     )
-    out += [misses, headline_section(shown.analysis)]
+    out += [misses, headline_section(view.analysis)]
     return [section for section in out if section.filled]
 
 
-def _summary(shown: Shown) -> list[Section]:
-    """Return what a page to pass on has below the answer: five numbers and three examples."""
-    first = shown.drawn[0]
+def _summary(view: Shown) -> list[Section]:
+    """Return what a page to pass on has below the answer: five numbers and three
+    examples."""
+    first = view.drawn[0]
     rows = examples(first.study, first.index, 3)
     return [
-        Section("numbers", "Five numbers", asked=[headline(shown.drawn, FIVE)]),
-        Section("questions", "Examples of errors", examples=[(first.name, rows)]),
+        Section("numbers", "Five numbers", asked=[headline(view.drawn, FIVE)]),
+        Section(
+            "questions", "Examples of errors", examples=[(first.name, rows)]
+        ),
     ]
 
 
 def context(
-    analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
+    analysis: Analysis,
+    compare: tuple[int, int] | None = None,
+    *,
+    summary: bool = False,
 ) -> dict[str, Any]:
     """Return the template's variables."""
     card = card_of(analysis)
-    shown = analysis.shown
+    displayed = analysis.shown
     plots = drawn(analysis)
     first = _first(analysis, plots)
-    found = _summary(shown) if summary else _sections(shown, plots, first)
+    result = (
+        _summary(displayed) if summary else _sections(displayed, plots, first)
+    )
     script = asset("report.js")
     runs = [run.folder for run in analysis.study.runs if run.folder is not None]
     folders = [without_place(str(folder)) for folder in runs]
@@ -188,8 +213,8 @@ def context(
         "pair": None if compare is None else pair(analysis, *compare),
         "results": analysis,
         "judges": analysis.judges,
-        "drawn": len(shown.drawn),
-        "tabled": len(shown.judges),
+        "drawn": len(displayed.drawn),
+        "tabled": len(displayed.judges),
         "question": _question(card.judges),
         "answers": _lines(
             card.judges, [j.name for j in analysis.judges if j.simulated]
@@ -201,8 +226,10 @@ def context(
         ],
         "signs": SIGNS,
         "first": first,
-        "left_out": [plot for plot in plots.values() if isinstance(plot, LeftOut)],
-        "sections": found,
+        "left_out": [
+            plot for plot in plots.values() if isinstance(plot, LeftOut)
+        ],
+        "sections": result,
         "summary": summary,
         "cite": "" if summary else cite(analysis),
         "table_links": links,
@@ -223,8 +250,8 @@ def context(
 
 
 def without_place(value: Any) -> Any:
-    """Return a value of run.json with the names of absolute paths in place of them: a page is
-    passed on.
+    """Return a value of run.json with the names of absolute paths in place of them: a
+    page is passed on.
     """
     if isinstance(value, Mapping):
         return {name: without_place(own) for name, own in value.items()}
@@ -239,10 +266,13 @@ def _indented(value: Any) -> str:
 
 
 def html(
-    analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
+    analysis: Analysis,
+    compare: tuple[int, int] | None = None,
+    *,
+    summary: bool = False,
 ) -> str:
-    """Return the whole page; ``compare`` gives the numbers of two judges to compare first,
-    ``summary`` asks for one page to pass on.
+    """Return the whole page; ``compare`` gives the numbers of two judges to compare
+    first, ``summary`` asks for one page to pass on.
     """
-    found = context(analysis, compare, summary=summary)
-    return environment().get_template("report.html.j2").render(found)
+    result = context(analysis, compare, summary=summary)
+    return environment().get_template("report.html.j2").render(result)

@@ -1,4 +1,5 @@
-"""Comparison of two judges: paired differences by task, and the questions whose answers changed."""
+"""Comparison of two judges: paired differences by task, and the questions whose answers
+changed."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from visualjudge.core.errors import UsageError
 
 
 def named_run(analysis: Analysis, name: str) -> int:
-    """Return the number of the judge with this name, or of the run in a folder with this name.
+    """Return the number of the judge with this name, or of the run in a folder with
+    this name.
 
     Raises
     ------
@@ -25,20 +27,24 @@ def named_run(analysis: Analysis, name: str) -> int:
         If no run, or more than one, has the name.
     """
     runs = analysis.study.runs
-    found = [k for k, run in enumerate(runs) if run.name == name]
-    found = found or [
+    collected = [k for k, run in enumerate(runs) if run.name == name]
+    collected = collected or [
         k
         for k, run in enumerate(runs)
         if run.folder is not None
-        and (run.folder.name == name or run.folder.resolve() == Path(name).resolve())
+        and (
+            run.folder.name == name
+            or run.folder.resolve() == Path(name).resolve()
+        )
     ]
-    if len(found) != 1:
+    if len(collected) != 1:
         known = ", ".join(sorted({run.name for run in runs}))
         raise UsageError(
-            f"--compare must name two judges of these runs ({known}), or their folders, got "
+            f"--compare must name two judges of these runs ({known}), or their "
+            "folders, got "
             f"{name!r}"
         )
-    return found[0]
+    return collected[0]
 
 
 def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
@@ -52,29 +58,34 @@ def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
 
 
 def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
-    """Say what the two runs have in common, and what moved between them if it is one thing."""
+    """Say what the two runs have in common, and what moved between them if it is one
+    thing."""
     judges = analysis.judges
     asked = [judges[k][PAIRWISE].questions for k in (first, second)]
     both = compare(analysis.study, second, first).questions
-    common = f"Compared on {many(both, 'pairwise question')}, of {asked[0]:,} and {asked[1]:,}."
+    common = (
+        f"Compared on {many(both, 'pairwise question')}, of {asked[0]:,} and "
+        f"{asked[1]:,}."
+    )
     return [common, *moved_between(judges[first], judges[second])]
 
 
 def differences(analysis: Analysis, first: int, second: int) -> Plot | LeftOut:
-    """Plot the accuracy of the second judge minus that of the first, over all common questions and
-    by task.
+    """Plot the accuracy of the second judge minus that of the first, over all common
+    questions and by task.
     """
     a, b = titles(analysis, first, second)
-    found = compare(analysis.study, second, first)
-    cells = {ALL: found.gap}
-    if len(found.by_task) > 1:
-        cells |= {plain_name(row.task): row.gap for row in found.by_task}
+    result = compare(analysis.study, second, first)
+    cells = {ALL: result.gap}
+    if len(result.by_task) > 1:
+        cells |= {plain_name(row.task): row.gap for row in result.by_task}
     return estimates_plot(
         "compared",
-        f"{b} minus {a}: {with_ends(found.gap, points)} points",
-        f"Accuracy of {b} minus that of {a}, on the questions, orders and repeats that both have.",
+        f"{b} minus {a}: {with_ends(result.gap, points)} points",
+        f"Accuracy of {b} minus that of {a}, on the questions, orders and repeats that "
+        "both have.",
         [(0, "difference", cells)],
-        missing=found.gap.why or "nothing was measured",
+        missing=result.gap.why or "nothing was measured",
         label=f"Points in favour of {b}",
         reading=UNADJUSTED,
     )
@@ -87,8 +98,10 @@ def pair(analysis: Analysis, first: int, second: int) -> Section:
     return Section(
         "pair",
         f"{a} and {b}",
-        "Differences are paired: they use the questions asked of both judges. Below are questions "
-        "that one judge answered correctly and the other did not, with the second judge’s answer, "
+        "Differences are paired: they use the questions asked of both judges. Below "
+        "are questions "
+        "that one judge answered correctly and the other did not, with the second "
+        "judge’s answer, "
         "widest margins first.",
         notes=opening_notes(analysis, first, second),
         plots=[differences(analysis, first, second)],

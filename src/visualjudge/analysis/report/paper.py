@@ -1,5 +1,5 @@
-"""The tables of a paper: a row for each judge and a column for each task, one table for each subset
-and type of question.
+"""The tables of a paper: a row for each judge and a column for each task, one table for
+each subset and type of question.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ Cells = dict[str, Estimate]
 """Estimates by task; that of all tasks is named "all"."""
 NO_SUBSET = "no subset"
 BELOW = (
-    "Below each value, its 95 % interval, clustered by image. –: not asked, no answer to any, or too "
+    "Below each value, its 95 % interval, clustered by image. –: not asked, no answer "
+    "to any, or too "
     "few images for an interval."
 )
 
 
 @dataclass(frozen=True)
 class QuestionType:
-    """What is measured of the questions of a type; ``cells`` reads it from a table of answers, in
-    each cell of the named columns.
+    """What is measured of the questions of a type; ``cells`` reads it from a table of
+    answers, in each cell of the named columns.
     """
 
     name: str
@@ -50,7 +51,9 @@ class QuestionType:
 
 
 def _accuracy(table: pl.DataFrame, by: Sequence[str]) -> Cells:
-    return {cell.name: cell.accuracy.shown for cell in accuracy_cells(table, by)}
+    return {
+        cell.name: cell.accuracy.shown for cell in accuracy_cells(table, by)
+    }
 
 
 def _tau(table: pl.DataFrame, by: Sequence[str]) -> Cells:
@@ -58,7 +61,9 @@ def _tau(table: pl.DataFrame, by: Sequence[str]) -> Cells:
 
 
 def _rho(table: pl.DataFrame, by: Sequence[str]) -> Cells:
-    return {name: row.spearman for name, row in scoring_cells(table, by).items()}
+    return {
+        name: row.spearman for name, row in scoring_cells(table, by).items()
+    }
 
 
 READ = "Replies that could not be read are left out."
@@ -77,26 +82,34 @@ TYPES = (
 
 
 def paper_tables(analysis: Analysis) -> list[Table]:
-    """Return a table for each subset and type of question that a judge was asked, the subsets of the
-    judge dataset first. All have the same columns.
+    """Return a table for each subset and type of question that a judge was asked, the
+    subsets of the judge dataset first. All have the same columns.
     """
     subsets = _subsets(analysis.study.questions)
     tasks = _tasks(analysis)
-    tables = (_table(analysis, name, kind, tasks) for name in subsets for kind in TYPES)
+    tables = (
+        _table(analysis, name, kind, tasks)
+        for name in subsets
+        for kind in TYPES
+    )
     return [table for table in tables if table is not None]
 
 
 def _tasks(analysis: Analysis) -> list[str]:
     """Return the tasks that a judge was asked, in the order of the judge dataset."""
     asked = {
-        task for judge in analysis.judges for task in judge.joined["task"].unique()
+        task
+        for judge in analysis.judges
+        for task in judge.joined["task"].unique()
     }
     known = [task for task in TASKS if task in asked]
     return [*known, *sorted(asked - {*known})]
 
 
 def _subsets(table: pl.DataFrame) -> list[str]:
-    names = table["subset"].explode().cast(pl.String).fill_null(NO_SUBSET).unique()
+    names = (
+        table["subset"].explode().cast(pl.String).fill_null(NO_SUBSET).unique()
+    )
     return sorted(names, key=lambda name: (name not in SUBSETS, name))
 
 
@@ -110,16 +123,16 @@ def _asked(judge: JudgeResult, subset: str, kind: QuestionType) -> pl.DataFrame:
 def _table(
     analysis: Analysis, subset: str, kind: QuestionType, tasks: list[str]
 ) -> Table | None:
-    found = {
+    collected = {
         judge: _cells(judge, _asked(judge, subset, kind), kind)
         for judge in analysis.judges
     }
-    if not any(found.values()):
+    if not any(collected.values()):
         return None
     columns = [*tasks, ALL] if len(tasks) > 1 else tasks
     rows = (
         (judge.title, *(_cell(cells.get(name), kind) for name in columns))
-        for judge, cells in found.items()
+        for judge, cells in collected.items()
     )
     apart = len(set(analysis.asked_like)) > 1
     return Table(
@@ -131,7 +144,9 @@ def _table(
     )
 
 
-def _cells(judge: JudgeResult, table: pl.DataFrame, kind: QuestionType) -> Cells:
+def _cells(
+    judge: JudgeResult, table: pl.DataFrame, kind: QuestionType
+) -> Cells:
     by_task = kind.cells(table, ("task",))
     overall = {name or ALL: row for name, row in kind.cells(table, ()).items()}
     cells = by_task | overall

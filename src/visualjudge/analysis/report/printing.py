@@ -43,13 +43,18 @@ def print_page(html: str, path: OutputFile) -> None:
     RunError
         If it does not print within three minutes.
     """
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
+    result = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if result is None:
         raise UsageError(
-            f"{path}: needs Chromium or Chrome on the PATH; write an .html report and print it "
+            f"{path}: needs Chromium or Chrome on the PATH; write an .html report and "
+            "print it "
             "instead"
         )
-    sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    sandbox = (
+        ("--no-sandbox",)
+        if hasattr(os, "geteuid") and os.geteuid() == 0
+        else ()
+    )
     with TemporaryDirectory() as folder, path.scratch() as scratch:
         page = Path(folder) / "report.html"
         printed = Path(folder) / "report.pdf"
@@ -61,7 +66,7 @@ def print_page(html: str, path: OutputFile) -> None:
         )
         try:
             subprocess.run(
-                [found, *FLAGS, *sandbox, *own],
+                [result, *FLAGS, *sandbox, *own],
                 check=True,
                 capture_output=True,
                 timeout=SECONDS,
@@ -69,5 +74,6 @@ def print_page(html: str, path: OutputFile) -> None:
             scratch.write_bytes(printed.read_bytes())
         except (subprocess.SubprocessError, OSError) as error:
             raise RunError(
-                f"{path}: {Path(found).name} did not print the page: {type(error).__name__}"
+                f"{path}: {Path(result).name} did not print the page: "
+                f"{type(error).__name__}"
             ) from None

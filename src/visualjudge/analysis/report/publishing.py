@@ -1,5 +1,5 @@
-"""What goes into a paper: each plot as SVG, PDF and PNG in two widths, each table as CSV, Markdown
-and LaTeX, and the citation.
+"""What goes into a paper: each plot as SVG, PDF and PNG in two widths, each table as
+CSV, Markdown and LaTeX, and the citation.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from visualjudge.analysis.report.page import drawn, sections
 from visualjudge.analysis.results import Analysis
 from visualjudge.core.outputs import OutputFile
 
-NO_CONVERTER = "PDF and PNG of figures need vl-convert: pip install 'visualjudge[paper]'; SVG is written"
+NO_CONVERTER = (
+    "PDF and PNG of figures need vl-convert: pip install "
+    "'visualjudge[paper]'; SVG is written"
+)
 
 
 def save_all(analysis: Analysis, folder: Path) -> list[str]:
-    """Write every plot, every table, and ``cite.md``; return what the user should know."""
+    """Write every plot, every table, and ``cite.md``; return what the user should
+    know."""
     converts = find_spec("vl_convert") is not None
     suffixes = [".svg", ".pdf", ".png"] if converts else [".svg"]
     for plot in drawn(analysis).values():

@@ -1,4 +1,5 @@
-"""The report in the terminal: whether models can be ranked with the judge, then the headline."""
+"""The report in the terminal: whether models can be ranked with the judge, then the
+headline."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ TITLE = "How far can the judge be trusted?"
 
 
 def text(analysis: Analysis, answers: Sequence[str]) -> str:
-    """Return the answers, one row for each judge, what its figures say, and the comparisons."""
+    """Return the answers, one row for each judge, what its figures say, and the
+    comparisons."""
     table = grid(headline_columns(analysis), analysis.judges)
     parts = [*map(folded, answers), TITLE, table.text()]
     for judge in analysis.judges:

@@ -1,7 +1,8 @@
-"""Statistics as pure functions: they take arrays, return a frozen result, and know no files, polars
-or runs.
+"""Statistics as pure functions: they take arrays, return a frozen result, and know no
+files, polars or runs.
 
-Every result has ``.value`` and, where it can be computed, ``.interval`` (low, high; 95 %)::
+Every result has ``.value`` and, where it can be computed, ``.interval`` (low, high; 95
+%)::
 
     corrected_means        few labels, many predictions          Angelopoulos et al. 2023
     alternative_annotator  may a judge replace a person?         Calderon et al. 2025

@@ -1,17 +1,18 @@
 """The alternative annotator test: may a judge replace a person?
 
-Each person is left out in turn; on that person's items, the judge and the person are both scored
-against the other people. ω, the winning rate, is the share of people over whom the judge's
-advantage is significant, given an allowance ε for its lower cost; ρ, the advantage probability, is
-the mean probability that the judge is at least as close to the others.
+Each person is left out in turn; on that person's items, the judge and the person are
+both scored against the other people. ω, the winning rate, is the share of people over
+whom the judge's advantage is significant, given an allowance ε for its lower cost; ρ,
+the advantage probability, is the mean probability that the judge is at least as close
+to the others.
 
-The published test counts items as independent. Items of the same image are not: a second test
-leaves out each image in turn, and both results are returned.
+The published test counts items as independent. Items of the same image are not: a
+second test leaves out each image in turn, and both results are returned.
 
-Source: Calderon, Reichart & Dror 2025, "The alternative annotator test for LLM-as-a-judge"
-(nitaytech/AltTest); Benjamini & Yekutieli 2001; Bell & McCaffrey 2002 (clusters, as in
-:mod:`visualjudge.analysis.estimate`); Johnson 1978, "Modified t tests" (skewness: rare
-images on which the person is ahead).
+Source: Calderon, Reichart & Dror 2025, "The alternative annotator test for
+LLM-as-a-judge" (nitaytech/AltTest); Benjamini & Yekutieli 2001; Bell & McCaffrey 2002
+(clusters, as in :mod:`visualjudge.analysis.estimate`); Johnson 1978, "Modified t tests"
+(skewness: rare images on which the person is ahead).
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ RATE = 0.05
 
 @dataclass(frozen=True)
 class AltTest:
-    """ω of the tests as published and clustered by image (the judge passes at 0.5), ρ, and the
-    number of people with enough items.
+    """ω of the tests as published and clustered by image (the judge passes at 0.5), ρ,
+    and the number of people with enough items.
     """
 
     omega: float
@@ -60,10 +61,11 @@ def alt_test(
     images
         The image of each item.
     epsilon
-        Extra cost of a person's answer, in probability. The source advises 0.2 for experts, 0.15
-        for trained people, and 0.1 for crowd workers.
+        Extra cost of a person's answer, in probability. The source advises 0.2 for
+        experts, 0.15 for trained people, and 0.1 for crowd workers.
     nominal
-        Whether answers are alike or not; otherwise they are numbers, compared by their distance.
+        Whether answers are alike or not; otherwise they are numbers, compared by their
+        distance.
 
     Raises
     ------
@@ -71,25 +73,30 @@ def alt_test(
         If nobody has enough items.
     """
     compared = [_indicators(person, human, judge, nominal) for person in human]
-    kept = [own for own in compared if len(own[0]) >= LEAST_ITEMS]
-    if not kept:
+    selected = [own for own in compared if len(own[0]) >= LEAST_ITEMS]
+    if not selected:
         most = max((len(items) for items, _, _ in compared), default=0)
         raise UsageError(
-            f"human must have a person with at least {LEAST_ITEMS} items in common, got {most} "
+            f"human must have a person with at least {LEAST_ITEMS} items in common, "
+            f"got {most} "
             "at most"
         )
-    published = [_p_value(judged, own, epsilon) for _, judged, own in kept]
+    published = [_p_value(judged, own, epsilon) for _, judged, own in selected]
     clustered = []
-    for items, judged, own in kept:
-        image = np.unique([str(images(item)) for item in items], return_inverse=True)[1]
+    for items, judged, own in selected:
+        image = np.unique(
+            [str(images(item)) for item in items], return_inverse=True
+        )[1]
         clustered.append(_p_by_image(judged, own, epsilon, image))
-    advantage = float(np.mean([np.mean(judged) for _, judged, _ in kept]))
-    return AltTest(_rejected(published), _rejected(clustered), advantage, len(kept))
+    advantage = float(np.mean([np.mean(judged) for _, judged, _ in selected]))
+    return AltTest(
+        _rejected(published), _rejected(clustered), advantage, len(selected)
+    )
 
 
 def closeness(answer: float, others: Sequence[float], nominal: bool) -> float:
-    """Return the share of the others who gave the same answer, or minus the root mean squared
-    distance to their numbers.
+    """Return the share of the others who gave the same answer, or minus the root mean
+    squared distance to their numbers.
     """
     if nominal:
         return float(np.mean([answer == other for other in others]))
@@ -102,8 +109,8 @@ def _indicators(
     judge: Mapping[Item, float],
     nominal: bool,
 ) -> tuple[list[Item], list[int], list[int]]:
-    """Compare judge and person on the items that both and somebody else answered: 1 where each is
-    at least as close as the other.
+    """Compare judge and person on the items that both and somebody else answered: 1
+    where each is at least as close as the other.
     """
     items = []
     judged = []
@@ -117,7 +124,7 @@ def _indicators(
         if item not in judge or not others:
             continue
         theirs, hers = (
-            closeness(one, others, nominal) for one in (judge[item], answer)
+            closeness(entry, others, nominal) for entry in (judge[item], answer)
         )
         items.append(item)
         judged.append(int(theirs >= hers))
@@ -126,8 +133,8 @@ def _indicators(
 
 
 def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
-    """Return the p-value of a one-sided t-test that the person's advantage over the judge is below
-    ε.
+    """Return the p-value of a one-sided t-test that the person's advantage over the
+    judge is below ε.
     """
     difference = np.subtract(own, judged)
     if (
@@ -136,7 +143,9 @@ def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
         return 0.0 if difference[0] < epsilon else 1.0
     from scipy import stats  # takes half a second to import
 
-    return float(stats.ttest_1samp(difference, epsilon, alternative="less").pvalue)
+    return float(
+        stats.ttest_1samp(difference, epsilon, alternative="less").pvalue
+    )
 
 
 def _p_by_image(
@@ -144,8 +153,8 @@ def _p_by_image(
 ) -> float:
     """Return :func:`_p_value` clustered by image; 1 with too few images.
 
-    If the person is ahead in no image, p is at least the probability of this outcome at an
-    advantage of ε.
+    If the person is ahead in no image, p is at least the probability of this outcome at
+    an advantage of ε.
     """
     ahead = np.subtract(own, judged).astype(float)
     count = int(image.max()) + 1
@@ -156,27 +165,39 @@ def _p_by_image(
     mean = float(ahead.mean())
     without = (total.sum() - total) / (size.sum() - size)
     influence = mean - without
-    found = estimate.spread(influence, size)
+    dispersion = estimate.spread(influence, size)
     skew = float(
-        (influence**3).sum() / max(float((influence**2).sum()), estimate.TINY) ** 1.5
+        (influence**3).sum()
+        / max(float((influence**2).sum()), estimate.TINY) ** 1.5
     )
     error = float(
-        np.sqrt(max(float(found.variance[0]), epsilon * (1 - epsilon) / ahead.size))
+        np.sqrt(
+            max(
+                float(dispersion.variance[0]),
+                epsilon * (1 - epsilon) / ahead.size,
+            )
+        )
     )
     if error < estimate.TINY:
         return 0.0 if mean < epsilon else 1.0
     t = (mean - epsilon) / error
     if t < 0:  # at most at t = 3: beyond it the correction would reverse
         t = min(0.0, t + max(skew, 0.0) * (2 * min(t * t, 9.0) + 1) / 6)
-    p = float(t_sf(-t, float(found.df[0])))
-    return p if (ahead > 0).any() or not epsilon else max(p, (1 - epsilon) ** count)
+    p = float(t_sf(-t, float(dispersion.df[0])))
+    return (
+        p
+        if (ahead > 0).any() or not epsilon
+        else max(p, (1 - epsilon) ** count)
+    )
 
 
 def _rejected(p_values: Sequence[float]) -> float:
-    """Return the share of hypotheses that are rejected, under any dependence (Benjamini and
-    Yekutieli).
+    """Return the share of hypotheses that are rejected, under any dependence (Benjamini
+    and Yekutieli).
     """
     from scipy import stats  # takes half a second to import
 
-    adjusted = stats.false_discovery_control(np.asarray(p_values, float), method="by")
+    adjusted = stats.false_discovery_control(
+        np.asarray(p_values, float), method="by"
+    )
     return float(np.mean(adjusted <= RATE))

@@ -1,17 +1,18 @@
 """Average of what people would say, from few labels and many predictions of a judge.
 
-:func:`pooled_means` estimates the means of many systems at once, from one pool of partly labelled
-items: θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its labels, with weights w ∝ 1/π,
-where π is the probability that an item is labelled. θ is unbiased whatever the judge's bias; a good
-judge (λ near 1) makes its interval narrow, and a useless one (λ = 0) leaves the mean of the labels.
-This is PPI++ if all π are equal, and the active estimator of Zrnic and Candès otherwise. All
-systems share one λ: it changes the width of the intervals, never the target. Errors are clustered
-by image over the whole pool, so that two systems seen on the same images are compared as a pair.
+:func:`pooled_means` estimates the means of many systems at once, from one pool of
+partly labelled items: θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its
+labels, with weights w ∝ 1/π, where π is the probability that an item is labelled. θ is
+unbiased whatever the judge's bias; a good judge (λ near 1) makes its interval narrow,
+and a useless one (λ = 0) leaves the mean of the labels. This is PPI++ if all π are
+equal, and the active estimator of Zrnic and Candès otherwise. All systems share one λ:
+it changes the width of the intervals, never the target. Errors are clustered by image
+over the whole pool, so that two systems seen on the same images are compared as a pair.
 
-Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference";
-Angelopoulos, Duchi & Zrnic 2023, "PPI++" (λ); Zrnic & Candès 2024, "Active statistical inference";
-Hájek 1971 (weights that sum to one); Bell & McCaffrey 2002 (residuals over √(1 − h)); Satterthwaite
-1946.
+Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered
+inference"; Angelopoulos, Duchi & Zrnic 2023, "PPI++" (λ); Zrnic & Candès 2024, "Active
+statistical inference"; Hájek 1971 (weights that sum to one); Bell & McCaffrey 2002
+(residuals over √(1 − h)); Satterthwaite 1946.
 """
 
 from __future__ import annotations
@@ -29,22 +30,23 @@ Interval = tuple[float, float]
 LEAST_IMAGES = 3
 """Minimum number of labelled images for an interval."""
 ONE_WRONG = 4.0
-"""Square of an error that reverses an answer, in variances of the labels. Where labels equal the
-judge's values exactly, the variance of their part is at least that with one such error among them:
-that few labels show no error does not prove that there is none.
+"""Square of an error that reverses an answer, in variances of the labels. Where labels
+equal the judge's values exactly, the variance of their part is at least that with one
+such error among them: that few labels show no error does not prove that there is none.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class PooledMeans:
-    """Means of S systems: ``naive`` (the judge's mean), ``values`` (corrected; NaN with too few
-    labels) and ``labels``, each of shape (S,).
+    """Means of S systems: ``naive`` (the judge's mean), ``values`` (corrected; NaN with
+    too few labels) and ``labels``, each of shape (S,).
 
-    ``covariance`` (S, S) is that of the values, and ``label_covariance`` the part that more labels
-    would reduce. ``freedom`` (S, S) has the degrees of freedom of the differences, and of the
-    values on the diagonal. ``effective_labels`` (S,) is the number of labels that would be as
-    precise without the judge. ``balance_p`` is the p-value of the hypothesis that the judge's mean
-    is the same on labelled items as on all.
+    ``covariance`` (S, S) is that of the values, and ``label_covariance`` the part that
+    more labels would reduce. ``freedom`` (S, S) has the degrees of freedom of the
+    differences, and of the values on the diagonal. ``effective_labels`` (S,) is the
+    number of labels that would be as precise without the judge. ``balance_p`` is the
+    p-value of the hypothesis that the judge's mean is the same on labelled items as on
+    all.
     """
 
     naive: FloatArray
@@ -59,12 +61,15 @@ class PooledMeans:
     balance_p: float | None
 
     def interval(self, system: int) -> tuple[float, float] | None:
-        """Return the 95 % interval by Student's t; None if the value or its spread is unknown."""
+        """Return the 95 % interval by Student's t; None if the value or its spread is
+        unknown."""
         error = float(np.sqrt(self.covariance[system, system]))
         if not np.isfinite(self.values[system]) or not error > 0:
             return None
         reach = float(t_isf(0.025, self.freedom[system, system])) * error
-        return float(self.values[system]) - reach, float(self.values[system]) + reach
+        return float(self.values[system]) - reach, float(
+            self.values[system]
+        ) + reach
 
 
 def pooled_means(
@@ -89,8 +94,8 @@ def pooled_means(
     clusters
         (R,) the image of each item.
     probability
-        (R,) probability with which each labelled item was chosen; None or NaN: equal within its
-        system.
+        (R,) probability with which each labelled item was chosen; None or NaN: equal
+        within its system.
     lam
         Weight of the judge, 0..1; None: the value of minimum variance.
     """
@@ -115,9 +120,9 @@ def pooled_means(
         np.isfinite(chances), chances, (total(labelled) / counts)[system]
     )
     raw = np.where(labelled, 1 / np.where(labelled, chances, 1.0), 0.0)
-    told = total(raw) > 0
+    known = total(raw) > 0
     weight = (
-        raw / np.where(told, total(raw), 1)[system]
+        raw / np.where(known, total(raw), 1)[system]
     )  # 1/π over its sum in the system
     held = by_image(weight)
     label_images = np.asarray((held > 0).sum(0), dtype=np.int64)
@@ -129,21 +134,29 @@ def pooled_means(
             weight
         )  # 1, but for rounding: equal labels have exactly their value
         out = np.full(systems, np.nan)
-        return np.asarray(np.divide(total(values * weight), held, out=out, where=told))
+        return np.asarray(
+            np.divide(total(values * weight), held, out=out, where=known)
+        )
 
     def label_part(values: FloatArray) -> FloatArray:
         centred = np.nan_to_num(values - mean(values)[system])
         return np.where(enough, by_image(weight * centred) / leverage, 0.0)
 
-    everything = np.where(enough, by_image((f - naive[system]) / counts[system]), 0.0)
+    everything = np.where(
+        enough, by_image((f - naive[system]) / counts[system]), 0.0
+    )
     truth = label_part(label)
-    said = label_part(f)
+    answers = label_part(f)
     spent = int(lam is None)
-    turned = said - everything
+    turned = answers - everything
     if lam is None:
         below = float((turned * turned).sum())
-        lam = float(np.clip((truth * turned).sum() / below, 0, 1)) if below > 0 else 0.0
-    residual = truth - lam * said
+        lam = (
+            float(np.clip((truth * turned).sum() / below, 0, 1))
+            if below > 0
+            else 0.0
+        )
+    residual = truth - lam * answers
     labels = residual.T @ residual
     rest = lam * everything
     alone = (truth * truth).sum(0)
@@ -151,7 +164,9 @@ def pooled_means(
     unseen = np.minimum(ONE_WRONG * exact * (held * held).sum(0), 1) * alone
     labels[np.diag_indices_from(labels)] = np.maximum(np.diag(labels), unseen)
     cross = rest.T @ residual
-    covariance = labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
+    covariance = (
+        labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
+    )
     floor = np.maximum(np.diag(covariance), 1e-3 * np.diag(labels))
     covariance[np.diag_indices_from(covariance)] = floor
     effective = divided(alone, floor, np.nan)
@@ -182,8 +197,9 @@ def _freedom(
     images: int,
     spent: int,
 ) -> FloatArray:
-    """Return Satterthwaite's degrees of freedom of each value (diagonal) and each difference;
-    ``effective`` (S,) is Kish's number of labelled images, ``spent`` 1 if λ was estimated.
+    """Return Satterthwaite's degrees of freedom of each value (diagonal) and each
+    difference; ``effective`` (S,) is Kish's number of labelled images, ``spent`` 1 if λ
+    was estimated.
     """
 
     def of_differences(matrix: FloatArray) -> FloatArray:
@@ -197,13 +213,15 @@ def _freedom(
     total = of_differences(covariance)
     rest = np.maximum(total - own, 0.0)
     below = own**2 / np.maximum(first, 1) + rest**2 / max(images - 1, 1)
-    found = divided((own + rest) ** 2, below, 1.0)
-    return np.maximum(np.minimum(found, images - 1.0), np.maximum(first, 1))
+    result = divided((own + rest) ** 2, below, 1.0)
+    return np.maximum(np.minimum(result, images - 1.0), np.maximum(first, 1))
 
 
-def _balance(gaps: FloatArray, influence: FloatArray, held: FloatArray) -> float | None:
-    """Return the p-value of the hypothesis that the judge's mean on the weighted labelled items
-    equals its mean on the pool, for all systems in one test.
+def _balance(
+    gaps: FloatArray, influence: FloatArray, held: FloatArray
+) -> float | None:
+    """Return the p-value of the hypothesis that the judge's mean on the weighted
+    labelled items equals its mean on the pool, for all systems in one test.
     """
     error = float(np.sqrt((influence.sum(1) ** 2).sum()))
     freedom = int((held.sum(1) > 0).sum()) - 1

@@ -1,7 +1,7 @@
 """Correlations with and without case weights.
 
-Weights (draws × N) say how often a resample contains each case, so one call computes every
-replicate. With weights of 1, each equals SciPy's (tested).
+Weights (draws × N) say how often a resample contains each case, so one call computes
+every replicate. With weights of 1, each equals SciPy's (tested).
 
 Sources: Spearman 1904; Kendall 1945 (τ-b).
 """
@@ -24,25 +24,29 @@ Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 def left_out(
     x: FloatArray, y: FloatArray, groups: IntArray, weighted: Weighted
 ) -> tuple[float, FloatArray]:
-    """Return the correlation of all cases, and that without each group in turn, (groups,);
-    ``groups`` has each case's group number, from 0. NaN where it is undefined.
+    """Return the correlation of all cases, and that without each group in turn,
+    (groups,); ``groups`` has each case's group number, from 0. NaN where it is
+    undefined.
     """
     # scores have few distinct pairs of values
-    values, place = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
+    values, place = np.unique(
+        np.column_stack([x, y]), axis=0, return_inverse=True
+    )
     own = np.zeros((int(groups.max()) + 2, len(values)))
     np.add.at(own, (groups + 1, place.ravel()), 1.0)
-    found = weighted(values[:, 0], values[:, 1], own.sum(0) - own)
-    return float(found[0]), found[1:]
+    result = weighted(values[:, 0], values[:, 1], own.sum(0) - own)
+    return float(result[0]), result[1:]
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return the product-moment correlation; None with fewer than two cases or a constant."""
+    """Return the product-moment correlation; None with fewer than two cases or a
+    constant."""
     return _all(x, y, weighted_pearson)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return the rank correlation with mid-ranks for ties; None with fewer than two cases or a
-    constant.
+    """Return the rank correlation with mid-ranks for ties; None with fewer than two
+    cases or a constant.
     """
     return _all(x, y, weighted_spearman)
 
@@ -54,9 +58,11 @@ def _all(x: ArrayLike, y: ArrayLike, weighted: Weighted) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _correlation(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the weighted correlation per row of ``weights``; ``a`` and ``b`` are (N,) or draws ×
-    N.
+def _correlation(
+    a: FloatArray, b: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return the weighted correlation per row of ``weights``; ``a`` and ``b`` are (N,)
+    or draws × N.
     """
     total = weights.sum(1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -72,17 +78,19 @@ def _correlation(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArra
 
 
 def _in_parts(
-    weights: FloatArray, found: Callable[[FloatArray], FloatArray]
+    weights: FloatArray, result: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Return what ``found`` makes of some rows of ``weights`` at a time."""
+    """Return what ``result`` makes of some rows of ``weights`` at a time."""
     step = max(1, WEIGHT_CELLS // max(1, weights.shape[1]))
     starts = range(0, len(weights), step)
-    return np.concatenate([found(weights[k : k + step].astype(float)) for k in starts])
+    return np.concatenate(
+        [result(weights[k : k + step].astype(float)) for k in starts]
+    )
 
 
 def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the mid-ranks of ``values`` (N,) in samples that contain case i ``weights[d, i]``
-    times; draws × N.
+    """Return the mid-ranks of ``values`` (N,) in samples that contain case i
+    ``weights[d, i]`` times; draws × N.
     """
     levels, which = np.unique(values, return_inverse=True)
     order = np.argsort(which, kind="stable")
@@ -92,36 +100,48 @@ def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
     return ranks[:, which]
 
 
-def weighted_spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return Spearman's ρ for each row of ``weights`` (draws × N); NaN where a draw is constant."""
+def weighted_spearman(
+    x: FloatArray, y: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return Spearman's ρ for each row of ``weights`` (draws × N); NaN where a draw is
+    constant."""
     return _in_parts(
         weights,
-        lambda w: _correlation(weighted_midranks(x, w), weighted_midranks(y, w), w),
+        lambda w: _correlation(
+            weighted_midranks(x, w), weighted_midranks(y, w), w
+        ),
     )
 
 
-def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return Pearson's r for each row of ``weights`` (draws × N); NaN where a draw is constant."""
+def weighted_pearson(
+    x: FloatArray, y: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return Pearson's r for each row of ``weights`` (draws × N); NaN where a draw is
+    constant."""
     return _in_parts(weights, lambda w: _correlation(x, y, w))
 
 
-def weighted_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return Kendall's τ-b for each row of ``weights``; NaN above 3000 cases (the table of signs is
-    N × N).
+def weighted_kendall(
+    x: FloatArray, y: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return Kendall's τ-b for each row of ``weights``; NaN above 3000 cases (the table
+    of signs is N × N).
     """
     if x.size > KENDALL_MOST:
         return np.full(weights.shape[0], np.nan)
     sx = np.sign(x[:, None] - x)
     sy = np.sign(y[:, None] - y)
     w = np.asarray(weights, float)
-    forms = [((w @ table) * w).sum(1) for table in (sx * sy, np.abs(sx), np.abs(sy))]
+    forms = [
+        ((w @ table) * w).sum(1) for table in (sx * sy, np.abs(sx), np.abs(sy))
+    ]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(forms[0] / np.sqrt(forms[1] * forms[2]))
 
 
 def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return τ-b of each row of ``a`` with the same row of ``b`` (both N × k); NaN where a row is
-    constant.
+    """Return τ-b of each row of ``a`` with the same row of ``b`` (both N × k); NaN
+    where a row is constant.
     """
     first, second = np.triu_indices(a.shape[1], 1)
     sa = np.sign(a[:, first] - a[:, second])
@@ -133,8 +153,8 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def jackknife_groups(clusters: IntArray) -> IntArray:
-    """Return each row's image as 0, 1, 2, …; more than 200 images are divided into 200 groups (Kott
-    2001).
+    """Return each row's image as 0, 1, 2, …; more than 200 images are divided into 200
+    groups (Kott 2001).
     """
     return np.asarray(
         np.unique(clusters, return_inverse=True)[1] % GROUPS, dtype=np.int64

@@ -1,13 +1,13 @@
 """How far a judge's values of a model lie above those of a fair judge.
 
-Where the truth is exact, favouritism is one regression of the judge's values on the truth, the
-margin, the task, the skill shown on the image's other items, and an indicator of each system
-(``analysis/fits.py``). A judge that errs rates the best too low and the worst too high; this is not
-favour, and neither is erring more on the images where a system is shown. Items of the same pair in
-another encoding are not other items.
+Where the truth is exact, favouritism is one regression of the judge's values on the
+truth, the margin, the task, the skill shown on the image's other items, and an
+indicator of each system (``analysis/fits.py``). A judge that errs rates the best too
+low and the worst too high; this is not favour, and neither is erring more on the images
+where a system is shown. Items of the same pair in another encoding are not other items.
 
-Where the truth comes from people, its noise reads as favour: then only judge minus truth is
-measured, without a test.
+Where the truth comes from people, its noise reads as favour: then only judge minus
+truth is measured, without a test.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ LEAST_INFORMATIVE = 10
 
 @dataclass(frozen=True)
 class Favour:
-    """How far the judge's values of one system lie above those of a fair judge; ``p`` is adjusted
-    by Holm over systems, None without a test.
+    """How far the judge's values of one system lie above those of a fair judge; ``p``
+    is adjusted by Holm over systems, None without a test.
     """
 
     value: float
@@ -57,16 +57,16 @@ class Favour:
 def means_by_image(
     values: FloatArray, system: IntArray, image: IntArray, systems: int
 ) -> tuple[FloatArray, tuple[FloatArray, FloatArray], IntArray]:
-    """Return the mean of the known values of each system over images, each of which weighs the
-    same, its interval, and its number of images, (S,) each.
+    """Return the mean of the known values of each system over images, each of which
+    weighs the same, its interval, and its number of images, (S,) each.
     """
     known = np.isfinite(values)
     images = int(image.max(initial=0)) + 1
     cells, place = renumbered(system[known] * images + image[known])
     top = totals(place, values[known], cells.size)
     mean = top / np.bincount(place, minlength=cells.size)
-    value, found = ratio(mean, np.ones(cells.size), cells // images, systems)
-    return value, mean_ends(value, found), found.images
+    value, result = ratio(mean, np.ones(cells.size), cells // images, systems)
+    return value, mean_ends(value, result), result.images
 
 
 def above_truth(
@@ -80,7 +80,8 @@ def above_truth(
     value, ends, _ = means_by_image(judged - true, system, image, systems)
     rows = zip(value.tolist(), *(end.tolist() for end in ends), strict=True)
     return tuple(
-        Favour(v, (low, high) if low == low else None, None) for v, low, high in rows
+        Favour(v, (low, high) if low == low else None, None)
+        for v, low, high in rows
     )
 
 
@@ -90,8 +91,9 @@ LEAST_APART = 0.15
 
 @dataclass(frozen=True, eq=False)
 class FairFit:
-    """Indicators of the systems in the regression of the judge's values, and what they are of: the
-    ``design`` and the ``image`` of each item, and the systems that skill does not explain.
+    """Indicators of the systems in the regression of the judge's values, and what they
+    are of: the ``design`` and the ``image`` of each item, and the systems that skill
+    does not explain.
     """
 
     fit: Fit
@@ -102,11 +104,13 @@ class FairFit:
     apart: BoolArray
 
     def favours(self, level: float = 1.0) -> tuple[Favour, ...]:
-        """Return each system's value above the mean of those of its group that are treated alike;
-        with too few images it has no interval and no p. Its tests have the part ``level`` of 5 %.
+        """Return each system's value above the mean of those of its group that are
+        treated alike; with too few images it has no interval and no p. Its tests have
+        the part ``level`` of 5 %.
 
-        A favoured system would make the others look disfavoured. So the most deviant one leaves the
-        mean, repeatedly, as long as one deviates and at least half of its group remains.
+        A favoured system would make the others look disfavoured. So the most deviant
+        one leaves the mean, repeatedly, as long as one deviates and at least half of
+        its group remains.
         """
         size = self.group.size
         same = self.group[:, None] == self.group
@@ -115,14 +119,16 @@ class FairFit:
             weights = np.eye(size) - (same & alike) / (same & alike).sum(
                 1, keepdims=True
             )
-            found = self._contrasts(weights, level)
+            result = self._contrasts(weights, level)
             spare = (same & alike).sum(1) - 1 >= np.maximum(2, same.sum(1) / 2)
-            sure = [s for s in np.flatnonzero(alike & spare) if found[s].sure]
+            sure = [s for s in np.flatnonzero(alike & spare) if result[s].sure]
             if not sure:
-                return found
-            alike[max(sure, key=lambda s: abs(found[s].value))] = False
+                return result
+            alike[max(sure, key=lambda s: abs(result[s].value))] = False
 
-    def _contrasts(self, weights: FloatArray, level: float) -> tuple[Favour, ...]:
+    def _contrasts(
+        self, weights: FloatArray, level: float
+    ) -> tuple[Favour, ...]:
         contrast = np.zeros((len(weights), self.fit.coefficients.size))
         contrast[:, self.first : self.first + len(weights)] = weights
         values = contrast @ self.fit.coefficients
@@ -131,13 +137,18 @@ class FairFit:
         images = np.array([effective(each, self.image) for each in alone.T])
         freedom = np.maximum(images - 1, 1.0)
         certain = error <= 1e-12
-        told = self.apart & (images >= LEAST_INFORMATIVE)
+        estimable = self.apart & (images >= LEAST_INFORMATIVE)
         p = 2 * t_sf(np.abs(values) / np.where(certain, np.inf, error), freedom)
         p = np.minimum(p / level, 1.0)
         adjusted = holm(
-            [x if known else None for x, known in zip(p.tolist(), told, strict=True)]
+            [
+                x if known else None
+                for x, known in zip(p.tolist(), estimable, strict=True)
+            ]
         )
-        reach = np.where(told & ~certain, t_isf(TAIL, freedom) * error, np.nan)
+        reach = np.where(
+            estimable & ~certain, t_isf(TAIL, freedom) * error, np.nan
+        )
         rows = zip(values.tolist(), reach.tolist(), adjusted, strict=True)
         return tuple(
             Favour(v, (v - r, v + r) if r == r else None, p) for v, r, p in rows
@@ -154,19 +165,19 @@ def fair_fit(
     task: IntArray,
     group: IntArray,
 ) -> FairFit | None:
-    """Fit the judge's values of (R,) items; ``level`` is how good an item is, ``item`` the pair
-    of predictions that it belongs to, in any encoding, ``group`` (S,) the comparable systems. None
-    without values.
+    """Fit the judge's values of (R,) items; ``level`` is how good an item is, ``item``
+    the pair of predictions that it belongs to, in any encoding, ``group`` (S,) the
+    comparable systems. None without values.
     """
-    kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(level)
-    if not kept.any():
+    selected = np.isfinite(judged) & np.isfinite(true) & np.isfinite(level)
+    if not selected.any():
         return None
-    y = judged[kept]
-    truth = true[kept]
-    margin = level[kept]
-    own = system[kept]
-    where = renumbered(image[kept])[1]
-    tasks, of_task = renumbered(task[kept])
+    y = judged[selected]
+    truth = true[selected]
+    margin = level[selected]
+    own = system[selected]
+    where = renumbered(image[selected])[1]
+    tasks, of_task = renumbered(task[selected])
     base = [truth, margin]
     for knot in np.unique(np.quantile(margin, KNOTS)):
         base.append(np.maximum(margin - knot, 0.0))
@@ -181,23 +192,31 @@ def fair_fit(
         (np.ones(y.size), (np.arange(y.size), own)), (y.size, group.size)
     )
     rest = fit(
-        sparse.hstack([sparse.csr_array(plain), indicator]), y, where, link="identity"
+        sparse.hstack([sparse.csr_array(plain), indicator]),
+        y,
+        where,
+        link="identity",
     )
     centre = (
-        truth - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
+        truth
+        - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
     )
-    shown = of_others(rest.residuals * centre, where, item[kept])
-    offset = of_others(rest.residuals, where, item[kept])
-    x = np.column_stack([plain, centre * shown, margin * shown, offset])
+    displayed = of_others(rest.residuals * centre, where, item[selected])
+    offset = of_others(rest.residuals, where, item[selected])
+    x = np.column_stack([plain, centre * displayed, margin * displayed, offset])
     design = sparse.hstack([sparse.csr_array(x), indicator])
-    found = fit(design, y, where, link="identity")
-    # where the truth nearly always prefers the same systems, favour cannot be told from skill
+    fitted = fit(design, y, where, link="identity")
+    # where the truth nearly always prefers the same systems, favour cannot be told from
+    # skill
     apart = _unexplained(plain, own, group.size) >= LEAST_APART
-    return FairFit(found, x.shape[1], group, design.tocsr(), where, apart)
+    return FairFit(fitted, x.shape[1], group, design.tocsr(), where, apart)
 
 
-def _unexplained(columns: FloatArray, system: IntArray, systems: int) -> FloatArray:
-    """Return the share of each system's indicator that the columns do not explain, (S,)."""
+def _unexplained(
+    columns: FloatArray, system: IntArray, systems: int
+) -> FloatArray:
+    """Return the share of each system's indicator that the columns do not explain,
+    (S,)."""
     rows = np.eye(systems)[system]
     shared = columns.T @ rows
     inverse = np.linalg.pinv(columns.T @ columns, rcond=1e-10, hermitian=True)

@@ -1,15 +1,16 @@
-"""Sets of possible ranks of systems, from estimates of all systems and their joint error.
+"""Sets of possible ranks of systems, from estimates of all systems and their joint
+error.
 
-A system ranks below those that are above it by more than chance, and above those that are below it
-by more than chance; the ranks between remain possible. Each set contains its system's rank with a
-probability of 95 %. A set misses only if a difference is decided in the wrong direction, and at
-most one direction of each comparison is wrong. So at most S - 1 of the 2 (S - 1) one-sided
-hypotheses about a system are true, and Holm's steps start at 5 % / (S - 1) one-sided (Shaffer
-1986); two-sided steps would miss half as often as stated. If systems are truly equal, any order of
-them is correct.
+A system ranks below those that are above it by more than chance, and above those that
+are below it by more than chance; the ranks between remain possible. Each set contains
+its system's rank with a probability of 95 %. A set misses only if a difference is
+decided in the wrong direction, and at most one direction of each comparison is wrong.
+So at most S - 1 of the 2 (S - 1) one-sided hypotheses about a system are true, and
+Holm's steps start at 5 % / (S - 1) one-sided (Shaffer 1986); two-sided steps would miss
+half as often as stated. If systems are truly equal, any order of them is correct.
 
-Sources: Mogstad, Romano, Shaikh & Wilhelm 2024, "Inference for ranks"; Holm 1979; Shaffer 1986,
-"Modified sequentially rejective multiple test procedures".
+Sources: Mogstad, Romano, Shaikh & Wilhelm 2024, "Inference for ranks"; Holm 1979;
+Shaffer 1986, "Modified sequentially rejective multiple test procedures".
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def rank_sets(
     freedom: ArrayLike,
     groups: IntArray | None = None,
 ) -> tuple[RankSet | None, ...]:
-    """Return the best and the worst rank (1 = highest value) of each of S systems within its group.
+    """Return the best and the worst rank (1 = highest value) of each of S systems
+    within its group.
 
     Parameters
     ----------
@@ -43,9 +45,9 @@ def rank_sets(
     groups
         (S,) group numbers; None: one group.
 
-    A set is None if the system's value is NaN or the system is alone in its group. A system with
-    value NaN may have any rank, which widens the sets of the others. A difference without spread
-    decides nothing.
+    A set is None if the system's value is NaN or the system is alone in its group. A
+    system with value NaN may have any rank, which widens the sets of the others. A
+    difference without spread decides nothing.
     """
     means = np.asarray(values, float)
     spread = np.asarray(covariance, float)
@@ -71,14 +73,17 @@ def rank_sets(
 def _decided(
     difference: FloatArray, variance: FloatArray, freedom: FloatArray
 ) -> FloatArray:
-    """Return +1 where a difference is significantly positive, −1 where negative, 0 where open, by
-    Shaffer's steps over all of them, one-sided: a wrong direction is the only error.
+    """Return +1 where a difference is significantly positive, −1 where negative, 0
+    where open, by Shaffer's steps over all of them, one-sided: a wrong direction is the
+    only error.
     """
     known = (variance > 1e-18) & (freedom > 0)
     safe = np.where(known, variance, 1.0)
     p = np.where(
         known,
-        special.stdtr(np.maximum(freedom, 1), -np.abs(difference) / np.sqrt(safe)),
+        special.stdtr(
+            np.maximum(freedom, 1), -np.abs(difference) / np.sqrt(safe)
+        ),
         1.0,
     )
     order = np.argsort(p, kind="stable")

@@ -1,15 +1,16 @@
-"""Calibration of stated probabilities: reliability diagram, Brier score, expected calibration
-error.
+"""Calibration of stated probabilities: reliability diagram, Brier score, expected
+calibration error.
 
-Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 2017 (ECE); Roelofs et
-al. 2022 (bins of equal mass). The Brier score has the interval of a share. With few items the ECE
-is biased upwards, more so near 0 (Kumar et al. 2019), so its interval comes from resampled
-clusters, with a separate bound on each side. Downwards it extends by the sum of the errors of the
-bins' gaps, which bounds their joint error; upwards, the signs of the gaps are kept.
+Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 2017
+(ECE); Roelofs et al. 2022 (bins of equal mass). The Brier score has the interval of a
+share. With few items the ECE is biased upwards, more so near 0 (Kumar et al. 2019), so
+its interval comes from resampled clusters, with a separate bound on each side.
+Downwards it extends by the sum of the errors of the bins' gaps, which bounds their
+joint error; upwards, the signs of the gaps are kept.
 
-The corrected ECE is the ECE times the square root of the share of the bins' mean squared gap that
-their standard errors do not explain (the debiased calibration error of Kumar et al. 2019,
-clustered): 0 if the gaps are no larger than by chance.
+The corrected ECE is the ECE times the square root of the share of the bins' mean
+squared gap that their standard errors do not explain (the debiased calibration error of
+Kumar et al. 2019, clustered): 0 if the gaps are no larger than by chance.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """Items with a stated probability near ``stated``, and the share of them that came true."""
+    """Items with a stated probability near ``stated``, and the share of them that came
+    true."""
 
     stated: float
     observed: float
@@ -46,11 +48,11 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration: ``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is calibrated)
-    and the ``bins`` of the diagram.
+    """Calibration: ``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is
+    calibrated) and the ``bins`` of the diagram.
 
-    ``ece`` follows the published definition and is too high with few items; ``ece_corrected``
-    removes that bias and has the same interval.
+    ``ece`` follows the published definition and is too high with few items;
+    ``ece_corrected`` removes that bias and has the same interval.
     """
 
     brier: Estimate
@@ -64,19 +66,23 @@ class Calibration:
 def calibration(
     stated: FloatArray, truth: FloatArray, clusters: IntArray, seed: int = 0
 ) -> Calibration:
-    """Return the calibration of (n,) stated probabilities, 0..1, given (n,) outcomes, 0 or 1;
-    ``clusters`` (n,) has the image of each.
+    """Return the calibration of (n,) stated probabilities, 0..1, given (n,) outcomes, 0
+    or 1; ``clusters`` (n,) has the image of each.
     """
     codes = renumbered(clusters)[1]
     # The bin of each item; equal probabilities share a bin.
     edges = np.unique(np.quantile(stated, np.linspace(0, 1, BINS + 1)[1:-1]))
-    which = np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[
-        1
-    ]
+    which = np.unique(
+        np.searchsorted(edges, stated, side="left"), return_inverse=True
+    )[1]
     images = int(codes.max()) + 1
     counts = np.bincount(codes).astype(float)
-    brier = shares(sums(codes, (stated - truth) ** 2, images), counts, graded=True)[0]
-    gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
+    brier = shares(
+        sums(codes, (stated - truth) ** 2, images), counts, graded=True
+    )[0]
+    gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[
+        :, None
+    ]
     value, ends = _expected_error(gaps, codes, seed)
     ece = Estimate(value, ends, stated.size, images)
     corrected = replace(
@@ -93,7 +99,8 @@ def calibration(
 def _expected_error(
     gaps: FloatArray, codes: IntArray, seed: int
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the ECE from items' ``gaps``, stated less true in their bin's column (n, bins)."""
+    """Return the ECE from items' ``gaps``, stated less true in their bin's column (n,
+    bins)."""
     images = int(codes.max()) + 1
     mean = gaps.mean(0)
     value = float(np.abs(mean).sum())
@@ -103,23 +110,29 @@ def _expected_error(
     drawn = rng.multinomial(images, np.full(images, 1 / images), size=DRAWS)
     weights = drawn[:, codes].astype(float)
     errors = (weights @ gaps) / weights.sum(1, keepdims=True) - mean
-    wider = float(t_isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
+    wider = (
+        float(t_isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
+    )
     reaches = np.abs(errors).sum(1), errors @ np.where(mean < 0, 1.0, -1.0)
-    down, up = (wider * float(np.quantile(reach, 1 - TAIL)) for reach in reaches)
+    down, up = (
+        wider * float(np.quantile(reach, 1 - TAIL)) for reach in reaches
+    )
     return value, (max(0.0, value - down), min(1.0, value + max(0.0, up)))
 
 
-def _corrected(gaps: FloatArray, codes: IntArray, ece: float, least: float) -> float:
-    """Return the ECE from items' ``gaps`` (n, bins) corrected for few items: at least ``least``,
-    and at most the published ``ece``.
+def _corrected(
+    gaps: FloatArray, codes: IntArray, ece: float, least: float
+) -> float:
+    """Return the ECE from items' ``gaps`` (n, bins) corrected for few items: at least
+    ``least``, and at most the published ``ece``.
     """
     images = int(codes.max()) + 1
     if images < 2:
         return ece
     gap = gaps.mean(0)
-    each = np.stack([sums(codes, column, images) for column in gaps.T], axis=1) / len(
-        gaps
-    )
+    each = np.stack(
+        [sums(codes, column, images) for column in gaps.T], axis=1
+    ) / len(gaps)
     luck = images / (images - 1) * ((each - gap / images) ** 2).sum(0)
     held = np.maximum((gaps != 0).mean(0), 1 / len(gaps))
     seen = float((gap**2 / held).sum())

@@ -10,11 +10,13 @@ import numpy as np
 from visualjudge.core.records import IntArray
 
 
-def draw(size: int, many: int, rng: np.random.Generator, strata: IntArray) -> IntArray:
+def draw(
+    size: int, many: int, rng: np.random.Generator, strata: IntArray
+) -> IntArray:
     """Return ``many`` of ``size`` indices, each with the probability ``many / size``.
 
-    Items are ordered at random within their stratum, and strata follow one another, so each stratum
-    gets its expected number to within one.
+    Items are ordered at random within their stratum, and strata follow one another, so
+    each stratum gets its expected number to within one.
     """
     order = np.lexsort((rng.random(size), strata))
     places = (np.arange(many) + rng.random()) * size / many

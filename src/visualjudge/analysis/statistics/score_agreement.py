@@ -1,17 +1,19 @@
-"""Scores of a judge beside true scores: order, bias and error, with the image as the unit.
+"""Scores of a judge beside true scores: order, bias and error, with the image as the
+unit.
 
-Every figure is a value and the part that each group of images has in it (the value less the value
-without the group), so differences of judges and means over tasks add group by group. Variance is
-that of the delete-one-group jackknife (CR3), Student's t has Kish's effective number of groups,
-less one, as degrees of freedom; correlations have Fisher's z scale. A correlation of scores that
-are all alike orders nothing: it is unknown, and 0 where it enters a mean or a group's part.
+Every figure is a value and the part that each group of images has in it (the value less
+the value without the group), so differences of judges and means over tasks add group by
+group. Variance is that of the delete-one-group jackknife (CR3), Student's t has Kish's
+effective number of groups, less one, as degrees of freedom; correlations have Fisher's
+z scale. A correlation of scores that are all alike orders nothing: it is unknown, and 0
+where it enters a mean or a group's part.
 
-The best constant is the median of the true scores, which no other constant beats in mean absolute
-error. Its error is measured on the same items, which favours the constant. ``gain`` is its error
-less the judge's.
+The best constant is the median of the true scores, which no other constant beats in
+mean absolute error. Its error is measured on the same items, which favours the
+constant. ``gain`` is its error less the judge's.
 
-Sources: Spearman 1904; Fisher 1921; Willmott & Matsuura 2005 (mean absolute error); Bell &
-McCaffrey 2002 (CR3); Kott 2001 (groups); Kish 1965 (effective number).
+Sources: Spearman 1904; Fisher 1921; Willmott & Matsuura 2005 (mean absolute error);
+Bell & McCaffrey 2002 (CR3); Kott 2001 (groups); Kish 1965 (effective number).
 """
 
 from __future__ import annotations
@@ -23,7 +25,13 @@ from functools import cached_property
 import numpy as np
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import Spread, renumbered, shares, sums, within
+from visualjudge.analysis.estimate import (
+    Spread,
+    renumbered,
+    shares,
+    sums,
+    within,
+)
 from visualjudge.analysis.statistics.correlation import (
     GROUPS,
     Weighted,
@@ -39,8 +47,9 @@ ALIKE = "all scores are alike"
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure and its parts by group of images, (groups,): the value less that without the group,
-    and the items of the group (0 where it has none). ``value`` is NaN where it is unknown.
+    """A figure and its parts by group of images, (groups,): the value less that without
+    the group, and the items of the group (0 where it has none). ``value`` is NaN where
+    it is unknown.
     """
 
     value: float
@@ -63,8 +72,8 @@ class Figure:
     @property
     def p(self) -> float | None:
         """The two-sided p of 0; None where it is unknown."""
-        found = float(estimate.test(np.array([self.value]), self.spread)[0])
-        return found if np.isfinite(found) else None
+        result = float(estimate.test(np.array([self.value]), self.spread)[0])
+        return result if np.isfinite(result) else None
 
     @property
     def estimate(self) -> Estimate:
@@ -73,18 +82,22 @@ class Figure:
         if not np.isfinite(self.value):
             return Estimate(None, None, n, self.images, ALIKE)
         value = np.array([self.value])
-        found = self.spread
-        of = estimate.correlation_ends if self.correlation else estimate.mean_ends
-        low, high = (float(end[0]) for end in of(value, found))
+        result = self.spread
+        of = (
+            estimate.correlation_ends
+            if self.correlation
+            else estimate.mean_ends
+        )
+        low, high = (float(end[0]) for end in of(value, result))
         if np.isfinite(low) and np.isfinite(high):
             return Estimate(self.value, (low, high), n, self.images)
-        why = estimate.all_alike() if found.enough[0] else estimate.too_few()
+        why = estimate.all_alike() if result.enough[0] else estimate.too_few()
         return Estimate(self.value, None, n, self.images, why)
 
 
 def weighted_mean(figures: Sequence[Figure]) -> Figure:
-    """Return the mean of figures of different items, such as those of tasks, by their items; a
-    figure that is unknown counts as 0.
+    """Return the mean of figures of different items, such as those of tasks, by their
+    items; a figure that is unknown counts as 0.
     """
     items = np.sum([figure.items for figure in figures], axis=0)
     weights = [float(figure.items.sum() / items.sum()) for figure in figures]
@@ -96,8 +109,8 @@ def weighted_mean(figures: Sequence[Figure]) -> Figure:
 
 
 def image_groups(image: IntArray) -> IntArray:
-    """Return the group of each item, from 0, given its image: each image is one, up to 200;
-    of more, images in the order of their first item are dealt into 200.
+    """Return the group of each item, from 0, given its image: each image is one, up to
+    200; of more, images in the order of their first item are dealt into 200.
     """
     _, first, place = np.unique(image, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
@@ -106,9 +119,9 @@ def image_groups(image: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """A judge's scores and the true ones of (n,) items on one scale, with the image of each item
-    and its group (:func:`image_groups`, of all tasks and judges alike). ``step`` is one step of the
-    scale.
+    """A judge's scores and the true ones of (n,) items on one scale, with the image of
+    each item and its group (:func:`image_groups`, of all tasks and judges alike).
+    ``step`` is one step of the scale.
     """
 
     judged: FloatArray
@@ -220,8 +233,8 @@ class Scores:
 
 def of_items(scores: Scores, which: BoolArray) -> Scores:
     """Return the scores of the items ``which``, (n,), alone."""
-    kept = {name: getattr(scores, name)[which] for name in _COLUMNS}
-    return replace(scores, **kept)
+    selected = {name: getattr(scores, name)[which] for name in _COLUMNS}
+    return replace(scores, **selected)
 
 
 _COLUMNS = ("judged", "true", "image", "group")

@@ -1,13 +1,14 @@
-"""May the scores of a judge be used? Two requirements on the scores of one task, each met, missed or
-open by its whole interval.
+"""May the scores of a judge be used? Two requirements on the scores of one task, each
+met, missed or open by its whole interval.
 
-*Order*: Spearman's correlation with the truth is at least ``Bar.spearman``. *Error*: the mean
-absolute error is at most ``Bar.error`` times that of the best constant, so a judge that knows
-nothing, or the mean of the task, misses it. ``yes``: both are met. ``no``: one is missed and none
-is met. ``in_part``: one is met and one is missed. ``too_few``: anything else.
+*Order*: Spearman's correlation with the truth is at least ``Bar.spearman``. *Error*:
+the mean absolute error is at most ``Bar.error`` times that of the best constant, so a
+judge that knows nothing, or the mean of the task, misses it. ``yes``: both are met.
+``no``: one is missed and none is met. ``in_part``: one is met and one is missed.
+``too_few``: anything else.
 
-Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else ``in_part``;
-``too_few`` if none is decided.
+Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else
+``in_part``; ``too_few`` if none is decided.
 """
 
 from __future__ import annotations
@@ -30,17 +31,19 @@ LEAST_IMAGES = 10
 MOST_TIMES = 20
 """Times the images that an answer may need to be promised."""
 REACH = NORMAL + float(norm_isf(1 - POWER))
-"""Standard errors between a figure and a bar that it is told from with a power of 80 %."""
+"""Standard errors between a figure and a bar that it is told from with a power of 80
+%."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """What a judge must reach: scores, a rank correlation and a share of the best constant's error;
-    choices, an accuracy.
+    """What a judge must reach: scores, a rank correlation and a share of the best
+    constant's error; choices, an accuracy.
 
-    The defaults: people who rate generated images agree with one another with a rank correlation of
-    .45 (Ku et al. 2024); an error that is not a tenth smaller than a constant's is of no use; three
-    of four choices, as the card requires of pairs of models.
+    The defaults: people who rate generated images agree with one another with a rank
+    correlation of .45 (Ku et al. 2024); an error that is not a tenth smaller than a
+    constant's is of no use; three of four choices, as the card requires of pairs of
+    models.
     """
 
     spearman: float = 0.45
@@ -57,20 +60,25 @@ def bar_of(stated: Iterable[str]) -> Bar:
         If a name is unknown or a value is no number.
     """
     values: dict[str, float] = {}
-    known = [one.name for one in fields(Bar)]
+    known = [field.name for field in fields(Bar)]
     for text in stated:
         name, _, value = text.partition("=")
         if name not in known:
-            raise UsageError(f"--bar must be {one_of(name, known)}, got {text!r}")
+            raise UsageError(
+                f"--bar must be {one_of(name, known)}, got {text!r}"
+            )
         try:
             values[name] = float(value)
         except ValueError:
-            raise UsageError(f"--bar {name} must be a number, got {value!r}") from None
+            raise UsageError(
+                f"--bar {name} must be a number, got {value!r}"
+            ) from None
     return Bar(**values)
 
 
 def order_level(scores: Scores, bar: Bar) -> Level:
-    """Return whether the scores order the items; scores that are all alike order nothing."""
+    """Return whether the scores order the items; scores that are all alike order
+    nothing."""
     if scores.images < LEAST_IMAGES or np.ptp(scores.true) == 0:
         return "open"
     if np.ptp(scores.judged) == 0:
@@ -85,7 +93,8 @@ def margin(scores: Scores, bar: Bar) -> Figure:
 
 
 def error_level(scores: Scores, bar: Bar) -> Level:
-    """Return whether the error is smaller than the best constant's by as much as required."""
+    """Return whether the error is smaller than the best constant's by as much as
+    required."""
     if scores.images < LEAST_IMAGES or np.ptp(scores.true) == 0:
         return "open"
     return level(margin(scores, bar).estimate.interval, 0.0)
@@ -100,25 +109,33 @@ def level(ends: Ends | None, least: float) -> Level:
 
 
 def images_needed(
-    images: int, levels: Collection[Level], figures: Iterable[tuple[Estimate, float]]
+    images: int,
+    levels: Collection[Level],
+    figures: Iterable[tuple[Estimate, float]],
 ) -> int | None:
-    """Return the images on which ``figures`` are probably decided, with a power of 80 %, each
-    against its bar; None if one is missed already, or no number can be promised.
+    """Return the images on which ``figures`` are probably decided, with a power of 80
+    %, each against its bar; None if one is missed already, or no number can be
+    promised.
     """
     if "missed" in levels:
         return None
-    most = max((_times(*one) for one in figures), default=np.inf)
+    most = max((_times(*figure) for figure in figures), default=np.inf)
     if most > MOST_TIMES:
         return None
     return max(LEAST_IMAGES, int(np.ceil(most * images)))
 
 
 def _times(figure: Estimate, least: float) -> float:
-    """Return how many times its images a figure needs to be told from ``least``; infinite if it has
-    no interval, or does not differ.
+    """Return how many times its images a figure needs to be told from ``least``;
+    infinite if it has no interval, or does not differ.
     """
     low, high = figure.interval or (None, None)
-    if figure.value is None or low is None or high is None or figure.value == least:
+    if (
+        figure.value is None
+        or low is None
+        or high is None
+        or figure.value == least
+    ):
         return float("inf")
     gap = figure.value - least
     error = (figure.value - low if gap > 0 else high - figure.value) / NORMAL

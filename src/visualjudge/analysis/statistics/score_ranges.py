@@ -1,16 +1,17 @@
 """The range of true scores behind each score of a judge, by conformal prediction.
 
-The true score of a *new* image's item that the judge gives a 4 lies between two order statistics of
-the true scores that it gave a 4 before (Wilks 1941; conformal prediction within a category: Vovk et
-al. 2005, section 4.5). With m images, ends that leave out ⌊(m + 1) α⌋ places cover 1 − α of new
-images, wherever the places lie. The narrowest such range is chosen, and one place less is left out
-because it is chosen on the same data (see the simulation, ``benchmarks/score_studies.py``): 88 to
-93 % where true scores have no ties, more where a scale has few steps. Items of one image share its
-weight, 1/(m + 1), and the new image's weight lies at both ends of the scale (Lee, Barber & Willett
-2023).
+The true score of a *new* image's item that the judge gives a 4 lies between two order
+statistics of the true scores that it gave a 4 before (Wilks 1941; conformal prediction
+within a category: Vovk et al. 2005, section 4.5). With m images, ends that leave out
+⌊(m + 1) α⌋ places cover 1 − α of new images, wherever the places lie. The narrowest
+such range is chosen, and one place less is left out because it is chosen on the same
+data (see the simulation, ``benchmarks/score_studies.py``): 88 to 93 % where true scores
+have no ties, more where a scale has few steps. Items of one image share its weight,
+1/(m + 1), and the new image's weight lies at both ends of the scale (Lee, Barber &
+Willett 2023).
 
-Neighbouring scores are one category until it has enough images. ``coverage`` is measured: ranges
-from four fifths of the images, counted on the rest (5-fold by image).
+Neighbouring scores are one category until it has enough images. ``coverage`` is
+measured: ranges from four fifths of the images, counted on the rest (5-fold by image).
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.estimate import TINY, divided, renumbered, shares, sums
+from visualjudge.analysis.estimate import (
+    TINY,
+    divided,
+    renumbered,
+    shares,
+    sums,
+)
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -33,8 +40,8 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True)
 class ScoreRange:
-    """The true scores ``low`` to ``high`` behind a judge's scores ``score`` to ``score_high``, from
-    ``n`` items of ``images``.
+    """The true scores ``low`` to ``high`` behind a judge's scores ``score`` to
+    ``score_high``, from ``n`` items of ``images``.
     """
 
     score: float
@@ -47,8 +54,8 @@ class ScoreRange:
 
 @dataclass(frozen=True)
 class ScoreRanges:
-    """Ranges by the judge's score, rising; their mean width over items, and the share of items of
-    other images that they cover.
+    """Ranges by the judge's score, rising; their mean width over items, and the share
+    of items of other images that they cover.
     """
 
     ranges: tuple[ScoreRange, ...]
@@ -69,8 +76,9 @@ def score_ranges(
     alpha: float = ALPHA,
     seed: int = 0,
 ) -> ScoreRanges:
-    """Return the ranges behind the scores ``judged`` of (n,) items with the scores ``true``, on
-    the images ``image``; ``scale`` has the ends of the scale, which bound every range.
+    """Return the ranges behind the scores ``judged`` of (n,) items with the scores
+    ``true``, on the images ``image``; ``scale`` has the ends of the scale, which bound
+    every range.
     """
     place = renumbered(image)[1]
     images = int(place.max()) + 1
@@ -82,8 +90,10 @@ def score_ranges(
         test = fold[place] == own
         learnt = ranges
         if not test.all():
-            kept = ~test
-            learnt = _ranges(judged[kept], true[kept], place[kept], scale, alpha)
+            selected = ~test
+            learnt = _ranges(
+                judged[selected], true[selected], place[selected], scale, alpha
+            )
         low, high = _ends(learnt, judged[test])
         inside[test] = (true[test] >= low - TINY) & (true[test] <= high + TINY)
     low, high = _ends(ranges, judged)
@@ -93,22 +103,26 @@ def score_ranges(
 
 
 def _ranges(
-    judged: FloatArray, true: FloatArray, place: IntArray, scale: Ends, alpha: float
+    judged: FloatArray,
+    true: FloatArray,
+    place: IntArray,
+    scale: Ends,
+    alpha: float,
 ) -> tuple[ScoreRange, ...]:
     """Return the range of each category of scores, rising."""
-    found = []
+    collected = []
     for low, high in _categories(judged, place):
         own = (judged >= low) & (judged <= high)
         images = renumbered(place[own])[1]
         ends = prediction_range(true[own], images, scale, alpha)
         size = int(images.max()) + 1
-        found.append(ScoreRange(low, high, *ends, int(own.sum()), size))
-    return tuple(found)
+        collected.append(ScoreRange(low, high, *ends, int(own.sum()), size))
+    return tuple(collected)
 
 
 def _categories(judged: FloatArray, place: IntArray) -> list[Ends]:
-    """Return the lowest and highest score of each category: neighbouring scores until it has enough
-    images; what is left at the top joins the last.
+    """Return the lowest and highest score of each category: neighbouring scores until
+    it has enough images; what is left at the top joins the last.
     """
     out: list[Ends] = []
     values = np.unique(judged)
@@ -132,15 +146,15 @@ def _categories(judged: FloatArray, place: IntArray) -> list[Ends]:
 def prediction_range(
     true: FloatArray, image: IntArray, scale: Ends, alpha: float
 ) -> Ends:
-    """Return the ends between which a new image's score lies with probability ≥ 1 − ``alpha``,
-    given (n,) scores on images numbered from 0.
+    """Return the ends between which a new image's score lies with probability ≥ 1 −
+    ``alpha``, given (n,) scores on images numbered from 0.
     """
     count = np.bincount(image)
     share = divided(1.0, (count.size + 1.0) * count)[image]
-    one = 1 / (count.size + 1)
+    item = 1 / (count.size + 1)
     # one place pays for the choice of the narrowest
-    places = max(0, int(alpha / one + TINY) - 1)
-    rests = [1 - below * one for below in range(places + 1)]
+    places = max(0, int(alpha / item + TINY) - 1)
+    rests = [1 - below * item for below in range(places + 1)]
     highs = _reached(true, share, rests)
     lows = -_reached(-true, share, rests)[::-1]
     low = np.maximum(lows, scale[0])
@@ -149,9 +163,11 @@ def prediction_range(
     return float(low[narrowest]), float(high[narrowest])
 
 
-def _reached(values: FloatArray, share: FloatArray, levels: list[float]) -> FloatArray:
-    """Return the least of (n,) values up to which their shares reach each of ``levels``, or
-    infinity.
+def _reached(
+    values: FloatArray, share: FloatArray, levels: list[float]
+) -> FloatArray:
+    """Return the least of (n,) values up to which their shares reach each of
+    ``levels``, or infinity.
     """
     order = np.argsort(values, kind="stable")
     sorted_values = np.append(values[order], np.inf)
@@ -168,6 +184,7 @@ def _ends(
     edges = (tops[:-1] + starts[1:]) / 2
     which = np.searchsorted(edges, judged)
     low, high = (
-        np.array([getattr(own, name) for own in ranges]) for name in ("low", "high")
+        np.array([getattr(own, name) for own in ranges])
+        for name in ("low", "high")
     )
     return low[which], high[which]

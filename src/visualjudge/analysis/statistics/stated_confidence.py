@@ -1,9 +1,10 @@
-"""What a judge's stated confidence is worth: is it as often right as it says, and what abstaining
-below a confidence gains.
+"""What a judge's stated confidence is worth: is it as often right as it says, and what
+abstaining below a confidence gains.
 
-Abstaining keeps the items of the highest confidence; all items of one confidence are kept or left
-together. The gain is the error of all items less that of the kept ones, with the image as the unit
-(the selective risk of Geifman & El-Yaniv 2017, at stated coverages).
+Abstaining keeps the items of the highest confidence; all items of one confidence are
+kept or left together. The gain is the error of all items less that of the kept ones,
+with the image as the unit (the selective risk of Geifman & El-Yaniv 2017, at stated
+coverages).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ KEPT = (0.75, 0.5, 0.25)
 
 @dataclass(frozen=True)
 class Abstaining:
-    """Answering only from a confidence of ``least`` on: the share that is answered, the mean loss
-    of these items, and the loss of all less theirs.
+    """Answering only from a confidence of ``least`` on: the share that is answered, the
+    mean loss of these items, and the loss of all less theirs.
     """
 
     least: float
@@ -39,10 +40,11 @@ def abstaining(
     loss: FloatArray,
     group: IntArray,
     images: IntArray,
-    kept: Sequence[float] = KEPT,
+    selected: Sequence[float] = KEPT,
 ) -> tuple[Abstaining, ...]:
-    """Return the loss of (n,) items of which a share of about ``kept`` is answered, by falling
-    share; shares that keep the same items are one, those that keep all are none.
+    """Return the loss of (n,) items of which a share of about ``selected`` is answered,
+    by falling share; shares that keep the same items are one, those that keep all are
+    none.
 
     Parameters
     ----------
@@ -51,7 +53,9 @@ def abstaining(
     group, images
         The group of images, from 0, and the image of each item.
     """
-    edges = np.unique([np.quantile(confidence, 1 - share) for share in kept])
+    edges = np.unique(
+        [np.quantile(confidence, 1 - share) for share in selected]
+    )
     everything = _mean(loss, np.ones(loss.size, dtype=bool), group, images)
     rows = []
     for least in edges.tolist():
@@ -61,12 +65,16 @@ def abstaining(
         answered = _mean(loss, own, group, images)
         gain = everything - answered
         rows.append(
-            Abstaining(least, float(own.mean()), answered.estimate, gain.estimate)
+            Abstaining(
+                least, float(own.mean()), answered.estimate, gain.estimate
+            )
         )
     return tuple(rows)
 
 
-def _mean(loss: FloatArray, own: IntArray, group: IntArray, images: IntArray) -> Figure:
+def _mean(
+    loss: FloatArray, own: IntArray, group: IntArray, images: IntArray
+) -> Figure:
     """Return the mean loss of the items ``own``, and what each group has in it."""
     groups = int(group.max()) + 1
     total = estimate.sums(group[own], loss[own], groups)

@@ -1,4 +1,5 @@
-"""The front door: a table of verdicts, or logs, as a dataset of labels and one run per judge."""
+"""The front door: a table of verdicts, or logs, as a dataset of labels and one run per
+judge."""
 
 from __future__ import annotations
 
@@ -11,15 +12,31 @@ from typing import Any, Literal
 
 import polars as pl
 
-from visualjudge.apps.adopt.answers import GRADES, is_letter, is_missing, is_number
+from visualjudge.apps.adopt.answers import (
+    GRADES,
+    is_letter,
+    is_missing,
+    is_number,
+)
 from visualjudge.apps.adopt.columns import NAMES, RATER, find_columns, no_header
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
 from visualjudge.apps.adopt.criteria import SAID, TRUE, rubric_of_rows
 from visualjudge.apps.adopt.files import Row, check_rows, contents
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
-from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning
-from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_study
+from visualjudge.apps.adopt.table import (
+    TEXTS,
+    Answered,
+    Table,
+    is_pairs,
+    meaning,
+)
+from visualjudge.apps.adopt.writing import (
+    DATASET,
+    Origin,
+    verdict_of,
+    write_study,
+)
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
@@ -62,7 +79,8 @@ class Adopted:
     reread
         Number of verdicts whose reply was read again.
     invented
-        Number of these with a value in the table but none that we can read in the reply.
+        Number of these with a value in the table but none that we can read in the
+        reply.
     differing
         Number of these whose reply states a different value.
     left_out
@@ -106,28 +124,29 @@ def adopt(
     Parameters
     ----------
     table
-        A file (CSV, TSV, JSON, JSONL, Parquet, Excel, or a log of an evaluation tool), a list of
-        files, a polars or pandas data frame, or a list of dictionaries: one row a verdict. A table
-        with sources of both options, or with letters as verdicts, holds pairs; letters refer to
-        the columns of the row (A is ``model_a``), whichever was shown first. Other tables hold
-        scores.
+        A file (CSV, TSV, JSON, JSONL, Parquet, Excel, or a log of an evaluation tool),
+        a list of files, a polars or pandas data frame, or a list of dictionaries: one
+        row a verdict. A table with sources of both options, or with letters as
+        verdicts, holds pairs; letters refer to the columns of the row (A is
+        ``model_a``), whichever was shown first. Other tables hold scores.
     columns, **stated
-        The column of a role (``item="prompt_id"``); others are guessed by their names. Columns
-        ``criterion.NAME`` hold a judge's values of a criterion, ``truth.NAME`` the right ones,
-        and ``rater.NAME`` a person's votes, whose mean or majority is the truth without a column
-        of it.
+        The column of a role (``item="prompt_id"``); others are guessed by their names.
+        Columns ``criterion.NAME`` hold a judge's values of a criterion, ``truth.NAME``
+        the right ones, and ``rater.NAME`` a person's votes, whose mean or majority is
+        the truth without a column of it.
     answers
-        What other spellings mean: ``{"0": "A", "1": "B", "2": "tie"}``, or ``{"safe": "1"}`` of
-        scores; in verdicts and in replies.
+        What other spellings mean: ``{"0": "A", "1": "B", "2": "tie"}``, or ``{"safe":
+        "1"}`` of scores; in verdicts and in replies.
     score_range
         Least and greatest score of the table; 0 to 10 where not stated.
     judge
         Name of the judge where the table has no column of it.
     use
-        ``replies``: replies, where there are any, are read again, and the table's values stand
-        beside what was read; ``verdicts``: the table's values count.
+        ``replies``: replies, where there are any, are read again, and the table's
+        values stand beside what was read; ``verdicts``: the table's values count.
     format
-        Name of the log format (``inspect``, ``lmms-eval``, …), or ``table``; None: recognised.
+        Name of the log format (``inspect``, ``lmms-eval``, …), or ``table``; None:
+        recognised.
     drop_duplicates
         Leave out rows that repeat a verdict.
     force
@@ -180,13 +199,19 @@ def adopt(
         _row(*records.pop(), roles) for _ in range(len(records))
     ]  # frees each that is read
     rows.reverse()
-    given = dict(answers or {})
-    verdicts = _values(rows, "verdict", given)
+    supplied = dict(answers or {})
+    verdicts = _values(rows, "verdict", supplied)
     raters = [role for role in roles if role.startswith(RATER)]
     known = ["truth"] if "truth" in roles else raters
-    truths = set[str]().union(*(_values(rows, role, given) for role in known))
+    truths = set[str]().union(
+        *(_values(rows, role, supplied) for role in known)
+    )
     pairs = is_pairs(roles, verdicts, truths)
-    texts = {str(row.get(role)).strip() for row in rows for role in ("verdict", *known)}
+    texts = {
+        str(row.get(role)).strip()
+        for row in rows
+        for role in ("verdict", *known)
+    }
     grades = {
         text: GRADES[text.lower()]
         for text in texts
@@ -195,7 +220,7 @@ def adopt(
     low, high = score_range or scale or (UNIT if grades else TEN)
     meant = {
         text: repr(low + grade * (high - low)) for text, grade in grades.items()
-    } | given
+    } | supplied
     labelled = [
         row
         for row in rows
@@ -204,8 +229,10 @@ def adopt(
     ]
     if not labelled:
         raise DataError(
-            f"{name}: {roles[known[0]]}: no row has a truth; remove the column to adopt the "
-            "verdicts without one, or fill it in for some rows drawn at random: those without are "
+            f"{name}: {roles[known[0]]}: no row has a truth; remove the column to "
+            "adopt the "
+            "verdicts without one, or fill it in for some rows drawn at random: those "
+            "without are "
             "left out"
         )
     read = Table(
@@ -224,11 +251,16 @@ def adopt(
         raise DataError(f"{name}: {roles['verdict']}: no row has a verdict")
     if not (pairs or grades or score_range or scale):
         for role in {"verdict", "truth"} & set(roles):
-            numbers = [float(row[role]) for row in labelled if is_number(row[role])]
+            numbers = [
+                float(row[role]) for row in labelled if is_number(row[role])
+            ]
             warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
-    done = _written(read, Path(out), len(rows) - len(labelled), drop_duplicates, force)
+    done = _written(
+        read, Path(out), len(rows) - len(labelled), drop_duplicates, force
+    )
     return replace(
-        done, unused=tuple(one for one in header if one not in roles.values())
+        done,
+        unused=tuple(item for item in header if item not in roles.values()),
     )
 
 
@@ -242,11 +274,16 @@ def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
         table = table.to_dict("records")
     if not isinstance(table, str | Path | Iterable):
         raise UsageError(f"table must be files or rows, got {table!r:.40}")
-    entries: list[Any] = [table] if isinstance(table, str | Path) else list(table)
+    entries: list[Any] = (
+        [table] if isinstance(table, str | Path) else list(table)
+    )
     if not entries or not isinstance(entries[0], str | Path):
         return (
             "table",
-            [(f"table: row {k}", dict(row)) for k, row in enumerate(entries, 2)],
+            [
+                (f"table: row {k}", dict(row))
+                for k, row in enumerate(entries, 2)
+            ],
             None,
         )
     paths = [Path(entry) for entry in entries]
@@ -256,7 +293,11 @@ def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
             "the files must have one format and scale; adopt them separately"
         )
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and others"
-    return name, [record for records, _ in read for record in records], read[0][1]
+    return (
+        name,
+        [record for records, _ in read for record in records],
+        read[0][1],
+    )
 
 
 def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
@@ -275,7 +316,9 @@ def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
     return records, None if log.scale == UNIT and has_replies else log.scale
 
 
-def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row:
+def _row(
+    place: str, record: Mapping[str, Any], roles: Mapping[str, str]
+) -> Row:
     cells = {role: record.get(column) for role, column in roles.items()}
     for role in TEXTS:
         if role in cells:
@@ -283,8 +326,8 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
             counted = role in NUMBERED or not isinstance(cell, str)
             name = str(whole(cell) if counted else cell)
             # in memory once, as most names are those of other rows
-            kept = name if role == "reply" else name.strip()
-            cells[role] = None if is_missing(name) else intern(kept)
+            selected = name if role == "reply" else name.strip()
+            cells[role] = None if is_missing(name) else intern(selected)
     return Row(
         {role: None if cell == "" else cell for role, cell in cells.items()},
         place,
@@ -295,11 +338,13 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
 def _with_numbers(
     records: Records, roles: dict[str, str], stated: set[str]
 ) -> dict[str, str]:
-    """Return the roles with a column of numbers as the verdict, where the one named for it holds
-    sentences: these are the reply.
+    """Return the roles with a column of numbers as the verdict, where the one named for
+    it holds sentences: these are the reply.
     """
     column = roles.get("verdict")
-    if column is None or {"verdict", "reply"} & (stated | {*roles} - {"verdict"}):
+    if column is None or {"verdict", "reply"} & (
+        stated | {*roles} - {"verdict"}
+    ):
         return roles
 
     def words(name: str) -> int:
@@ -333,39 +378,51 @@ def _check(
             else ""
         )
         raise UsageError(
-            f"{name}: no column has the name of a verdict; give --column verdict=NAME (its "
+            f"{name}: no column has the name of a verdict; give --column verdict=NAME "
+            "(its "
             f"first row has {', '.join(header)[:300]}{lists}; found: "
             f"{', '.join(f'{role}={column}' for role, column in roles.items()) or 'none'})"
             f"{no_header(header)}"
         )
     if not {"item", "model", "model_a", "model_b"} & set(roles):
         raise UsageError(
-            f"{name}: no column names the question or a source; give --column item=NAME, or "
+            f"{name}: no column names the question or a source; give --column "
+            "item=NAME, or "
             f"model_a=NAME and model_b=NAME (its columns: {', '.join(header)})"
         )
-    if {"verdict", "truth"} <= set(roles) and roles["verdict"] == roles["truth"]:
+    if {"verdict", "truth"} <= set(roles) and roles["verdict"] == roles[
+        "truth"
+    ]:
         raise UsageError(
             f"--column: verdict and truth must be two columns, got {roles['truth']}"
         )
     for spelling, meant in answers.items():
         if meant not in ("A", "B", *TIES, FAILED) and not is_number(meant):
             raise UsageError(
-                f"--answer {spelling} must be A, B, tie, both_bad, Failed or a number, got "
+                f"--answer {spelling} must be A, B, tie, both_bad, Failed or a number, "
+                "got "
                 f"{meant!r}"
             )
 
 
 def _check_whole(records: Records, roles: Mapping[str, str]) -> None:
     for column in (roles[role] for role in WHOLE if role in roles):
-        gaps = [place for place, record in records if record.get(column) in (None, "")]
+        gaps = [
+            place
+            for place, record in records
+            if record.get(column) in (None, "")
+        ]
         if 0 < len(gaps) < len(records):
             raise DataError(
-                f"{gaps[0]}: {column} must be given in all rows or in none; merged cells of a "
+                f"{gaps[0]}: {column} must be given in all rows or in none; merged "
+                "cells of a "
                 "spreadsheet must be filled in each row"
             )
 
 
-def _values(rows: Sequence[Row], role: str, answers: Mapping[str, str]) -> set[str]:
+def _values(
+    rows: Sequence[Row], role: str, answers: Mapping[str, str]
+) -> set[str]:
     texts = {meaning(row.get(role), answers) for row in rows}
     return {text for text in texts if not is_missing(text)}
 
@@ -382,13 +439,15 @@ def _written(
     origin = Origin("adopted", table.name, table.name, options=options)
     judged = _distinct(table, origin, drop_duplicates)
     by_judge: dict[str, list[Verdict]] = {}
-    for one, verdict in judged:
-        by_judge.setdefault(one.judge, []).append(verdict)
+    for entry, verdict in judged:
+        by_judge.setdefault(entry.judge, []).append(verdict)
     items = [item for item, _ in table.questions.values()]
     answers = {str(verdict.value) for _, verdict in judged} | {
         str(item.answer) for item in items
     }
-    ties = TIES if "both_bad" in answers else ("tie",) if "tie" in answers else ()
+    ties = (
+        TIES if "both_bad" in answers else ("tie",) if "tie" in answers else ()
+    )
     items = [replace(item, ties=ties if table.pairs else ()) for item in items]
     askable = {"text_a", "text_b"} if table.pairs else {"text_a"}
     origin = replace(
@@ -405,7 +464,7 @@ def _written(
         table.columns,
         len(items),
         len(judged),
-        sum(one.reply.text is not None for one, _ in judged),
+        sum(entry.reply.text is not None for entry, _ in judged),
         *other_values(judged),
         left_out,
         notes=tuple(notes(table, judged)),
@@ -418,43 +477,47 @@ def _distinct(
     judged: dict[tuple[Any, ...], tuple[Answered, Verdict]] = {}
     again: list[Row] = []
     how = (
-        f"name a column that tells them apart: {ORDER if table.pairs else ''}the repeat (--column "
+        f"name a column that tells them apart: {ORDER if table.pairs else ''}the "
+        "repeat (--column "
         "repeat=NAME) or the item (--column item=NAME)"
     )
-    for one in table.answered():
-        verdict = verdict_of(origin, one.item, one.reply, table.names)
-        key = (one.judge, one.item.key, one.reply.order, one.reply.repeat)
-        first, before = judged.setdefault(key, (one, verdict))
-        if first is one:
+    for item in table.answered():
+        verdict = verdict_of(origin, item.item, item.reply, table.names)
+        key = (item.judge, item.item.key, item.reply.order, item.reply.repeat)
+        first, before = judged.setdefault(key, (item, verdict))
+        if first is item:
             continue
-        again.append(one.row)
+        again.append(item.row)
         if drop and verdict.value != before.value:
-            raise one.row.fault(
+            raise item.row.fault(
                 "verdict",
-                f"must be that of {first.row.place}, where {one.judge} answered {before.value!r} "
+                f"must be that of {first.row.place}, where {item.judge} answered "
+                f"{before.value!r} "
                 f"to the same question, got {verdict.value!r}; {how}",
             )
     if again and not drop:
         rows = ", ".join(row.place.rpartition("row ")[2] for row in again[:FEW])
         raise DataError(
             f"{again[0].place}: {pluralize(len(again), 'row')} (row {rows}"
-            f"{', …' if len(again) > FEW else ''}) answer a question that the judge has answered "
+            f"{', …' if len(again) > FEW else ''}) answer a question that the judge "
+            "has answered "
             f"before; --drop-duplicates leaves out rows that are there twice, or {how}"
         )
     return list(judged.values())
 
 
-# ---------------------------------------------------------------- what a table does not say
+# ---------------------------------------------------------------- what a table does not
+# say
 
 
 def other_values(judged: Judged) -> tuple[int, int]:
-    """Return the number of replies with a value in the table that cannot be read, and that of
-    replies that state another value.
+    """Return the number of replies with a value in the table that cannot be read, and
+    that of replies that state another value.
     """
     both = [
         (str(verdict.value), str(verdict.extra.get("published_value", FAILED)))
-        for one, verdict in judged
-        if one.reply.text is not None
+        for item, verdict in judged
+        if item.reply.text is not None
     ]
     both = [(ours, theirs) for ours, theirs in both if theirs != FAILED]
     invented = sum(ours == FAILED for ours, _ in both)
@@ -464,9 +527,11 @@ def other_values(judged: Judged) -> tuple[int, int]:
 def unknown_orders(table: Table, judged: Judged) -> Counter[str]:
     """Return the number of answered rows of each judge whose order is unknown."""
     answered = (
-        one for one, verdict in judged if table.pairs and verdict.value != FAILED
+        item
+        for item, verdict in judged
+        if table.pairs and verdict.value != FAILED
     )
-    return Counter(one.judge for one in answered if one.shown is None)
+    return Counter(item.judge for item in answered if item.shown is None)
 
 
 def notes(table: Table, judged: Judged) -> Iterator[str]:
@@ -474,27 +539,34 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
     columns = table.columns
     unknown = unknown_orders(table, judged).total()
     if unknown:
-        every = not any(one.shown for one, _ in judged)
-        lacking = "no column" if every else f"{pluralize(unknown, 'row')} without it"
+        every = not any(item.shown for item, _ in judged)
+        lacking = (
+            "no column" if every else f"{pluralize(unknown, 'row')} without it"
+        )
         yield (
-            f"order: {lacking}; position bias and swaps are not measured, and replies are read as "
-            "if model_a was shown first (--column order=NAME; order=model_a where it always was)"
+            f"order: {lacking}; position bias and swaps are not measured, and replies "
+            "are read as "
+            "if model_a was shown first (--column order=NAME; order=model_a where it "
+            "always was)"
         )
     if table.without_truth:
         yield NO_TRUTH
     if CONFIDENCE in columns:
         yield f"{columns[CONFIDENCE]}: read as {form_of(table.rows)}"
     failed = sum(
-        verdict.value == FAILED and one.reply.text is None for one, verdict in judged
+        verdict.value == FAILED and item.reply.text is None
+        for item, verdict in judged
     )
     if failed:
         yield (
-            f"{columns.get('verdict') or columns['reply']}: {pluralize(failed, 'row')} without a "
+            f"{columns.get('verdict') or columns['reply']}: {pluralize(failed, 'row')} "
+            "without a "
             "verdict, which count as failed replies"
         )
     if table.in_several:
         yield (
-            f"{columns['item']}: {pluralize(len(table.in_several), 'name')} in several values of "
+            f"{columns['item']}: {pluralize(len(table.in_several), 'name')} in several "
+            "values of "
             f"{columns['group']}, kept apart as different questions, such as "
             f"{min(table.in_several)}"
         )
@@ -506,24 +578,29 @@ def _of_letters(table: Table, judged: Judged) -> Iterator[str]:
     how often each meaning equals the truth."""
     column = table.columns.get("verdict")
     lettered = [
-        (verdict.value, one)
-        for one, verdict in judged
-        if table.pairs and one.reply.text is None and is_letter(one.row.get("verdict"))
+        (verdict.value, item)
+        for item, verdict in judged
+        if table.pairs
+        and item.reply.text is None
+        and is_letter(item.row.get("verdict"))
     ]
-    if all(one.shown == "AB" for _, one in lettered):
+    if all(item.shown == "AB" for _, item in lettered):
         return
     known = [
-        (value == one.item.answer, one.shown == "BA")
-        for value, one in lettered
-        if one.shown and one.item.answer in TURNED and value in TURNED
+        (value == item.item.answer, item.shown == "BA")
+        for value, item in lettered
+        if item.shown and item.item.answer in TURNED and value in TURNED
     ]
     fits = ""
     if known:
         here = sum(hit for hit, _ in known)
         there = sum(hit != turned for hit, turned in known)
         shares = (f"{100 * hits / len(known):.1f} %" for hits in (here, there))
-        fits = " (equal to the truth in {}, by the order shown in {})".format(*shares)
+        fits = " (equal to the truth in {}, by the order shown in {})".format(
+            *shares
+        )
     yield (
-        f"letters in {column}: taken as those of the columns, A is model_a{fits}; if A is the "
+        f"letters in {column}: taken as those of the columns, A is model_a{fits}; if A "
+        "is the "
         f"option shown first: --column reply={column}"
     )

@@ -14,10 +14,21 @@ Models = tuple[str | None, str | None]
 """Sources of A and B."""
 LETTER_OF = {
     **dict.fromkeys(
-        ("a", "1", "1.0", "model_a", "model_1", "left", "first", "response_a"), "A"
+        ("a", "1", "1.0", "model_a", "model_1", "left", "first", "response_a"),
+        "A",
     ),
     **dict.fromkeys(
-        ("b", "2", "2.0", "model_b", "model_2", "right", "second", "response_b"), "B"
+        (
+            "b",
+            "2",
+            "2.0",
+            "model_b",
+            "model_2",
+            "right",
+            "second",
+            "response_b",
+        ),
+        "B",
     ),
     **{
         f"{noun} {name}": letter
@@ -31,13 +42,25 @@ LETTER_OF = {
         ("b>a", "b>>a", "[[b]]", "[[b>a]]", "[[b>>a]]", "b is better"), "B"
     ),
     **dict.fromkeys(
-        ("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"),
+        (
+            "tie",
+            "1.5",
+            "draw",
+            "equal",
+            "same",
+            "a=b",
+            "[[a=b]]",
+            "[[c]]",
+            "both_good",
+        ),
         "tie",
     ),
-    **dict.fromkeys(("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"),
+    **dict.fromkeys(
+        ("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"
+    ),
 }
-"""Spellings of answers to a pair, in lower case. 0 is omitted, because tables use it for A, for a
-loss and for a tie.
+"""Spellings of answers to a pair, in lower case. 0 is omitted, because tables use it
+for A, for a loss and for a tie.
 """
 MISSING = frozenset(
     (
@@ -48,9 +71,12 @@ MISSING = frozenset(
 GRADES: Mapping[str, float] = {
     **dict.fromkeys(("true", "pass", "passed", "yes", "correct", "c"), 1.0),
     **dict.fromkeys(("partial", "p"), 0.5),
-    **dict.fromkeys(("false", "fail", "failed", "no", "incorrect", "i", "n"), 0.0),
+    **dict.fromkeys(
+        ("false", "fail", "failed", "no", "incorrect", "i", "n"), 0.0
+    ),
 }
-"""Spellings of grades, in lower case, as scores from 0 to 1; the letters are Inspect's."""
+"""Spellings of grades, in lower case, as scores from 0 to 1; the letters are
+Inspect's."""
 ORDERS: Mapping[str, Order] = {
     **dict.fromkeys(("ab", "a", "model_a", "original", "a first"), "AB"),
     **dict.fromkeys(("model_1", "1", "1.0", "first", "left"), "AB"),
@@ -95,7 +121,8 @@ def is_answer(value: Any) -> bool:
 
 
 def is_letter(value: Any) -> bool:
-    """Return whether an answer names an option by its letter or position, not by a column."""
+    """Return whether an answer names an option by its letter or position, not by a
+    column."""
     text = str(value).strip().lower()
     return LETTER_OF.get(text) in ("A", "B") and not text.startswith(
         ("model_", "response_")
@@ -103,7 +130,8 @@ def is_letter(value: Any) -> bool:
 
 
 def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
-    """Return the answer to a pair: A, B, tie, both_bad, or "Failed" if the cell is empty.
+    """Return the answer to a pair: A, B, tie, both_bad, or "Failed" if the cell is
+    empty.
 
     Parameters
     ----------
@@ -124,7 +152,8 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
         return stated[text]
     known = _known(text, models, LETTER_OF)
     if is_number(text) and not {"0", "0.0"}.isdisjoint(stated):
-        known = None  # if 0 is an answer, 1 and 2 need not be the first and the second option
+        # if 0 is an answer, 1 and 2 need not be the first and the second option
+        known = None
     if known is None:
         raise ValueError(
             f"must be A, B, tie, both_bad or the name of a source, got {text!r}; "
@@ -134,8 +163,8 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
 
 
 def order_of(value: Any, models: Models, column: str) -> Order:
-    """Return AB, or BA if option B was shown first. The name of a source is the one shown first. In
-    a ``column`` named like "swapped", 1 means BA.
+    """Return AB, or BA if option B was shown first. The name of a source is the one
+    shown first. In a ``column`` named like "swapped", 1 means BA.
 
     Raises
     ------
@@ -148,7 +177,8 @@ def order_of(value: Any, models: Models, column: str) -> Order:
     known = _known(text, models, ORDERS)
     if known is None:
         raise ValueError(
-            "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
+            "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, "
+            "BA, or the "
             f"name of a source of the row, got {value!r}"
             + (
                 f"; {text} is read in a column named swapped"
@@ -159,23 +189,32 @@ def order_of(value: Any, models: Models, column: str) -> Order:
     return "BA" if known in ("B", "BA") else "AB"
 
 
-def _known(text: str, models: Models, spellings: Mapping[str, str]) -> str | None:
+def _known(
+    text: str, models: Models, spellings: Mapping[str, str]
+) -> str | None:
     """Return the letter of the source with this name, or else the meaning of the
     spelling, or else the letter of the only source with this name in another case."""
     spelt = spellings.get(text.lower())
     if models.count(text) == 1:
         letter = "AB"[models.index(text)]
-        return letter if (spelt or letter)[0] == letter else None  # two meanings
+        return (
+            letter if (spelt or letter)[0] == letter else None
+        )  # two meanings
     if spelt:
         return spelt
     lower = [None if model is None else model.lower() for model in models]
-    return "AB"[lower.index(text.lower())] if lower.count(text.lower()) == 1 else None
+    return (
+        "AB"[lower.index(text.lower())]
+        if lower.count(text.lower()) == 1
+        else None
+    )
 
 
 def _advice(text: str, models: Models) -> str:
     if text in models:
         return (
-            f"it is a position, and the name of the source at another; --answer {text}=A or B says "
+            "it is a position, and the name of the source at another; --answer "
+            f"{text}=A or B says "
             "which option it means in all rows"
         )
     names = get_close_matches(text, [model for model in models if model])
@@ -183,7 +222,9 @@ def _advice(text: str, models: Models) -> str:
     if names:
         return f"did you mean source {' or '.join(map(repr, names))}?"
     if is_number(text) and not float(text).is_integer():
-        return "true scores of the two options go into columns score_a and score_b"
+        return (
+            "true scores of the two options go into columns score_a and score_b"
+        )
     stated = "MEANING"
     says = "says which of A, B, tie, both_bad it means"
     if words & UNDECIDED:

@@ -1,4 +1,5 @@
-"""The columns of a table of verdicts: their roles, and the names by which they are known."""
+"""The columns of a table of verdicts: their roles, and the names by which they are
+known."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from visualjudge.core.errors import UsageError, one_of
 NAMES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "question_id", "prompt_id", "sample_id", "id"),
     "group": (
-        *("group", "cluster", "image_id", "image", "conversation_id", "video_id"),
+        *(
+            "group",
+            "cluster",
+            "image_id",
+            "image",
+            "conversation_id",
+            "video_id",
+        ),
         *("conversation", "conv"),
     ),
     "task": ("task", "category", "subset"),
@@ -28,7 +36,15 @@ NAMES: Mapping[str, tuple[str, ...]] = {
             "judge_score",
             "judgment",
         ),
-        *("judgement", "preference", "choice", "winner", "prediction", "pred", "score"),
+        *(
+            "judgement",
+            "preference",
+            "choice",
+            "winner",
+            "prediction",
+            "pred",
+            "score",
+        ),
         *("*_says", "*_verdict"),
     ),
     "truth": (
@@ -79,8 +95,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "text_a": ("text_a", "response_a", "output_1", "answer_a"),
     "text_b": ("text_b", "response_b", "output_2", "answer_b"),
 }
-"""Names of the column of each role, the most specific first; a pattern counts if one column alone
-matches it. A role without names has to be stated.
+"""Names of the column of each role, the most specific first; a pattern counts if one
+column alone matches it. A role without names has to be stated.
 """
 RATER = "rater."
 """Begin of the roles of people's votes, a column each."""
@@ -94,20 +110,26 @@ PEOPLE = re.compile(
 
 
 def no_header(header: Sequence[str]) -> str:
-    """Return a hint for a first row with too few names to be a header: there may be a title above
-    it.
+    """Return a hint for a first row with too few names to be a header: there may be a
+    title above it.
     """
-    empty = [name for name in header if not name.strip() or "_duplicated_" in name]
+    empty = [
+        name for name in header if not name.strip() or "_duplicated_" in name
+    ]
     if 2 * len(empty) < len(header):
         return ""
     return (
-        "; its first row is no header: remove the lines above the names of the columns"
+        "; its first row is no header: remove the lines above the names of the "
+        "columns"
     )
 
 
-def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the column of each role: the ``stated`` one, or else the first whose name identifies
-    it. A stated order may be a column with another role, such as ``order=model_a``.
+def find_columns(
+    header: Sequence[str], stated: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the column of each role: the ``stated`` one, or else the first whose name
+    identifies it. A stated order may be a column with another role, such as
+    ``order=model_a``.
 
     Raises
     ------
@@ -116,10 +138,13 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
     """
     for role, column in stated.items():
         if role not in NAMES and not role.startswith(NAMED):
-            raise UsageError(f"--column must name {one_of(role, NAMES)}; got {role!r}")
+            raise UsageError(
+                f"--column must name {one_of(role, NAMES)}; got {role!r}"
+            )
         if column not in header:
             raise UsageError(
-                f"--column {role}={column}: must be {one_of(column, header)}{no_header(header)}"
+                f"--column {role}={column}: must be "
+                f"{one_of(column, header)}{no_header(header)}"
             )
     taken = {column for role, column in stated.items() if role != "order"}
     free = {
@@ -135,7 +160,7 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
         for name in names if role not in columns else ():
             likely = matching(free, name)
             if "*" in name:
-                likely = [one for one in likely if not PEOPLE.search(one)]
+                likely = [item for item in likely if not PEOPLE.search(item)]
             if len(likely) == 1:
                 columns[role] = free.pop(likely[0])
                 break

@@ -14,8 +14,8 @@ ROLE = "confidence"
 
 
 def form_of(rows: Sequence[Row]) -> Form:
-    """Return what the numbers of the column are, by their range: 0 to 1, 0 to 100 with some above
-    10, or at most 0.
+    """Return what the numbers of the column are, by their range: 0 to 1, 0 to 100 with
+    some above 10, or at most 0.
 
     Raises
     ------
@@ -33,7 +33,8 @@ def form_of(rows: Sequence[Row]) -> Form:
         return "percentages"
     raise rows[0].fault(
         ROLE,
-        "must be probabilities (0 to 1), percentages (0 to 100) or log-probabilities (at most 0), "
+        "must be probabilities (0 to 1), percentages (0 to 100) or log-probabilities "
+        "(at most 0), "
         f"got numbers from {low:g} to {high:g}",
     )
 

@@ -1,5 +1,5 @@
-"""Columns of criteria: ``criterion.NAME`` holds what a judge said besides its verdict, ``truth.NAME``
-what is right. Their form follows from their values.
+"""Columns of criteria: ``criterion.NAME`` holds what a judge said besides its verdict,
+``truth.NAME`` what is right. Their form follows from their values.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def _form(values: Sequence[Any], pairs: bool) -> Any:
         return "place"
     for form in ("option", "yes_no") if pairs else ("yes_no",):
         known = Criterion(id="x", ask="x", answer=form)
-        if all(read_criterion(known, value, "") != "Failed" for value in values):
+        if all(
+            read_criterion(known, value, "") != "Failed" for value in values
+        ):
             return form
     if all(is_number(value) for value in values):
         numbers = [float(value) for value in values]
@@ -91,20 +93,22 @@ def _form(values: Sequence[Any], pairs: bool) -> Any:
 def values_of(
     rubric: Rubric | None, row: Row, turned: bool, prefix: str = SAID
 ) -> Json | None:
-    """Return the values of a row's criteria, with letters of the stored question, which has the
-    options of the row in the other order if ``turned``; None without any.
+    """Return the values of a row's criteria, with letters of the stored question, which
+    has the options of the row in the other order if ``turned``; None without any.
     """
-    return dict(_values(rubric, row, turned, prefix)) or None if rubric else None
+    return (
+        dict(_values(rubric, row, turned, prefix)) or None if rubric else None
+    )
 
 
 def _values(
     rubric: Rubric, row: Row, turned: bool, prefix: str
 ) -> Iterator[tuple[str, Any]]:
-    for one in rubric.criteria:
-        cell = row.get(prefix + one.id)
+    for criterion in rubric.criteria:
+        cell = row.get(prefix + criterion.id)
         if is_missing(cell):
             continue
-        value = read_criterion(one, _value(cell), "")
-        if turned and one.answer == "option":
+        value = read_criterion(criterion, _value(cell), "")
+        if turned and criterion.answer == "option":
             value = TURNED.get(value, value)
-        yield one.id, value
+        yield criterion.id, value

@@ -1,4 +1,5 @@
-"""Images behind addresses, and question sets: ``questions.json`` of version 2.1 with its images."""
+"""Images behind addresses, and question sets: ``questions.json`` of version 2.1 with
+its images."""
 
 from __future__ import annotations
 
@@ -15,8 +16,17 @@ from typing import Any
 import orjson
 
 from visualjudge.apps.adopt.files import Row, contents, file_in, records
-from visualjudge.apps.adopt.question_fields import NAMED, completed, unknown_fields
-from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
+from visualjudge.apps.adopt.question_fields import (
+    NAMED,
+    completed,
+    unknown_fields,
+)
+from visualjudge.apps.adopt.writing import (
+    DATASET,
+    MediaFiles,
+    check_targets,
+    places,
+)
 from visualjudge.clients.image_parts import fetch_image
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.atomic import write_bytes
@@ -44,8 +54,8 @@ Tick = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class Fetched:
-    """Numbers of files that were downloaded and that were there already, bytes downloaded, a line
-    per failure, and the file of each address.
+    """Numbers of files that were downloaded and that were there already, bytes
+    downloaded, a line per failure, and the file of each address.
     """
 
     downloaded: int = 0
@@ -82,9 +92,9 @@ def fetch(
     allow_private: bool = False,
     tick: Tick = lambda done, total: None,
 ) -> Fetched:
-    """Download what the image indexes and records of a data folder name by ``https://`` and
-    ``hf://`` addresses into ``files/fetched``, and name the files instead. A second call downloads
-    what is missing.
+    """Download what the image indexes and records of a data folder name by ``https://``
+    and ``hf://`` addresses into ``files/fetched``, and name the files instead. A second
+    call downloads what is missing.
 
     Parameters
     ----------
@@ -102,15 +112,20 @@ def fetch(
     """
     home = Path(data)
     if not any((home / name).is_dir() for name in INDEXES):
-        raise UsageError(f"{home}: must be a data folder, or questions.json with --out")
+        raise UsageError(
+            f"{home}: must be a data folder, or questions.json with --out"
+        )
     files = {
-        confined_target(home, f"{folder}/{path.name}", of="the data folder"): folder
-        in INDEXES
+        confined_target(
+            home, f"{folder}/{path.name}", of="the data folder"
+        ): folder in INDEXES
         for folder in (*INDEXES, *ANNOTATIONS)
         for path in sorted((home / folder).glob("*.json*"))
     }
     before = {path: contents(path) for path in files}
-    done = download(_texts([*before.values()]), home, FETCHED, allow_private, tick)
+    done = download(
+        _texts([*before.values()]), home, FETCHED, allow_private, tick
+    )
     names = {
         address: path.relative_to(home).as_posix()
         for address, path in done.paths.items()
@@ -119,7 +134,9 @@ def fetch(
         after = _renamed(before[path], names, is_index)
         if after != before[path]:
             lines = after if path.suffix == ".jsonl" else [after]
-            write_bytes(path, b"".join(orjson.dumps(line) + b"\n" for line in lines))
+            write_bytes(
+                path, b"".join(orjson.dumps(line) + b"\n" for line in lines)
+            )
     return done
 
 
@@ -137,23 +154,36 @@ def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
     if isinstance(value, list):
         return [_renamed(item, names, is_index) for item in value]
     if isinstance(value, dict):
-        files = {name: _renamed(item, names, is_index) for name, item in value.items()}
+        files = {
+            name: _renamed(item, names, is_index)
+            for name, item in value.items()
+        }
         url = value.get("url")
         if is_index and isinstance(url, str) and url in names:
-            files = {**files, "url": url, "file": files.get("file") or files["url"]}
+            files = {
+                **files,
+                "url": url,
+                "file": files.get("file") or files["url"],
+            }
         return files
     return names.get(value, value) if isinstance(value, str) else value
 
 
 def download(
-    texts: Iterable[str], home: Path, folder: str, allow_private: bool, tick: Tick
+    texts: Iterable[str],
+    home: Path,
+    folder: str,
+    allow_private: bool,
+    tick: Tick,
 ) -> Fetched:
-    """Download the addresses among ``texts`` into a folder of ``home``, each to a file named by
-    the address; files that are there stay.
+    """Download the addresses among ``texts`` into a folder of ``home``, each to a file
+    named by the address; files that are there stay.
     """
     wanted = [text for text in dict.fromkeys(texts) if ADDRESS.fullmatch(text)]
     if wanted:
-        place = confined_target(home, f"{folder}/x", of="the data folder").parent
+        place = confined_target(
+            home, f"{folder}/x", of="the data folder"
+        ).parent
         place.mkdir(parents=True, exist_ok=True)
         return asyncio.run(_download(wanted, place, allow_private, tick))
     return Fetched()
@@ -167,7 +197,9 @@ async def _download(
     there = {  # as we write them: the folder may be a stranger's
         path.stem: path
         for path in place.iterdir()
-        if path.suffix[1:].isalnum() and path.is_file() and not path.is_symlink()
+        if path.suffix[1:].isalnum()
+        and path.is_file()
+        and not path.is_symlink()
     }
 
     async def work() -> None:
@@ -190,19 +222,24 @@ async def _download(
     return done
 
 
-async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> Path:
-    shown = public_url(address)[:200]
+async def _one(
+    address: str, stem: Path, allow_private: bool, done: Fetched
+) -> Path:
+    displayed = public_url(address)[:200]
     if address.startswith("http://") and not allow_private:
         raise DataError(
-            f"{shown}: must begin with https://; --allow-private-urls permits http://"
+            f"{displayed}: must begin with https://; --allow-private-urls permits "
+            "http://"
         )
     if done.bytes > MOST_BYTES:
-        raise DataError(f"{shown}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
+        raise DataError(
+            f"{displayed}: not fetched: {MOST_BYTES / 1e9:g} GB are reached"
+        )
     content = await fetch_image(https_of(address), allow_private=allow_private)
     done.bytes += len(content)
     suffix = ".npy"
     if not content.startswith(b"\x93NUMPY"):
-        with opened(io.BytesIO(content), shown) as image:
+        with opened(io.BytesIO(content), displayed) as image:
             suffix = f".{(image.format or 'png').lower()}"
     path = stem.with_name(stem.name + suffix)
     write_bytes(path, content)
@@ -216,11 +253,19 @@ def is_question_set(path: Path) -> bool:
     """Return whether a JSON file holds questions of version 2.1."""
     try:
         with open_file(path, "table") as file:
-            head = file.read(MIB).decode("utf-8", "replace").lstrip("\ufeff \t\r\n[")
+            head = (
+                file.read(MIB)
+                .decode("utf-8", "replace")
+                .lstrip("\ufeff \t\r\n[")
+            )
         first, _ = JSONDecoder().raw_decode(head)
     except (DataError, ValueError, RecursionError):
         return False
-    fields = first.keys() if isinstance(first, dict) and path.suffix == ".json" else ()
+    fields = (
+        first.keys()
+        if isinstance(first, dict) and path.suffix == ".json"
+        else ()
+    )
     return {"question_type", "prompt", "images"} <= {*fields}
 
 
@@ -234,16 +279,16 @@ def adopt_questions(
     force: bool = False,
     tick: Tick = lambda done, total: None,
 ) -> int:
-    """Write a published question set as a dataset, ``out/dataset``, and return its size. Fields that
-    datasets do not have are written to ``out/other_fields.jsonl``.
+    """Write a published question set as a dataset, ``out/dataset``, and return its
+    size. Fields that datasets do not have are written to ``out/other_fields.jsonl``.
 
     Parameters
     ----------
     questions
         ``questions.json``, whose ``images`` are paths or addresses.
     media
-        Folder of the images; that of ``questions`` if not given. Of an address, the end of its path
-        is looked for.
+        Folder of the images; that of ``questions`` if not given. Of an address, the end
+        of its path is looked for.
     fetched
         Download the addresses that are not in ``media``.
 
@@ -255,17 +300,23 @@ def adopt_questions(
         If a question cannot be read, or an image is missing.
     """
     if not is_question_set(Path(questions)):
-        raise UsageError(f"{questions}: must hold questions with {', '.join(NAMED)}")
+        raise UsageError(
+            f"{questions}: must hold questions with {', '.join(NAMED)}"
+        )
     home = Path(media or Path(questions).parent)
     target = Path(out)
     check_targets(target, (), force)
     rows = records(Path(questions))
     for row in rows:
         if not isinstance(row.need("images"), list):
-            raise row.fault("images", f"must be a list of paths, got {row['images']!r}")
-    named = dict.fromkeys(text for row in rows for text in _texts(row["images"]))
-    found = {text: file_in([home], text) for text in named}
-    paths = {text: path for text, path in found.items() if path is not None}
+            raise row.fault(
+                "images", f"must be a list of paths, got {row['images']!r}"
+            )
+    named = dict.fromkeys(
+        text for row in rows for text in _texts(row["images"])
+    )
+    collected = {text: file_in([home], text) for text in named}
+    paths = {text: path for text, path in collected.items() if path is not None}
     if len(set(paths.values())) < len(paths):
         raise DataError(
             f"{home}: two addresses have one file; keep the folders of the addresses"
@@ -281,7 +332,8 @@ def adopt_questions(
         )
     if done.failed:
         raise DataError(
-            f"{len(done.failed)} images cannot be fetched, the first: {done.failed[0]}; "
+            f"{len(done.failed)} images cannot be fetched, the first: "
+            f"{done.failed[0]}; "
             "run the command again to resume"
         )
     with places(target, [DATASET]) as folders:
@@ -297,19 +349,24 @@ def adopt_questions(
     return len(made)
 
 
-def _wire(row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path) -> Any:
+def _wire(
+    row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path
+) -> Any:
     images = []
     for name in map(str, row["images"]):
         if name not in paths:
             hint = "; --fetch downloads it" if ADDRESS.fullmatch(name) else ""
             raise row.fault(
-                "images", f"names {public_url(name)[:200]!r}: not in {home}{hint}"
+                "images",
+                f"names {public_url(name)[:200]!r}: not in {home}{hint}",
             )
         images.append(files.add(paths[name]))
     return {**completed(row), "images": images}
 
 
-def _keep_unknown(rows: Sequence[Row], made: Sequence[Question], path: Path) -> None:
+def _keep_unknown(
+    rows: Sequence[Row], made: Sequence[Question], path: Path
+) -> None:
     """Write the fields that the dataset's questions do not have beside it, a line a
     question."""
     lines = [

@@ -35,8 +35,8 @@ MOST_ROWS = 1_000_000
 MOST_CELLS = BOUNDS["parquet"].items
 MOST_VALUES = 7 * MOST_ROWS
 BYTES_A_VALUE = 12
-"""Values of JSON that are read into memory; more if they have so many bytes each, as texts have. An
-array counts as two, an object as three.
+"""Values of JSON that are read into memory; more if they have so many bytes each, as
+texts have. An array counts as two, an object as three.
 """
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
@@ -54,7 +54,8 @@ BULKY = ("messages", "events", "attachments", "store")
 
 
 class Row(dict[str, Any]):
-    """A record, the place where it stands (file and row), and the names of its fields there."""
+    """A record, the place where it stands (file and row), and the names of its fields
+    there."""
 
     __slots__ = ("names", "place")
 
@@ -76,16 +77,19 @@ class Row(dict[str, Any]):
         return self[name]
 
     def one_of(self, name: str, known: Mapping[str, str]) -> str:
-        """Return the meaning of a field; raise an error if it is none of the ``known`` values."""
+        """Return the meaning of a field; raise an error if it is none of the ``known``
+        values."""
         value = self.need(name)
         if not isinstance(value, str) or value not in known:
-            raise self.fault(name, f"must be one of {', '.join(known)}, got {value!r}")
+            raise self.fault(
+                name, f"must be one of {', '.join(known)}, got {value!r}"
+            )
         return known[value]
 
 
 def contents(path: Path) -> Any:
-    """Return the value of a JSON file or of a log of Inspect, and the rows of a table; cells of CSV
-    and TSV are text.
+    """Return the value of a JSON file or of a log of Inspect, and the rows of a table;
+    cells of CSV and TSV are text.
 
     Raises
     ------
@@ -96,7 +100,9 @@ def contents(path: Path) -> Any:
     """
     suffix = path.suffix.lower()
     if suffix not in KINDS or path.is_dir():
-        raise UsageError(f"{path}: must be a file that ends in {', '.join(KINDS)}")
+        raise UsageError(
+            f"{path}: must be a file that ends in {', '.join(KINDS)}"
+        )
     check_file(path, KINDS[suffix])
     if suffix == ".xlsx":
         with archive(path, "workbook") as members:
@@ -107,7 +113,8 @@ def contents(path: Path) -> Any:
             ]
         if len(sheets) > 1:
             warnings.warn(
-                f"{path}: the first of {len(sheets)} sheets is read", stacklevel=2
+                f"{path}: the first of {len(sheets)} sheets is read",
+                stacklevel=2,
             )
         return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
@@ -119,7 +126,8 @@ def contents(path: Path) -> Any:
     if suffix in (".parquet", ".arrow"):
         check_table(path)
         parts: Iterable[Iterable[dict[str, Any]]] = (
-            part.iter_rows(named=True) for part in table_parts(path, ROWS_AT_ONCE)
+            part.iter_rows(named=True)
+            for part in table_parts(path, ROWS_AT_ONCE)
         )
     else:
         parts = [table_rows(path)]
@@ -144,7 +152,9 @@ def _check_values(path: Path) -> None:
             pieces = text.replace(rb"\"", b"").split(b'"')
             outside = b"".join(pieces[quotes % 2 :: 2])
             count += (
-                outside.count(b",") + 2 * outside.count(b"[") + 3 * outside.count(b"{")
+                outside.count(b",")
+                + 2 * outside.count(b"[")
+                + 3 * outside.count(b"{")
             )
             quotes += len(pieces) - 1
             long = 0 if len(pieces) > 1 else long + len(block)
@@ -153,7 +163,8 @@ def _check_values(path: Path) -> None:
             )
             if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
                 raise DataError(
-                    f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} of them in "
+                    f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} "
+                    "of them in "
                     f"an object, none of more than {LONGEST_RECORD // MIB} MiB"
                 )
 
@@ -162,7 +173,8 @@ def check_rows(path: Path, count: int, width: int = 0) -> None:
     """Refuse a table of more rows, columns or cells than are read into memory."""
     if count > MOST_ROWS or width > MOST_COLUMNS or count * width > MOST_CELLS:
         raise DataError(
-            f"{path}: must have at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and "
+            f"{path}: must have at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns "
+            "and "
             f"{MOST_CELLS:,} cells; adopt some judges or items at a time"
         )
 
@@ -173,7 +185,8 @@ def _inspect_log(path: Path) -> dict[str, Any]:
         parts = {name: _part(name, members.read(name)) for name in names}
     if "header.json" not in parts:
         raise DataError(
-            f"{path}: must be a finished log of Inspect, got one without header.json: the "
+            f"{path}: must be a finished log of Inspect, got one without header.json: "
+            "the "
             "evaluation is running, or was stopped"
         )
     return {**parts.pop("header.json"), "samples": list(parts.values())}
@@ -195,13 +208,14 @@ def records(path: Path, values: Any = None) -> list[Row]:
     values = contents(path) if values is None else values
     rows = record_of(Rows, values, path)
     return [
-        Row(row, f"{path}: record {number}", {}) for number, row in enumerate(rows, 1)
+        Row(row, f"{path}: record {number}", {})
+        for number, row in enumerate(rows, 1)
     ]
 
 
 def at(value: Any, *paths: str) -> Any:
-    """Return the first value at one of the ``paths``, or None. A path is a name, or names and list
-    indices joined by dots.
+    """Return the first value at one of the ``paths``, or None. A path is a name, or
+    names and list indices joined by dots.
 
     Examples
     --------
@@ -211,7 +225,9 @@ def at(value: Any, *paths: str) -> Any:
     for path in paths:
         inner = value
         for step in (
-            (path,) if isinstance(value, dict) and path in value else path.split(".")
+            (path,)
+            if isinstance(value, dict) and path in value
+            else path.split(".")
         ):
             if isinstance(inner, list):
                 inner = (
@@ -227,8 +243,9 @@ def at(value: Any, *paths: str) -> Any:
 
 
 def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
-    """Return a row of the ``known`` fields and the plain values of further objects, so that users
-    can name one as the truth. A further field whose name is taken becomes ``metadata.NAME``.
+    """Return a row of the ``known`` fields and the plain values of further objects, so
+    that users can name one as the truth. A further field whose name is taken becomes
+    ``metadata.NAME``.
 
     Examples
     --------
@@ -253,8 +270,8 @@ def texts_of(value: Any) -> list[str]:
 
 
 def first_tables(homes: Iterable[Path], *patterns: str) -> list[Path]:
-    """Return the tables that match the first pattern with any match, in the first such folder; a
-    pattern that ends in ".*" matches a table in any format.
+    """Return the tables that match the first pattern with any match, in the first such
+    folder; a pattern that ends in ".*" matches a table in any format.
     """
     for home in homes:
         for pattern in patterns:
@@ -266,8 +283,8 @@ def first_tables(homes: Iterable[Path], *patterns: str) -> list[Path]:
 
 
 class Images:
-    """Images of rows: bytes as they are, names as files below ``homes``. ``missing`` counts the
-    images not there.
+    """Images of rows: bytes as they are, names as files below ``homes``. ``missing``
+    counts the images not there.
     """
 
     def __init__(self, *homes: Path) -> None:
@@ -275,8 +292,9 @@ class Images:
         self.missing = 0
 
     def all(self, *values: Any) -> tuple[ImageSource, ...]:
-        """Return the images that fields contain (``bytes``, or the ``{"bytes", "path"}`` of the
-        datasets library) or name, in order, without those that are missing.
+        """Return the images that fields contain (``bytes``, or the ``{"bytes",
+        "path"}`` of the datasets library) or name, in order, without those that are
+        missing.
         """
         images = []
         for value in values:
@@ -286,20 +304,28 @@ class Images:
                 else value
             )
             images.append(
-                inner if isinstance(inner, bytes) else file_in(self.homes, inner)
+                inner
+                if isinstance(inner, bytes)
+                else file_in(self.homes, inner)
             )
         self.missing += images.count(None)
         return tuple(image for image in images if image is not None)
 
 
 def file_in(homes: Iterable[Path], name: Any) -> Path | None:
-    """Return the first file of this name in one of these folders; of an address, the end
-    of its path may be there.
+    """Return the first file of this name in one of these folders; of an address, the
+    end of its path may be there.
     """
     text = str(name)
-    parts = PurePosixPath(unquote(urlsplit(text).path)).parts if "://" in text else ()
+    parts = (
+        PurePosixPath(unquote(urlsplit(text).path)).parts
+        if "://" in text
+        else ()
+    )
     for home in homes:
-        for end in ["/".join(parts[k:]) for k in range(1, len(parts))] or [text]:
+        for end in ["/".join(parts[k:]) for k in range(1, len(parts))] or [
+            text
+        ]:
             try:
                 return confined_path(home, end, of="the copy")
             except DataError:

@@ -19,10 +19,11 @@ UNIT: Scale = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One response: its text, its images, and the model that made it, as far as they are known.
+    """One response: its text, its images, and the model that made it, as far as they
+    are known.
 
-    ``id`` names it if several questions show it. ``marked`` is its text with a mark for each
-    image; None if the images precede the text.
+    ``id`` names it if several questions show it. ``marked`` is its text with a mark for
+    each image; None if the images precede the text.
     """
 
     text: str = ""
@@ -41,7 +42,8 @@ class Option:
 
 
 def safe(text: str) -> str:
-    """Escape image marks in foreign text, which would refer to images that do not exist."""
+    """Escape image marks in foreign text, which would refer to images that do not
+    exist."""
     return text.replace(IMAGE_MARK, "[image]")
 
 
@@ -56,9 +58,11 @@ class Item:
     task
         The part that it belongs to; figures are reported by part.
     cluster
-        What questions have in common (an image, a prompt); intervals are clustered by it.
+        What questions have in common (an image, a prompt); intervals are clustered by
+        it.
     answer
-        "A", "B", "tie" or "both_bad"; for a ranking its letters, best first; for a score 0 to 10.
+        "A", "B", "tie" or "both_bad"; for a ranking its letters, best first; for a
+        score 0 to 10.
     scores
         The options' scores from 0 to 10; None: they follow from the answer.
     ties
@@ -88,9 +92,10 @@ class Item:
 class Reply:
     """What a judge said to the question ``key``.
 
-    ``value`` is the reading of those who published it: letters of the stored question, a score on
-    the item's scale, "Failed", or None if unknown; ``right`` is their marking and ``counted`` the
-    value that their own score counts, if it differs. ``text`` is the whole reply.
+    ``value`` is the reading of those who published it: letters of the stored question,
+    a score on the item's scale, "Failed", or None if unknown; ``right`` is their
+    marking and ``counted`` the value that their own score counts, if it differs.
+    ``text`` is the whole reply.
     """
 
     key: str
@@ -111,12 +116,17 @@ class Reply:
 def on_ten(value: float, scale: Scale) -> float:
     """Convert a score from another scale to 0 to 10; unchanged if that is its scale."""
     low, high = scale
-    return value if scale == TEN else round((value - low) / (high - low) * 10, 9)
+    return (
+        value if scale == TEN else round((value - low) / (high - low) * 10, 9)
+    )
 
 
-def dealt(key: str, better: Option, worse: Option) -> tuple[tuple[Option, Option], str]:
-    """Return a pair that is stored as better and worse, and its answer; the key alone determines
-    which comes first, so that a judge that always says A is right half the time.
+def dealt(
+    key: str, better: Option, worse: Option
+) -> tuple[tuple[Option, Option], str]:
+    """Return a pair that is stored as better and worse, and its answer; the key alone
+    determines which comes first, so that a judge that always says A is right half the
+    time.
     """
     turned = hashlib.sha256(key.encode()).digest()[0] & 1
     return ((worse, better), "B") if turned else ((better, worse), "A")

@@ -1,5 +1,5 @@
-"""The fields of a published question: those that the judge dataset's document names, and what the
-others are where a file does not state them.
+"""The fields of a published question: those that the judge dataset's document names,
+and what the others are where a file does not state them.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ def completed(row: Row) -> Json:
     """Return the record of a question with all fields of
     :class:`~visualjudge.core.records.Question`.
 
-    ``id`` is derived from the fields by which the document tells questions apart, and where they
-    have no annotation ids, from prompt and images. ``image_id``, by which intervals are clustered,
-    is that of the image ``original_{image_id}.png``. Scores follow from the answer.
+    ``id`` is derived from the fields by which the document tells questions apart, and
+    where they have no annotation ids, from prompt and images. ``image_id``, by which
+    intervals are clustered, is that of the image ``original_{image_id}.png``. Scores
+    follow from the answer.
 
     Raises
     ------
@@ -43,12 +44,16 @@ def completed(row: Row) -> Json:
         answer = row["answer_score"]
     subset = row.get("subset") or []
     known: Json = {name: row[name] for name in _KNOWN & row.keys()}
-    shown = row.get("annotation_ids")
-    identity = [row["task"], row["encoding"], kind, shown]
-    if not shown:
+    displayed = row.get("annotation_ids")
+    identity = [row["task"], row["encoding"], kind, displayed]
+    if not displayed:
         identity += [row["prompt"], row["images"]]
     digest = hashlib.sha256(orjson.dumps(identity)).hexdigest()[:16]
-    count = len(shown) if isinstance(shown, list) else _options(row, kind, answer)
+    count = (
+        len(displayed)
+        if isinstance(displayed, list)
+        else _options(row, kind, answer)
+    )
     usual: Json = {
         "id": digest,
         "annotation_ids": [f"{digest}-{letter}" for letter in LETTERS[:count]],
@@ -66,8 +71,8 @@ def completed(row: Row) -> Json:
     record = usual | stated
     for name in ("id", "image_id"):
         record[name] = str(record[name])
-    if isinstance(shown, list):
-        record["annotation_ids"] = [str(one) for one in shown]
+    if isinstance(displayed, list):
+        record["annotation_ids"] = [str(item) for item in displayed]
     return record
 
 
@@ -79,7 +84,9 @@ def unknown_fields(row: Row) -> Json:
 def _options(row: Row, kind: str, answer: Any) -> int:
     if kind == "ranking":
         if not isinstance(answer, str):
-            raise row.fault("answer", f"must be an order of letters, got {answer!r}")
+            raise row.fault(
+                "answer", f"must be an order of letters, got {answer!r}"
+            )
         return len(answer)
     return 1 if kind == "scoring" else 2
 
@@ -92,7 +99,9 @@ def _scores(kind: str, answer: Any, count: int) -> list[float]:
     letters = LETTERS[:count]
     if not isinstance(answer, str) or not set(answer) <= set(letters):
         return [5.0] * count
-    order = answer if kind == "ranking" else answer + letters.replace(answer, "")
+    order = (
+        answer if kind == "ranking" else answer + letters.replace(answer, "")
+    )
     last = max(1, count - 1)
     return [10.0 * (last - order.find(letter)) / last for letter in letters]
 

@@ -23,7 +23,14 @@ from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
 from visualjudge.apps.adopt.criteria import TRUE, values_of
 from visualjudge.apps.adopt.files import Row
 from visualjudge.apps.adopt.items import Item, Option, Reply, Scale, on_ten
-from visualjudge.core.records import FAILED, TIES, TURNED, UNKNOWN, Answer, Order
+from visualjudge.core.records import (
+    FAILED,
+    TIES,
+    TURNED,
+    UNKNOWN,
+    Answer,
+    Order,
+)
 from visualjudge.prompts.rubric import Rubric
 
 TASK = "verdicts"
@@ -31,7 +38,16 @@ FAILURE = -1
 """What many tools write where a reply could not be read."""
 TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 TEXTS = (
-    *("item", "group", "model", "model_a", "model_b", "order", "repeat", "reply"),
+    *(
+        "item",
+        "group",
+        "model",
+        "model_a",
+        "model_b",
+        "order",
+        "repeat",
+        "reply",
+    ),
     *TOKENS.values(),
 )
 """Roles whose cells are text, or missing."""
@@ -39,7 +55,8 @@ TEXTS = (
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a row says: its question, the judge, the reply, and the order shown, None if unknown."""
+    """What a row says: its question, the judge, the reply, and the order shown, None if
+    unknown."""
 
     row: Row
     item: Item
@@ -77,7 +94,9 @@ class Table:
     judge: str
     replies: bool
     rubric: Rubric | None = None
-    questions: dict[tuple[str, ...], tuple[Item, Row]] = field(default_factory=dict)
+    questions: dict[tuple[str, ...], tuple[Item, Row]] = field(
+        default_factory=dict
+    )
     groups: dict[tuple[str, str], str] = field(default_factory=dict)
     """The first group of each task and item."""
     in_several: set[str] = field(default_factory=set)
@@ -99,7 +118,9 @@ class Table:
         """What words of the user's own mean in replies."""
         meanings = self.answers.items() if self.pairs else ()
         return {
-            text: to for text, to in meanings if to != FAILED and not is_number(text)
+            text: to
+            for text, to in meanings
+            if to != FAILED and not is_number(text)
         }
 
     def answered(self) -> Iterator[Answered]:
@@ -107,23 +128,24 @@ class Table:
         form = form_of(self.rows) if ROLE in self.columns else "probabilities"
         for row in self.rows:
             item, turned = self._question(row)
-            shown = None
+            displayed = None
             if self.pairs and row.get("order") is not None:
-                shown = self._order(row)
+                displayed = self._order(row)
             counts = {name: _count(row, role) for name, role in TOKENS.items()}
             reply = Reply(
                 item.key,
-                "BA" if (shown == "BA") != turned else "AB",
+                "BA" if (displayed == "BA") != turned else "AB",
                 self._verdict(row, turned) if "verdict" in row else None,
                 row.get("reply") if self.replies else None,
                 finish_reason=str(row.get("finish_reason") or "stop"),
                 repeat=_count(row, "repeat") or 0,
-                usage={name: n for name, n in counts.items() if n is not None} or None,
+                usage={name: n for name, n in counts.items() if n is not None}
+                or None,
                 confidence=confidence_of(row, form),
                 criteria=values_of(self.rubric, row, turned),
             )
             judge = str(row.get("judge") or self.judge).strip()
-            yield Answered(row, item, judge, reply, shown)
+            yield Answered(row, item, judge, reply, displayed)
 
     def _question(self, row: Row) -> tuple[Item, bool]:
         """Return the question of a row, and whether the row has its options in the
@@ -143,17 +165,21 @@ class Table:
         stored = tuple(option.source for option in item.options)
         turned = self.pairs and names != stored
         if (TURNED.get(str(truth), truth) if turned else truth) != item.answer:
-            exchanged = "; model_a and model_b are exchanged here" if turned else ""
+            exchanged = (
+                "; model_a and model_b are exchanged here" if turned else ""
+            )
             raise row.fault(
                 "truth",
                 f"must be the same in all rows of a question; item {name!r} has "
-                f"{_named(item.answer, stored)} in {before.place} and {_named(truth, names)} "
+                f"{_named(item.answer, stored)} in {before.place} and "
+                f"{_named(truth, names)} "
                 f"here{exchanged}",
             )
         if values_of(self.rubric, row, turned, TRUE) != item.criteria:
             raise row.fault(
                 "truth",
-                f"of each criterion must be the same in all rows of a question; item {name!r} "
+                "of each criterion must be the same in all rows of a question; item "
+                f"{name!r} "
                 f"has others in {before.place}",
             )
         return item, turned
@@ -161,7 +187,9 @@ class Table:
     def _item(self, row: Row, key: Sequence[str], truth: Answer) -> Item:
         names = models_of(row) if self.pairs else (row.get("model"),)
         scores = [self.score(row, role) for role in ("score_a", "score_b")]
-        known = [on_ten(score, self.scale) for score in scores if score is not None]
+        known = [
+            on_ten(score, self.scale) for score in scores if score is not None
+        ]
         texts = (str(row.get(role) or "") for role in ("text_a", "text_b"))
         return Item(
             "\0".join(key),
@@ -204,7 +232,9 @@ class Table:
             letters = [self._letter(row, role) for role in self.raters]
             return tuple(letter for letter in letters if letter != FAILED)
         scores = [self.score(row, role) for role in self.raters]
-        return tuple(on_ten(one, self.scale) for one in scores if one is not None)
+        return tuple(
+            on_ten(score, self.scale) for score in scores if score is not None
+        )
 
     def _verdict(self, row: Row, turned: bool) -> Answer:
         if self.pairs:
@@ -237,7 +267,8 @@ class Table:
             raise row.fault(
                 role,
                 f"must be a number{point}, got {value!r}; --answer "
-                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column {role}=NAME names "
+                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column "
+                f"{role}=NAME names "
                 "another column",
             )
         number = float(text)
@@ -245,7 +276,9 @@ class Table:
             likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
             hint = likely if high < number <= 100 else "see --score-range"
             if number == FAILURE:
-                hint = f"--answer {FAILURE}={FAILED} reads it as a failed verdict"
+                hint = (
+                    f"--answer {FAILURE}={FAILED} reads it as a failed verdict"
+                )
             raise row.fault(
                 role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}"
             )
@@ -258,7 +291,9 @@ def _count(row: Row, role: str) -> int | None:
         return None
     number = float(value) if is_number(value) else -1.0
     if not (0 <= number < 2**53 and number.is_integer()):
-        raise row.fault(role, f"must be a whole number from 0, got {str(value)[:40]!r}")
+        raise row.fault(
+            role, f"must be a whole number from 0, got {str(value)[:40]!r}"
+        )
     return int(number)
 
 
@@ -288,9 +323,11 @@ def _named(answer: Answer, models: tuple[str | None, ...]) -> str:
     return repr(answer) if model is None else f"{answer!r} ({model})"
 
 
-def is_pairs(columns: Mapping[str, str], verdicts: set[str], truths: set[str]) -> bool:
-    """Return whether the verdicts choose between two options: both sources are named, or no verdict
-    (without verdicts, no truth) is a number or a grade.
+def is_pairs(
+    columns: Mapping[str, str], verdicts: set[str], truths: set[str]
+) -> bool:
+    """Return whether the verdicts choose between two options: both sources are named,
+    or no verdict (without verdicts, no truth) is a number or a grade.
     """
     if {"model_b", "text_b"} & set(columns) or any(map(is_answer, verdicts)):
         return True
@@ -302,5 +339,6 @@ def is_pairs(columns: Mapping[str, str], verdicts: set[str], truths: set[str]) -
     if any(is_number(value) and value not in LETTER_OF for value in numbers):
         return False  # 7 is a score, whatever the truth is
     return not all(
-        is_number(value) or value.lower() in GRADES for value in truths or verdicts
+        is_number(value) or value.lower() in GRADES
+        for value in truths or verdicts
     )

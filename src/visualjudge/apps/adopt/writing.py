@@ -64,10 +64,10 @@ SCORES = {
 class Origin:
     """Where a study comes from, as ``dataset.json`` states it.
 
-    ``backend`` is "adopted" for a table and "published" for a benchmark, whose authors' readings
-    count in their own ``scores``. ``labels_only``: images or texts of the questions are missing, so
-    that no judge can be asked. ``order_unknown`` are the judges some of whose verdicts do not say
-    which option was shown first.
+    ``backend`` is "adopted" for a table and "published" for a benchmark, whose authors'
+    readings count in their own ``scores``. ``labels_only``: images or texts of the
+    questions are missing, so that no judge can be asked. ``order_unknown`` are the
+    judges some of whose verdicts do not say which option was shown first.
     """
 
     name: str
@@ -85,11 +85,17 @@ class Origin:
 
     def id_of(self, item: Item) -> str:
         """Return the id of a question."""
-        key = item.key if self.backend == "adopted" else f"{self.name}\0{item.key}"
+        key = (
+            item.key
+            if self.backend == "adopted"
+            else f"{self.name}\0{item.key}"
+        )
         return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, str]:
+def check_targets(
+    home: Path, judges: Iterable[str], force: bool
+) -> dict[str, str]:
     """Return the folder name of each judge's run in ``home``.
 
     Raises
@@ -100,7 +106,9 @@ def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, s
     """
     names = {}
     for judge in judges:
-        signs = (sign if sign.isalnum() or sign in "-_." else "_" for sign in judge)
+        signs = (
+            sign if sign.isalnum() or sign in "-_." else "_" for sign in judge
+        )
         names[judge] = "".join(signs).strip(".") or "judge"
         run = home / names[judge]
         if run.exists() and not (
@@ -115,7 +123,9 @@ def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, s
         )
     dataset = home / DATASET
     if dataset.exists() and not (force and (dataset / META).is_file()):
-        raise UsageError(f"{dataset} already exists; --force replaces an older dataset")
+        raise UsageError(
+            f"{dataset} already exists; --force replaces an older dataset"
+        )
     return names
 
 
@@ -127,8 +137,8 @@ def write_study(
     *,
     force: bool = False,
 ) -> tuple[Path, ...]:
-    """Write ``home/dataset`` and one run a judge; nothing appears before everything is complete.
-    Return the folders of the runs.
+    """Write ``home/dataset`` and one run a judge; nothing appears before everything is
+    complete. Return the folders of the runs.
     """
     names = check_targets(home, verdicts, force)
     about = asdict(replace(origin, rubric=None))
@@ -147,7 +157,9 @@ def write_study(
         write_dataset(stage, questions, meta)
         path = str((home / DATASET).resolve())
         digest = file_sha256(stage / QUESTIONS)
-        rubric = {} if origin.rubric is None else {"rubric": origin.rubric.json()}
+        rubric = (
+            {} if origin.rubric is None else {"rubric": origin.rubric.json()}
+        )
         for judge, name in names.items():
             head: Json = {
                 "judge": judge,
@@ -155,19 +167,28 @@ def write_study(
                 "model": judge,
                 "base_url": None,
                 "dataset": {"path": path, "checksum": digest},
-                "parameters": {"name": origin.name, "source": origin.source, **rubric},
+                "parameters": {
+                    "name": origin.name,
+                    "source": origin.source,
+                    **rubric,
+                },
             }
-            head |= {"order_shown": False} if judge in origin.order_unknown else {}
+            head |= (
+                {"order_shown": False} if judge in origin.order_unknown else {}
+            )
             write_run(folders[name], head, verdicts[judge])
     return tuple(home / name for name in names.values())
 
 
 @contextmanager
 def places(home: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
-    """Yield a folder to write for each name; they appear in ``home`` in one step if it is new."""
+    """Yield a folder to write for each name; they appear in ``home`` in one step if it
+    is new."""
     with ExitStack() as stack:
         if home.exists():
-            yield {name: stack.enter_context(staged(home / name)) for name in names}
+            yield {
+                name: stack.enter_context(staged(home / name)) for name in names
+            }
         else:
             stage = stack.enter_context(staged(home))
             yield {name: stage / name for name in names}
@@ -176,10 +197,13 @@ def places(home: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
 def write_run(
     folder: Path, head: Mapping[str, Any], verdicts: Sequence[Verdict]
 ) -> None:
-    """Write verdicts from elsewhere as a run; ``head`` describes the judge and the dataset."""
+    """Write verdicts from elsewhere as a run; ``head`` describes the judge and the
+    dataset."""
     folder.mkdir(exist_ok=True)
     run = RunFolder(folder)
-    lines = (orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts)
+    lines = (
+        orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts
+    )
     run.journal_path.write_bytes(b"".join(lines))
     asked = {
         "limit": None,
@@ -217,7 +241,10 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     prompt, spans, images = wording(item)
     name = origin.id_of(item)
     ours = name if origin.backend == "adopted" else item.key
-    ids = (option.id or f"{ours}/{LETTERS[k]}" for k, option in enumerate(item.options))
+    ids = (
+        option.id or f"{ours}/{LETTERS[k]}"
+        for k, option in enumerate(item.options)
+    )
     texts = tuple(
         OptionFeatures(text_chars=len(option.text)) for option in item.options
     )
@@ -253,7 +280,9 @@ def _scores(item: Item) -> tuple[float, ...]:
         return (5.0,) * count
     if item.kind == "ranking":
         places = (item.answer.index(letter) for letter in LETTERS[:count])
-        return tuple(10.0 * (count - 1 - place) / (count - 1) for place in places)
+        return tuple(
+            10.0 * (count - 1 - place) / (count - 1) for place in places
+        )
     return SCORES[item.answer]
 
 
@@ -263,7 +292,8 @@ def _asset() -> PromptTemplate:
 
 
 def wording(item: Item) -> tuple[str, Spans | None, tuple[ImageSource, ...]]:
-    """Return the prompt of an item, the positions of its parts, and the images of its marks.
+    """Return the prompt of an item, the positions of its parts, and the images of its
+    marks.
 
     For an item without content, as in a copy with only labels, this is its request.
     """
@@ -300,7 +330,9 @@ def wording(item: Item) -> tuple[str, Spans | None, tuple[ImageSource, ...]]:
 
 
 def _part(part: str, item: Item, asset: PromptTemplate) -> str:
-    return f"{part}_{item.kind}" if f"{part}_{item.kind}" in asset.parts else part
+    return (
+        f"{part}_{item.kind}" if f"{part}_{item.kind}" in asset.parts else part
+    )
 
 
 def _final(asset: PromptTemplate, item: Item) -> str:
@@ -309,7 +341,9 @@ def _final(asset: PromptTemplate, item: Item) -> str:
         return asset.part(
             f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]}
         )
-    ties = "_both_bad" if "both_bad" in item.ties else "_ties" if item.ties else ""
+    ties = (
+        "_both_bad" if "both_bad" in item.ties else "_ties" if item.ties else ""
+    )
     return asset.part(f"final{ties}")
 
 
@@ -317,10 +351,13 @@ def _final(asset: PromptTemplate, item: Item) -> str:
 
 
 def verdict_of(
-    origin: Origin, item: Item, reply: Reply, names: Mapping[str, str] | None = None
+    origin: Origin,
+    item: Item,
+    reply: Reply,
+    names: Mapping[str, str] | None = None,
 ) -> Verdict:
-    """Return our reading of a reply, with that of its authors beside it; only theirs if there is no
-    text. ``names`` are further answers of the judge (``--answer C=tie``).
+    """Return our reading of a reply, with that of its authors beside it; only theirs if
+    there is no text. ``names`` are further answers of the judge (``--answer C=tie``).
     """
     stated = FAILED if reply.value is None else _on_ten(reply.value, item)
     failed = stated == FAILED
@@ -348,7 +385,9 @@ def verdict_of(
     if reply.text is None:
         return replace(theirs, extra=extra)
     pair = item.kind == "pairwise"
-    text = reply.text if reply.criteria is None else split_criteria(reply.text)[0]
+    text = (
+        reply.text if reply.criteria is None else split_criteria(reply.text)[0]
+    )
     reading = read_reply(
         text,
         item.kind,
@@ -360,12 +399,17 @@ def verdict_of(
     value = reading.value
     status = reading.status
     cause = reading.cause
-    if not isinstance(value, str) and not item.scale[0] <= value <= item.scale[1]:
+    if (
+        not isinstance(value, str)
+        and not item.scale[0] <= value <= item.scale[1]
+    ):
         value = FAILED
         status = "unparseable"
         cause = "other scale"
     value = (
-        TURNED.get(str(value), value) if reply.order == "BA" else _on_ten(value, item)
+        TURNED.get(str(value), value)
+        if reply.order == "BA"
+        else _on_ten(value, item)
     )
     if reading.rule:
         extra |= {"rule": reading.rule, "read_by": reading.read_by}

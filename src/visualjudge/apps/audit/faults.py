@@ -29,15 +29,15 @@ Kind = Literal[
 SHOWN = 10
 LEVEL = 0.01
 OFF = 0.05
-"""An answer or a rule is at fault if its share of right answers is this far from ½ beyond chance
-(1 %, Holm over tasks).
+"""An answer or a rule is at fault if its share of right answers is this far from ½
+beyond chance (1 %, Holm over tasks).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A kind of fault: ``count`` of the ``total`` items checked are faulty; ``examples`` names up
-    to ten.
+    """A kind of fault: ``count`` of the ``total`` items checked are faulty;
+    ``examples`` names up to ten.
     """
 
     kind: Kind
@@ -60,7 +60,8 @@ class Audit:
         return tuple(row for row in self.checked if row.count)
 
     def json(self) -> dict[str, Any]:
-        """Return the findings, and the number of items that each kind of check looked at."""
+        """Return the findings, and the number of items that each kind of check looked
+        at."""
         return {
             "dataset": self.dataset,
             "questions": self.questions,
@@ -69,22 +70,28 @@ class Audit:
         }
 
     def __str__(self) -> str:
-        rows = tuple((row.kind, str(row.count), str(row.total)) for row in self.checked)
+        rows = tuple(
+            (row.kind, str(row.count), str(row.total)) for row in self.checked
+        )
         notes = tuple(
-            f"{row.kind}: {line}" for row in self.findings for line in row.examples
+            f"{row.kind}: {line}"
+            for row in self.findings
+            for line in row.examples
         )
         titles = ("Kind", "Found", "Looked at")
         return Table(titles, rows, notes, f"Faults of {self.dataset}").text()
 
 
 def audit(dataset: Dataset, *, tick: Tick = lambda done, total: None) -> Audit:
-    """Look for identical options, near duplicates, contradictory labels, answers that are constant,
-    and rules that give the answer away.
+    """Look for identical options, near duplicates, contradictory labels, answers that
+    are constant, and rules that give the answer away.
 
     ``tick`` receives the number of images read.
     """
     seen = looks(
-        dataset, (name for question in dataset for name in question.images), tick
+        dataset,
+        (name for question in dataset for name in question.images),
+        tick,
     )
     checked = (
         _identical_options(dataset, seen),
@@ -104,12 +111,20 @@ def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
     faults = []
     total = 0
     for question in dataset:
-        shown = () if question.question_type == "scoring" else _options(question, seen)
-        if not any(map(any, shown)) or question.answer in (question.ties or ()):
+        displayed = (
+            ()
+            if question.question_type == "scoring"
+            else _options(question, seen)
+        )
+        if not any(map(any, displayed)) or question.answer in (
+            question.ties or ()
+        ):
             continue
         total += 1
-        if len(set(shown)) < len(shown):
-            faults.append(f"{question.id}: {question.task}: two options are the same")
+        if len(set(displayed)) < len(displayed):
+            faults.append(
+                f"{question.id}: {question.task}: two options are the same"
+            )
     return _finding("identical_options", faults, total)
 
 
@@ -125,7 +140,9 @@ def _options(
     options = []
     for span in spans:
         names = question.images[images_within(question, span)]
-        digests = [seen[name].digest if name in seen else name for name in names]
+        digests = [
+            seen[name].digest if name in seen else name for name in names
+        ]
         text = question.prompt[slice(*span)].replace(IMAGE_MARK, "").strip()
         options.append((text, *digests))
     return tuple(options)
@@ -172,7 +189,10 @@ def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
 def _constant_answer(dataset: Dataset) -> Finding:
     answers: dict[str, list[str]] = defaultdict(list)
     for question in dataset:
-        if question.question_type == "pairwise" and question.answer in ("A", "B"):
+        if question.question_type == "pairwise" and question.answer in (
+            "A",
+            "B",
+        ):
             answers[question.task].append(str(question.answer))
     shares = {task: (own.count("A"), len(own)) for task, own in answers.items()}
     adjusted = holm([binomial_p(right, n) for right, n in shares.values()])
@@ -202,6 +222,7 @@ def _leaking(rows: list[Leak]) -> Iterator[str]:
             verb = "right" if value > 0.5 else "wrong"
             share = percent(max(value, 1 - value))
             yield (
-                f"{row.scope}: {RULES[row.rule]} is {verb} in {share} of {row.share.n} pairs whose "
+                f"{row.scope}: {RULES[row.rule]} is {verb} in {share} of {row.share.n} "
+                "pairs whose "
                 "options differ in it"
             )

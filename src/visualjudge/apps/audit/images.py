@@ -18,8 +18,9 @@ from visualjudge.vision.raster.images import read_rgb
 SIDE = 32
 CORRELATED = 0.99
 ALIKE = 3.0
-"""Images count as the same if their thumbnails correlate so much, whatever their brightness; of
-images without contrast, if their mean levels of 0..255 differ by no more.
+"""Images count as the same if their thumbnails correlate so much, whatever their
+brightness; of images without contrast, if their mean levels of 0..255 differ by no
+more.
 """
 _BLOCK = 512
 Tick = Callable[[int, int], None]
@@ -33,9 +34,11 @@ class Look:
     thumbnail: FloatArray
 
 
-def looks(dataset: Dataset, names: Iterable[str], tick: Tick) -> dict[str, Look]:
+def looks(
+    dataset: Dataset, names: Iterable[str], tick: Tick
+) -> dict[str, Look]:
     """Return the look of each image that can be read, by path."""
-    found = {}
+    collected = {}
     paths = list(dict.fromkeys(names))
     for done, name in enumerate(paths, 1):
         try:
@@ -43,11 +46,12 @@ def looks(dataset: Dataset, names: Iterable[str], tick: Tick) -> dict[str, Look]
         except DataError:  # validation names it
             continue
         size = f"{pixels.shape[1]}x{pixels.shape[0]}".encode()
-        found[name] = Look(
-            hashlib.sha256(size + pixels.tobytes()).hexdigest(), thumbnail(pixels)
+        collected[name] = Look(
+            hashlib.sha256(size + pixels.tobytes()).hexdigest(),
+            thumbnail(pixels),
         )
         tick(done, len(paths))
-    return found
+    return collected
 
 
 def thumbnail(pixels: Pixels) -> FloatArray:
@@ -57,7 +61,8 @@ def thumbnail(pixels: Pixels) -> FloatArray:
 
 
 def near(thumbnails: Sequence[FloatArray]) -> Iterator[tuple[int, int]]:
-    """Yield the indices (the lower first) of thumbnails that show nearly the same image."""
+    """Yield the indices (the lower first) of thumbnails that show nearly the same
+    image."""
     rows = (
         np.stack(thumbnails).reshape(len(thumbnails), -1)
         if thumbnails
@@ -67,21 +72,32 @@ def near(thumbnails: Sequence[FloatArray]) -> Iterator[tuple[int, int]]:
     centred = rows - level[:, None]
     length = np.linalg.norm(centred, axis=1)
     flat = length < np.sqrt(rows.shape[1])
-    units = np.where(flat[:, None], 0.0, centred / np.where(flat, 1.0, length)[:, None])
+    units = np.where(
+        flat[:, None], 0.0, centred / np.where(flat, 1.0, length)[:, None]
+    )
     for start in range(0, len(rows), _BLOCK):
         block = slice(start, start + _BLOCK)
-        even = flat[block, None] & flat & (np.abs(level[block, None] - level) <= ALIKE)
+        even = (
+            flat[block, None]
+            & flat
+            & (np.abs(level[block, None] - level) <= ALIKE)
+        )
         for i, j in np.argwhere((units[block] @ units.T >= CORRELATED) | even):
             if start + i < j:
                 yield start + int(i), int(j)
 
 
 def original(question: Question) -> str | None:
-    """Return the file of the image that a question is about; None if it shows only options."""
+    """Return the file of the image that a question is about; None if it shows only
+    options."""
     try:
         spans = spans_of(question)
     except DataError:
         return None
     first = question.prompt.find(IMAGE_MARK)
     inside = any(start <= first < end for start, end in spans.options)
-    return question.images[0] if first >= 0 and not inside and question.images else None
+    return (
+        question.images[0]
+        if first >= 0 and not inside and question.images
+        else None
+    )

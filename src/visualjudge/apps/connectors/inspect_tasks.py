@@ -1,7 +1,7 @@
 """Inspect: a dataset as a task (``pip install visualjudge[inspect]``).
 
-``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` asks a model the
-questions and scores its verdicts.
+``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` asks a
+model the questions and scores its verdicts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from visualjudge.runs.asks import check_images
 
 
 @task  # type: ignore[untyped-decorator]
-def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> Task:
+def judge(
+    dataset: str, tasks: str | None = None, limit: int | None = None
+) -> Task:
     """Return the questions of a dataset for the model as judge.
 
     Parameters
@@ -42,7 +44,8 @@ def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> T
     check_images(read, read.questions)
     chosen = list(read.questions)[:limit]
     samples = MemoryDataset(
-        [_sample(read, question) for question in chosen], name=Path(dataset).name
+        [_sample(read, question) for question in chosen],
+        name=Path(dataset).name,
     )
     return Task(dataset=samples, solver=generate(), scorer=verdict())
 
@@ -69,8 +72,8 @@ def _sample(read: Dataset, question: Question) -> Sample:
 
 @scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]
 def verdict() -> Scorer:
-    """Score 1 for a right verdict, and 0 for a wrong one or an unreadable reply (explained in the
-    explanation).
+    """Score 1 for a right verdict, and 0 for a wrong one or an unreadable reply
+    (explained in the explanation).
 
     A score counts 1 − |error| / 10.
     """
@@ -79,16 +82,16 @@ def verdict() -> Scorer:
         truth = truth_of(state.metadata["truth"])
         text = state.output.completion
         reason = state.output.stop_reason
-        found = truth.read(text, str(reason))
-        if found.value == FAILED:
+        result = truth.read(text, str(reason))
+        if result.value == FAILED:
             return Score(
                 value=0.0,
                 answer=FAILED,
-                explanation=f"not read: {found.cause or found.status}",
+                explanation=f"not read: {result.cause or result.status}",
             )
         return Score(
             value=reward(text, state.metadata["truth"]),
-            answer=str(found.value),
+            answer=str(result.value),
             explanation=text,
         )
 

@@ -1,10 +1,12 @@
-"""lmms-eval: a dataset as a task with our questions as documents and our reading as the score.
+"""lmms-eval: a dataset as a task with our questions as documents and our reading as the
+score.
 
 ``visualjudge export DATASET --format lmms-eval --out TASKS`` writes
-``TASKS/visualjudge_NAME.yaml``, ``utils.py``, which names the functions here, and the questions.
-``lmms_eval --include_path TASKS --tasks visualjudge_NAME`` runs it. Metrics: ``right`` (a score
-counts 1 − |error| / 10; an unreadable reply counts 0) and ``unread``. lmms-eval passes replies
-without their finish reason, so a reply truncated at ``max_new_tokens`` is read like any other.
+``TASKS/visualjudge_NAME.yaml``, ``utils.py``, which names the functions here, and the
+questions. ``lmms_eval --include_path TASKS --tasks visualjudge_NAME`` runs it. Metrics:
+``right`` (a score counts 1 − |error| / 10; an unreadable reply counts 0) and
+``unread``. lmms-eval passes replies without their finish reason, so a reply truncated
+at ``max_new_tokens`` is read like any other.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
         out
         / "utils.py": f"from {__name__} import {', '.join(FUNCTIONS)}  # noqa: F401\n".encode(),
         out / f"{name}.yaml": _TASK.format(
-            name=name, questions=orjson.dumps(str(questions)).decode(), functions=stated
+            name=name,
+            questions=orjson.dumps(str(questions)).decode(),
+            functions=stated,
         ).encode(),
     }
     for path, content in files.items():
@@ -91,7 +95,8 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Any = None) -> str:
-    """Return the prompt with numbered image marks, for models that take the images first."""
+    """Return the prompt with numbered image marks, for models that take the images
+    first."""
     return numbered(doc["prompt"])
 
 

@@ -1,12 +1,14 @@
 """The figures of a run in forms that other sites read.
 
 ``eee``
-    A record of Every Eval Ever (schema 0.3.0, github.com/evaleval/every_eval_ever): JSON.
+    A record of Every Eval Ever (schema 0.3.0, github.com/evaleval/every_eval_ever):
+    JSON.
 ``hf``
     The ``model-index`` of a Hugging Face model card: YAML for the head of its README.
 
-Both hold the figures of the card: accuracy of pairs, correlation and error of scores, over all
-questions and by task, each with its 95 % interval by image. A figure without a value is left out.
+Both hold the figures of the card: accuracy of pairs, correlation and error of scores,
+over all questions and by task, each with its 95 % interval by image. A figure without a
+value is left out.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class Metric:
 
 
 ACCURACY = Metric("accuracy", "Accuracy of pairs", 0.0, 1.0)
-SPEARMAN = Metric("spearman", "Spearman's correlation with the true scores", -1.0, 1.0)
+SPEARMAN = Metric(
+    "spearman", "Spearman's correlation with the true scores", -1.0, 1.0
+)
 MAE = Metric("mae", "Mean error of scores from 0 to 10", 0.0, MOST_ERROR, True)
 
 
@@ -63,7 +67,9 @@ class Result:
     figure: Estimate
 
 
-def export_results(run: Path, form: str, out: Path, *, force: bool = False) -> Path:
+def export_results(
+    run: Path, form: str, out: Path, *, force: bool = False
+) -> Path:
     """Write the figures of a run to the file ``out`` in the form ``eee`` or ``hf``.
 
     Raises
@@ -77,7 +83,9 @@ def export_results(run: Path, form: str, out: Path, *, force: bool = False) -> P
     judge = analyse([run]).judges[0]
     results = [row for row in _results(judge) if row.figure.value is not None]
     if not results:
-        raise DataError(f"{run}: must have answers to questions with a truth, got none")
+        raise DataError(
+            f"{run}: must have answers to questions with a truth, got none"
+        )
     write_bytes(out, RUN_FORMATS[form](judge, results, _time(judge, run)))
     return out
 
@@ -98,7 +106,8 @@ def _of_scores(task: str, own: Scoring) -> Iterator[Result]:
 
 
 def _time(judge: JudgeResult, run: Path) -> datetime:
-    """Return when the run ended; if it does not say so, when its verdicts were last changed."""
+    """Return when the run ended; if it does not say so, when its verdicts were last
+    changed."""
     info = judge.run.info
     stated = info.get("finished") or info.get("started")
     if isinstance(stated, str):
@@ -136,7 +145,11 @@ def _eee(judge: JudgeResult, results: list[Result], time: datetime) -> bytes:
             "evaluator_relationship": "other",
         },
         "eval_library": {"name": "visualjudge", "version": __version__},
-        "model_info": {"name": model, "id": model, "additional_details": unstated},
+        "model_info": {
+            "name": model,
+            "id": model,
+            "additional_details": unstated,
+        },
         "evaluation_results": [_eee_result(row, dataset) for row in results],
     }
     return json_bytes(record)
@@ -183,7 +196,9 @@ def _hf(judge: JudgeResult, results: list[Result], time: datetime) -> bytes:
             {
                 "task": {"type": "image-text-to-text", "name": "judging"},
                 "dataset": {"type": dataset, "name": f"{dataset}, {task}"},
-                "metrics": [_hf_metric(row) for row in results if row.task == task],
+                "metrics": [
+                    _hf_metric(row) for row in results if row.task == task
+                ],
                 "source": {
                     "name": f"visualjudge {__version__}, {time.date()}",
                     "url": HOME,
@@ -194,7 +209,9 @@ def _hf(judge: JudgeResult, results: list[Result], time: datetime) -> bytes:
     }
     import yaml
 
-    text = yaml.safe_dump({"model-index": [entry]}, sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(
+        {"model-index": [entry]}, sort_keys=False, allow_unicode=True
+    )
     return str(text).encode()
 
 
@@ -204,7 +221,11 @@ def _hf_metric(row: Result) -> Json:
         "type": row.metric.name,
         "name": row.metric.title,
         "value": row.figure.value,
-        "args": {"ci95": [low, high], "n": row.figure.n, "images": row.figure.images},
+        "args": {
+            "ci95": [low, high],
+            "n": row.figure.n,
+            "images": row.figure.images,
+        },
     }
 
 

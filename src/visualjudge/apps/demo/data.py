@@ -55,8 +55,8 @@ SEVERITIES = (0.0, 0.2, 0.4, 0.7, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """One generation task for one photograph: the prompt, its context images, and outputs by
-    severity.
+    """One generation task for one photograph: the prompt, its context images, and
+    outputs by severity.
     """
 
     prompt: str | None
@@ -75,7 +75,8 @@ def text_to_image(photo: Photograph) -> Generated:
 
 
 def editing(photo: Photograph) -> Generated:
-    """Return a black-and-white image as instructed, then weaker edits with a wrong colour cast."""
+    """Return a black-and-white image as instructed, then weaker edits with a wrong
+    colour cast."""
     gray = cv2.cvtColor(
         cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB
     )
@@ -89,13 +90,21 @@ def editing(photo: Photograph) -> Generated:
 
 
 def controllable(photo: Photograph) -> Generated:
-    """Return a repainted image that keeps the given edges, then versions that depart from them."""
+    """Return a repainted image that keeps the given edges, then versions that depart
+    from them."""
     edges = cv2.Canny(photo.pixels, 100, 200)
-    painted = np.asarray(cv2.bilateralFilter(photo.pixels, 9, 60, 9))[:, :, [2, 0, 1]]
-    outputs = tuple(_malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES)
+    painted = np.asarray(cv2.bilateralFilter(photo.pixels, 9, 60, 9))[
+        :, :, [2, 0, 1]
+    ]
+    outputs = tuple(
+        _malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES
+    )
     control = np.repeat(edges[:, :, None], 3, axis=2)
     return Generated(
-        f"{photo.caption}, in other colours", photo.pixels, outputs, control=control
+        f"{photo.caption}, in other colours",
+        photo.pixels,
+        outputs,
+        control=control,
     )
 
 
@@ -132,7 +141,9 @@ GENERATORS: dict[str, Callable[[Photograph], Generated]] = {
 }
 
 
-def _inpainting(photo: Photograph, hole: BoolArray, prompt: str | None) -> Generated:
+def _inpainting(
+    photo: Photograph, hole: BoolArray, prompt: str | None
+) -> Generated:
     flat = np.full_like(photo.pixels, 0)
     flat[:] = photo.pixels[~hole].mean(axis=0) if (~hole).any() else 127
     smooth = np.asarray(cv2.GaussianBlur(photo.pixels, (0, 0), 12))
@@ -162,7 +173,9 @@ def _malformed(pixels: Pixels, severity: float) -> Pixels:
 
 
 def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:
-    mixed: Pixels = np.rint(first * (1 - share) + second * share).astype(np.uint8)
+    mixed: Pixels = np.rint(first * (1 - share) + second * share).astype(
+        np.uint8
+    )
     return mixed
 
 
@@ -176,7 +189,9 @@ def motion_blur(clean: Pixels, rng: Rng) -> Pixels:
     start = middle - step
     end = middle + step
     cv2.line(kernel, _point(start), _point(end), 1.0)
-    return np.asarray(cv2.filter2D(clean, -1, kernel / kernel.sum()), dtype=np.uint8)
+    return np.asarray(
+        cv2.filter2D(clean, -1, kernel / kernel.sum()), dtype=np.uint8
+    )
 
 
 def rain(clean: Pixels, rng: Rng) -> Pixels:
@@ -190,7 +205,12 @@ def rain(clean: Pixels, rng: Rng) -> Pixels:
         length = rng.integers(10, 30)
         end = (int(x + slant * length), int(y + length))
         cv2.line(
-            layer, (int(x), int(y)), end, int(rng.integers(80, 200)), 1, cv2.LINE_AA
+            layer,
+            (int(x), int(y)),
+            end,
+            int(rng.integers(80, 200)),
+            1,
+            cv2.LINE_AA,
         )
     return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
 
@@ -215,7 +235,9 @@ def snow(clean: Pixels, rng: Rng) -> Pixels:
 def low_resolution(clean: Pixels, _rng: Rng) -> Pixels:
     """Reduce to a quarter of the width and height, by area averaging."""
     height, width = clean.shape[:2]
-    small = cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(
+        clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA
+    )
     return np.asarray(small, dtype=np.uint8)
 
 
@@ -317,16 +339,18 @@ def _grade(
             key=f"{image_id} {prompt}",
             with_truth=True,
         )
-        shown = labels_shown(truth, group) if classed else None
+        displayed = labels_shown(truth, group) if classed else None
         for item in group:
             pages.add(
                 image_id,
                 item.prediction,
-                class_of_interest=list(shown) if shown else None,
+                class_of_interest=list(displayed) if displayed else None,
                 error_type=error_type,
                 prompt=prompt,
                 final_score=item.final_score,
-                source=f"{error_type} {item.severity:.2f}" if item.severity else TRUTH,
+                source=f"{error_type} {item.severity:.2f}"
+                if item.severity
+                else TRUTH,
                 metadata={"severity": item.severity},
             )
 
@@ -336,7 +360,9 @@ def _labelled(
 ) -> None:
     photos = photographs()
     truths = [truth_of(photo) for photo in photos]
-    labels = tuple(sorted({label for truth in truths for label in truth.labels}))
+    labels = tuple(
+        sorted({label for truth in truths for label in truth.labels})
+    )
     for photo, truth in zip(photos, truths, strict=True):
         pages.add_image(photo.name, photo.pixels)
         _grade(
@@ -418,7 +444,9 @@ def _generation(pages: Pages, _seed: int) -> None:
             )
 
 
-def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]:
+def _context_files(
+    root: Path, image_id: str, made: Generated
+) -> dict[str, str]:
     files: dict[str, str] = {}
     if made.mask is not None:
         files["mask"] = f"files/{image_id}_mask.png"

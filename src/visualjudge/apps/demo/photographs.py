@@ -1,10 +1,10 @@
-"""Real photographs, most of them in the scikit-image wheel, with ground truth drawn by hand for
-this project.
+"""Real photographs, most of them in the scikit-image wheel, with ground truth drawn by
+hand for this project.
 
 ``grace_hopper.jpg`` is a photograph of the U.S. Navy in the public domain.
 
-The outlines, keypoints and expressions are in ``truth.json``; the coins' outlines were traced from
-a watershed.
+The outlines, keypoints and expressions are in ``truth.json``; the coins' outlines were
+traced from a watershed.
 """
 
 from __future__ import annotations
@@ -51,20 +51,21 @@ class Photograph:
         return height, width
 
     def smaller(self, side: int) -> Photograph:
-        """Return the photograph and its objects, shrunk so that the longer side is at most
-        ``side``.
+        """Return the photograph and its objects, shrunk so that the longer side is at
+        most ``side``.
         """
         pixels = smaller(self.pixels, side)
         size = pixels.shape[0], pixels.shape[1]
         objects = tuple(
-            replace(item, mask=resized_mask(item.mask, size)) for item in self.objects
+            replace(item, mask=resized_mask(item.mask, size))
+            for item in self.objects
         )
         return replace(self, pixels=pixels, objects=objects)
 
     @cached_property
     def segments(self) -> tuple[Instance, ...]:
-        """One mask per class without overlap: later objects cover earlier ones, and the background
-        is lowest.
+        """One mask per class without overlap: later objects cover earlier ones, and the
+        background is lowest.
         """
         rest: BoolArray = np.ones(self.size, dtype=np.bool_)
         classes: dict[str, BoolArray] = {}
@@ -72,7 +73,8 @@ class Photograph:
             visible = item.mask.dense() & rest
             rest &= ~visible
             classes[item.label] = (
-                classes.get(item.label, np.zeros(self.size, dtype=np.bool_)) | visible
+                classes.get(item.label, np.zeros(self.size, dtype=np.bool_))
+                | visible
             )
         classes[self.background] = rest
         return tuple(
@@ -89,8 +91,8 @@ def photographs() -> tuple[Photograph, ...]:
 
 
 def stereo_disparity() -> tuple[str, FloatArray]:
-    """Return the photograph with a measured depth, and its disparity in pixels, H×W float64, 0
-    where unknown.
+    """Return the photograph with a measured depth, and its disparity in pixels, H×W
+    float64, 0 where unknown.
 
     Source: Middlebury 2014 "Motorcycle", as scikit-image ships it.
     """
@@ -110,7 +112,8 @@ def _photograph(name: str, row: Json) -> Photograph:
         objects=objects,
         people=tuple(_person(item, objects) for item in row["persons"]),
         expressions=tuple(
-            (item["text"], objects[item["object"]].mask) for item in row["expressions"]
+            (item["text"], objects[item["object"]].mask)
+            for item in row["expressions"]
         ),
     )
 
@@ -139,11 +142,14 @@ def _packaged(package: str, inside: str) -> Path:
     path = Path(spec.origin).parent / inside
     if not path.is_file():
         raise RunError(
-            f"{path}: this release of {package} does not ship the photograph that the demo needs"
+            f"{path}: this release of {package} does not ship the photograph that the "
+            "demo needs"
         )
     return path
 
 
 def smaller(pixels: Pixels, side: int) -> Pixels:
     """Shrink ``pixels`` so that the longer side is at most ``side``."""
-    return resized_rgb(pixels, fitted_size((pixels.shape[0], pixels.shape[1]), side))
+    return resized_rgb(
+        pixels, fitted_size((pixels.shape[0], pixels.shape[1]), side)
+    )

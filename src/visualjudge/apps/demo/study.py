@@ -1,7 +1,8 @@
-"""The demo's study: views of the photographs, and four simulated models with similar errors.
+"""The demo's study: views of the photographs, and four simulated models with similar
+errors.
 
-Errors are matched: the options of a question differ only in their distance from the truth, which
-only the photograph shows.
+Errors are matched: the options of a question differ only in their distance from the
+truth, which only the photograph shows.
 """
 
 from __future__ import annotations
@@ -35,67 +36,89 @@ CLOSEST = 140
 """Width and height of the smallest region that a view enlarges, in pixels."""
 LEAST_SHARE = 0.4
 LEAST_AREA = 150
-"""Minimum visible share, and minimum number of visible pixels, for an object to belong to a
-view.
+"""Minimum visible share, and minimum number of visible pixels, for an object to belong
+to a view.
 """
 TRIES = 50
 MODELS = ("alder", "birch", "cedar", "dogwood")
 """Models from best to worst, on average."""
 SPREAD = 0.9
-"""Standard deviation of a model's rank: how often a worse model is better on an image."""
+"""Standard deviation of a model's rank: how often a worse model is better on an
+image."""
 TASKS = ("object_detection", "instance_segmentation")
 
 
 def views(seed: int) -> Iterator[Photograph]:
-    """Yield square regions of the photographs, some of them mirrored, with their visible
-    objects.
+    """Yield square regions of the photographs, some of them mirrored, with their
+    visible objects.
     """
     photos = photographs()
     for number in range(VIEWS):
         photo = photos[number % len(photos)]
         rng = rng_for(seed, "view", str(number))
-        shown = next(filter(None, (_view(photo, rng) for _ in range(TRIES))), None)
-        if shown is not None:
-            yield replace(shown, name=f"{photo.name}_{number:03d}")
+        displayed = next(
+            filter(None, (_view(photo, rng) for _ in range(TRIES))), None
+        )
+        if displayed is not None:
+            yield replace(displayed, name=f"{photo.name}_{number:03d}")
 
 
 def _view(photo: Photograph, rng: Rng) -> Photograph | None:
     height, width = photo.size
     side = int(rng.integers(CLOSEST, min(height, width) + 1))
-    top, left = (int(rng.integers(0, size - side + 1)) for size in (height, width))
+    top, left = (
+        int(rng.integers(0, size - side + 1)) for size in (height, width)
+    )
     step = int(rng.choice((-1, 1)))
     region = np.s_[top : top + side, left : left + side]
     objects = tuple(
         replace(item, mask=mask)
         for item in photo.objects
-        if (mask := _shown(item.mask, region, step)) is not None
+        if (mask := _displayed(item.mask, region, step)) is not None
     )
     if not objects:
         return None
     pixels = resized_rgb(
         np.ascontiguousarray(photo.pixels[region][:, ::step]), (SIDE, SIDE)
     )
-    return replace(photo, pixels=pixels, objects=objects, people=(), expressions=())
+    return replace(
+        photo, pixels=pixels, objects=objects, people=(), expressions=()
+    )
 
 
-def _shown(mask: Mask, region: tuple[slice, slice], step: int) -> Mask | None:
+def _displayed(
+    mask: Mask, region: tuple[slice, slice], step: int
+) -> Mask | None:
     part = mask.dense()[region][:, ::step]
     if np.count_nonzero(part) < LEAST_SHARE * mask.area:
         return None
     scaled = (
-        cv2.resize(part.astype(np.uint8), (SIDE, SIDE), interpolation=cv2.INTER_NEAREST)
+        cv2.resize(
+            part.astype(np.uint8), (SIDE, SIDE), interpolation=cv2.INTER_NEAREST
+        )
         > 0
     )
-    return mask_from_array(scaled) if np.count_nonzero(scaled) >= LEAST_AREA else None
+    return (
+        mask_from_array(scaled)
+        if np.count_nonzero(scaled) >= LEAST_AREA
+        else None
+    )
 
 
 def make_study(root: Path, task: str, *, seed: int) -> int:
-    """Write one task's part of the study's data folder; return its number of predictions."""
-    shown = list(views(seed))
-    labels = tuple(sorted({item.label for view in shown for item in view.objects}))
+    """Write one task's part of the study's data folder; return its number of
+    predictions."""
+    displayed = list(views(seed))
+    labels = tuple(
+        sorted({item.label for view in displayed for item in view.objects})
+    )
     pages = Pages(task, root)
-    for view in shown:
-        truth = boxes_of(view) if task == TASKS[0] else Masks(view.size, view.objects)
+    for view in displayed:
+        truth = (
+            boxes_of(view)
+            if task == TASKS[0]
+            else Masks(view.size, view.objects)
+        )
         if group := _errors(task, truth, view, labels, seed):
             pages.add_image(view.name, view.pixels)
             _deal(pages, view, truth, group, seed)
@@ -110,14 +133,20 @@ def _errors(
     labels: tuple[str, ...],
     seed: int,
 ) -> list[Graded]:
-    """Return up to one prediction per model, the best first; empty if no error type suits
-    the view.
+    """Return up to one prediction per model, the best first; empty if no error type
+    suits the view.
     """
     names = error_types(task)
     scene = ErrorScene(view.size, labels, len(MODELS))
     for name in rng_for(seed, "error", task, view.name).permutation(names):
         group = graded(
-            task, str(name), truth, scene, seed=seed, key=view.name, pairing="matched"
+            task,
+            str(name),
+            truth,
+            scene,
+            seed=seed,
+            key=view.name,
+            pairing="matched",
         )
         if group:
             return group
@@ -125,9 +154,14 @@ def _errors(
 
 
 def _deal(
-    pages: Pages, view: Photograph, truth: Prediction, group: list[Graded], seed: int
+    pages: Pages,
+    view: Photograph,
+    truth: Prediction,
+    group: list[Graded],
+    seed: int,
 ) -> None:
-    """Give each model one prediction of a group, most often in the order of the models."""
+    """Give each model one prediction of a group, most often in the order of the
+    models."""
     rng = rng_for(seed, "deal", pages.task, view.name)
     ranks = np.arange(len(MODELS)) + rng.normal(0, SPREAD, len(MODELS))
     dealt = rng.choice(len(MODELS), len(group), replace=False)
@@ -152,13 +186,14 @@ def _deal(
 
 
 def fill_labels(dataset: Path, labels: Path) -> int:
-    """Answer the questions of a CSV from ``visualjudge label`` with the ground truth, in place of a
-    person.
+    """Answer the questions of a CSV from ``visualjudge label`` with the ground truth,
+    in place of a person.
 
     Returns the number of labels.
     """
     right = {
-        question.id: question.answer for question in load_dataset(dataset).questions
+        question.id: question.answer
+        for question in load_dataset(dataset).questions
     }
     with labels.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
@@ -170,5 +205,7 @@ def fill_labels(dataset: Path, labels: Path) -> int:
     ):
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
-        writer.writerows({**row, "answer": right[row["question_id"]]} for row in rows)
+        writer.writerows(
+            {**row, "answer": right[row["question_id"]]} for row in rows
+        )
     return len(rows)

@@ -1,5 +1,5 @@
-"""From predictions to a dataset: open a data folder, import predictions into it, and build a
-dataset.
+"""From predictions to a dataset: open a data folder, import predictions into it, and
+build a dataset.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _SHOWN = 3
 
 
 class Data:
-    """A data folder: predictions with their scores, and images. Nothing is read before it is
-    needed.
+    """A data folder: predictions with their scores, and images. Nothing is read before
+    it is needed.
 
     Parameters
     ----------
     path
-        A folder with ``annotations/<task>_annotations.json`` and ``images/<task>.json``.
+        A folder with ``annotations/<task>_annotations.json`` and
+        ``images/<task>.json``.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -49,7 +50,8 @@ class Data:
         return tuple(self._folder.problems)
 
     def annotations(self, task: str) -> Iterator[Annotation]:
-        """Yield each valid annotation of a task with its prediction, sorted by ``annotation_id``.
+        """Yield each valid annotation of a task with its prediction, sorted by
+        ``annotation_id``.
 
         Raises
         ------
@@ -76,12 +78,18 @@ class Data:
             "prompt",
             "final_score",
         )
-        columns = {name: [getattr(note, name) for note in notes] for name in names}
+        columns = {
+            name: [getattr(note, name) for note in notes] for name in names
+        }
         classes = [
-            None if note.class_of_interest is None else list(note.class_of_interest)
+            None
+            if note.class_of_interest is None
+            else list(note.class_of_interest)
             for note in notes
         ]
-        return pl.DataFrame({**columns, "class_of_interest": classes}, strict=False)
+        return pl.DataFrame(
+            {**columns, "class_of_interest": classes}, strict=False
+        )
 
     def __repr__(self) -> str:
         return f"Data({str(self.path)!r}, tasks: {', '.join(self.tasks)})"
@@ -119,15 +127,16 @@ def import_samples(
     replace: bool = False,
     **options: Any,
 ) -> Data:
-    """Score samples and add them to a data folder, as the command ``visualjudge import`` does.
+    """Score samples and add them to a data folder, as the command ``visualjudge
+    import`` does.
 
     Parameters
     ----------
     samples
-        Images with a prediction and its ground truth, as samples, mappings with a sample's fields
-        or a data frame with such columns. Images may be paths, H×W×3 uint8 arrays or PIL images;
-        predictions records, payloads, arrays in the forms listed in docs/python.md, or objects of
-        supervision.
+        Images with a prediction and its ground truth, as samples, mappings with a
+        sample's fields or a data frame with such columns. Images may be paths, H×W×3
+        uint8 arrays or PIL images; predictions records, payloads, arrays in the forms
+        listed in docs/python.md, or objects of supervision.
     out
         Data folder to create or extend.
     source
@@ -135,8 +144,8 @@ def import_samples(
     classes
         Classes of interest: ``("each",)``, ``("all",)`` or labels.
     min_score, top_k
-        Which predictions count; by default those above the threshold with the best F1, if all have
-        a confidence.
+        Which predictions count; by default those above the threshold with the best F1,
+        if all have a confidence.
     replace
         Whether to replace existing records of the source.
     options
@@ -188,14 +197,16 @@ def import_samples(
             done = state
         if len(writer):
             writer.commit()
-    told = (
-        "; ".join(summarized(done.problems)) or "samples: none has a class to ask about"
+    message = (
+        "; ".join(summarized(done.problems))
+        or "samples: none has a class to ask about"
     )
     if not done.annotations and (done.problems or not Path(out).is_dir()):
-        raise DataError(f"no sample can be imported: {told}")
+        raise DataError(f"no sample can be imported: {message}")
     if done.problems:
         warnings.warn(
-            f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2
+            f"invalid records left out: {len(done.problems)}: {message}",
+            stacklevel=2,
         )
     for doubt in doubts(task, done):
         warnings.warn(doubt, stacklevel=2)
@@ -218,30 +229,34 @@ def build(
     data
         A data folder, or its path.
     out
-        Folder of the dataset; must not exist, unless ``force`` is true and it is an older dataset.
+        Folder of the dataset; must not exist, unless ``force`` is true and it is an
+        older dataset.
     tasks, subsets
         Tasks and subsets to build; empty = all.
     encodings, types, where
         Questions to build, as ``visualjudge judge`` chooses them; empty = all.
     seed
         Seed of every draw. The same data, seed and options give the same bytes.
-    judge_groups, judge_pairs, encoding_groups, encoding_pairs, scoring_groups, ranking_groups
-        Maximum number of groups and pairs of a task to draw; ``caps`` holds all of them.
+    judge_groups, judge_pairs, encoding_groups, encoding_pairs, scoring_groups,
+    ranking_groups
+        Maximum number of groups and pairs of a task to draw; ``caps`` holds all of
+        them.
     per_group, min_margin
-        Maximum number of annotations of a ranking, and smallest difference of scores in a pair.
+        Maximum number of annotations of a ranking, and smallest difference of scores in
+        a pair.
     prompts, prompt_version
-        A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the
-        answer), or a folder with your own prompts, and their version.
+        A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the
+        form of the answer), or a folder with your own prompts, and their version.
     max_side
         Maximum length of the longer side of images, in pixels; None = unchanged.
     score_range
         Range of the data's scores, which become 0 to 10.
     form
-        ``"json"`` for ``questions.json`` and ``media/``, ``"parquet"`` for one Parquet file; None
-        chooses by the number of questions.
+        ``"json"`` for ``questions.json`` and ``media/``, ``"parquet"`` for one Parquet
+        file; None chooses by the number of questions.
     workers, engine
-        Number of processes, and who runs them: ``"local"`` or ``"ray"``; more than 1 needs
-        ``if __name__ == "__main__":`` in a script.
+        Number of processes, and who runs them: ``"local"`` or ``"ray"``; more than 1
+        needs ``if __name__ == "__main__":`` in a script.
     skip_invalid
         Whether to leave out invalid records without a warning.
     progress

@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visualjudge.apps.frontdoor.opened_run import Run, Runs, folder_of, folders_of
+from visualjudge.apps.frontdoor.opened_run import (
+    Run,
+    Runs,
+    folder_of,
+    folders_of,
+)
 from visualjudge.options import AnswerOptions, keywords
 
 if TYPE_CHECKING:
@@ -16,8 +21,8 @@ if TYPE_CHECKING:
 
 @keywords(AnswerOptions)
 def card(runs: Runs, *, options: AnswerOptions) -> Card:
-    """Decide whether a judge may rank your models, overall and by task, from its checks and the
-    order of the sources.
+    """Decide whether a judge may rank your models, overall and by task, from its checks
+    and the order of the sources.
 
     Parameters
     ----------
@@ -28,10 +33,11 @@ def card(runs: Runs, *, options: AnswerOptions) -> Card:
     seed
         Seed of the bootstrap.
     tasks, encodings, types, where
-        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as
+        ``margin>2``.
     bar
-        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores, ``accuracy``
-        of choices between unnamed options.
+        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores,
+        ``accuracy`` of choices between unnamed options.
 
     Raises
     ------
@@ -60,23 +66,25 @@ def correct(
     dataset: str | Path | None = None,
     gap: float | None = None,
 ) -> Leaderboard:
-    """Correct a leaderboard of sources with a few human labels, with intervals and rank sets.
+    """Correct a leaderboard of sources with a few human labels, with intervals and rank
+    sets.
 
     Parameters
     ----------
     labels
-        CSV with ``annotation_id,score`` or ``question_id,answer``, and ``probability`` if
-        :func:`label` drew the items; or the folder of a run of people.
+        CSV with ``annotation_id,score`` or ``question_id,answer``, and ``probability``
+        if :func:`label` drew the items; or the folder of a run of people.
     kind
-        ``"scoring"``, ``"pairwise"`` or ``"ranking"``: which labels count, if they answer questions
-        of several kinds.
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``: which labels count, if they
+        answer questions of several kinds.
     gap
         Difference for which to compute the number of labels needed to detect it.
 
     Raises
     ------
     DataError
-        If the run or the labels cannot be read, or no source has labels on at least 3 images.
+        If the run or the labels cannot be read, or no source has labels on at least 3
+        images.
 
     Examples
     --------
@@ -88,7 +96,10 @@ def correct(
     from visualjudge.analysis.load import load_study
 
     return correct_study(
-        load_study([folder_of(run)], dataset=dataset), labels, kind=kind, gap=gap
+        load_study([folder_of(run)], dataset=dataset),
+        labels,
+        kind=kind,
+        gap=gap,
     )
 
 
@@ -101,19 +112,19 @@ def label(
     dataset: str | Path | None = None,
     seed: int = 0,
 ) -> LabelQueue:
-    """Draw the ``n`` items to label next, each with its probability of being drawn; ``.table()`` is
-    the CSV to fill in.
+    """Draw the ``n`` items to label next, each with its probability of being drawn;
+    ``.table()`` is the CSV to fill in.
 
     Parameters
     ----------
     n
         Number of items; None = 50, or all that remain.
     kind
-        ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
-        ranking that the run answered.
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring,
+        pairwise and ranking that the run answered.
     labels
-        Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
-        in the queue.
+        Existing labels, drawn with equal probabilities: their items are not drawn
+        again, and appear in the queue.
     dataset
         Folder of the dataset, if it has moved since the run.
     seed

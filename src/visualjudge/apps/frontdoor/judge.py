@@ -18,7 +18,13 @@ from visualjudge.judges.base import Judge
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.toolbox import Tools, tool_names
-from visualjudge.options import JudgeOptions, RunSettings, Selection, Tiers, keywords
+from visualjudge.options import (
+    JudgeOptions,
+    RunSettings,
+    Selection,
+    Tiers,
+    keywords,
+)
 from visualjudge.prompts.rubric import rubric_of
 from visualjudge.runs.asks import check_images
 from visualjudge.runs.batch.batch_journal import has_batches
@@ -29,14 +35,15 @@ from visualjudge.runs.judge_dataset import run_judge
 from visualjudge.runs.live import Engine
 
 CLIENT = (
-    "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
+    "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your "
+    "own"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A judge that needs no network: ``random``, ``first``, ``oracle:P[,bias=B][,slope=S]`` or
-    ``sharpness``.
+    """A judge that needs no network: ``random``, ``first``,
+    ``oracle:P[,bias=B][,slope=S]`` or ``sharpness``.
     """
 
     model: str
@@ -61,21 +68,21 @@ def client(
     Parameters
     ----------
     backend
-        ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``, ``"google"``,
-        ``"anthropic"``, ``"transformers"``, a registered one, or ``"baseline"`` for a judge that
-        needs no network.
+        ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``,
+        ``"google"``, ``"anthropic"``, ``"transformers"``, a registered one, or
+        ``"baseline"`` for a judge that needs no network.
     model
         Name of the model on the server; for a baseline, such as ``"oracle:0.8"``.
     cache
-        Whether to cache replies in the user's cache folder, or the folder to use instead
-        (``cache_dir`` names it too, for True).
+        Whether to cache replies in the user's cache folder, or the folder to use
+        instead (``cache_dir`` names it too, for True).
     batch
-        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the
-        price and within a day, or settings for them
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini),
+        at half the price and within a day, or settings for them
         (:class:`~visualjudge.clients.batch.batched_client.Settings`).
     config
-        Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``,
-        ``timeout`` (seconds) …; also ``concurrency`` and ``attempts``.
+        Options of the backend: ``base_url``, ``api_key``, ``temperature``,
+        ``max_tokens``, ``timeout`` (seconds) …; also ``concurrency`` and ``attempts``.
         Keep keys in the environment.
 
     Raises
@@ -94,26 +101,39 @@ def client(
     if not model:
         raise UsageError("--model is missing")
     check_backend(backend)
-    given = {name: value for name, value in config.items() if value is not None}
+    supplied = {
+        name: value for name, value in config.items() if value is not None
+    }
     if backend in QUESTION_JUDGES:
         if batch:
-            raise UsageError(f"--batch needs a backend with a server, got {backend!r}")
-        if unused := sorted(given.keys() - {"seed", "concurrency"}):
+            raise UsageError(
+                f"--batch needs a backend with a server, got {backend!r}"
+            )
+        if unused := sorted(supplied.keys() - {"seed", "concurrency"}):
             known = [
-                one.name for one in fields(JudgeOptions) if "setting" in one.metadata
+                item.name
+                for item in fields(JudgeOptions)
+                if "setting" in item.metadata
             ]
             raise UsageError(
                 f"--set must be {one_of(unused[0], known)}, got {unused[0]!r}; "
                 f"--backend {backend} asks no server"
             )
-        return Baseline(model, given.get("seed", 42), backend)
+        return Baseline(model, supplied.get("seed", 42), backend)
     from visualjudge.core.outputs import default_cache_dir
 
     folder = (
-        given.pop("cache_dir", default_cache_dir()) if cache is True else cache or None
+        supplied.pop("cache_dir", default_cache_dir())
+        if cache is True
+        else cache or None
     )
     return open_client(
-        {**given, "backend": backend, "model_name": model, "cache_dir": folder},
+        {
+            **supplied,
+            "backend": backend,
+            "model_name": model,
+            "cache_dir": folder,
+        },
         batch=Settings() if batch is True else batch or None,
     )
 
@@ -131,17 +151,19 @@ def judge(
     limits: Limits | None = None,
     prices: Prices | None = None,
 ) -> Run:
-    """Ask a judge the questions of a dataset; each verdict is on disk before it is reported.
+    """Ask a judge the questions of a dataset; each verdict is on disk before it is
+    reported.
 
-    Works in scripts and notebooks. An interrupt lets calls in flight finish and returns the run so
-    far; ``resume=True`` continues it. A second interrupt cancels the calls.
+    Works in scripts and notebooks. An interrupt lets calls in flight finish and returns
+    the run so far; ``resume=True`` continues it. A second interrupt cancels the calls.
 
     Parameters
     ----------
     dataset
         A dataset, a slice or sample of one, or its folder.
     asked
-        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.base.Judge`).
+        A client from :func:`client`, or your own judge
+        (:class:`~visualjudge.judges.base.Judge`).
     out
         Folder of the run.
     progress
@@ -152,7 +174,8 @@ def judge(
     Raises
     ------
     UsageError
-        If ``out`` holds a run and ``resume`` is false, or a run with different settings.
+        If ``out`` holds a run and ``resume`` is false, or a run with different
+        settings.
     DataError
         If an image of the dataset is missing.
 
@@ -168,7 +191,9 @@ def judge(
     True
     """
     if asked is None or out is None:
-        name, thing = ("out", "the folder of the run") if asked else ("asked", CLIENT)
+        name, thing = (
+            ("out", "the folder of the run") if asked else ("asked", CLIENT)
+        )
         raise UsageError(f"{name} must be {thing}, got None")
     with _display(progress) as listener:
         return run_until_stopped(
@@ -216,38 +241,41 @@ async def judge_async(
     concurrency
         Maximum number of concurrent calls; default: 16.
     resume, retry_errors, accept_changes
-        Continue the run in ``out``; also ask questions with an api_error again; continue with
-        different settings.
+        Continue the run in ``out``; also ask questions with an api_error again;
+        continue with different settings.
     mode
-        How to ask for an answer: ``"auto"``, the default (a schema with the reasons before the
-        answer if the server follows it, else the prompt alone), ``"text"`` (the prompt alone),
-        ``"json"``, ``"logprobs"``.
+        How to ask for an answer: ``"auto"``, the default (a schema with the reasons
+        before the answer if the server follows it, else the prompt alone), ``"text"``
+        (the prompt alone), ``"json"``, ``"logprobs"``.
     retries
         How often to ask again if a reply cannot be read; default: 0.
     ties
-        Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis
-        counts them separately.
+        Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says
+        so. Analysis counts them separately.
     read
-        ``"marked"``: read only answers that are marked as such (JSON, boxes, "Answer: B", a line of
-        its own), not sentences.
+        ``"marked"``: read only answers that are marked as such (JSON, boxes, "Answer:
+        B", a line of its own), not sentences.
     extractor
-        A client that receives each complete but unreadable reply and extracts its answer. Such
-        verdicts have the status ``ok_extracted``; analyses count them separately.
+        A client that receives each complete but unreadable reply and extracts its
+        answer. Such verdicts have the status ``ok_extracted``; analyses count them
+        separately.
     seed
         Seed sent to the server.
     tools
-        Names of tools that the model may call before it answers, or ``["all"]``; default: none.
-        Only with the modes ``"auto"`` and ``"text"``, and asked in text with both.
+        Names of tools that the model may call before it answers, or ``["all"]``;
+        default: none. Only with the modes ``"auto"`` and ``"text"``, and asked in text
+        with both.
     rubric
-        Criteria that are asked in the same call: ``"reason"``, ``"quality"``, or a file. Their
-        values are in ``verdict.criteria``; the answer is read as without them.
+        Criteria that are asked in the same call: ``"reason"``, ``"quality"``, or a
+        file. Their values are in ``verdict.criteria``; the answer is read as without
+        them.
     max_tool_calls
         Maximum tool calls per question; default: 6.
     name
         Name of the judge in reports; None = the model.
     limits, prices
-        Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of
-        another model.
+        Budget of the run, and the prices of tokens. Prices cannot be stated with an
+        extractor of another model.
     on_event
         Called with the state of the run a few times per second.
 
@@ -287,20 +315,26 @@ async def judge_async(
     return Run(out, asking, report)
 
 
-def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:
-    """Check the prices with an extractor: its tokens are counted with the judge's, at the judge's
-    price if it is the same model.
+def _check_prices(
+    asked: Asked, extractor: Client, prices: Prices | None
+) -> None:
+    """Check the prices with an extractor: its tokens are counted with the judge's, at
+    the judge's price if it is the same model.
     """
-    asked_of, read_by = (getattr(one, "identity", None) for one in (asked, extractor))
+    asked_of, read_by = (
+        getattr(item, "identity", None) for item in (asked, extractor)
+    )
     same = (
         asked_of
         and read_by
-        and (asked_of.base_url, asked_of.model) == (read_by.base_url, read_by.model)
+        and (asked_of.base_url, asked_of.model)
+        == (read_by.base_url, read_by.model)
     )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
             "--price (prices) cannot be used if --extractor-model (extractor) "
-            "is another model, whose prices are unknown; limit --set max_tokens_total or "
+            "is another model, whose prices are unknown; limit --set max_tokens_total "
+            "or "
             "--max-calls instead"
         )
 
@@ -323,24 +357,38 @@ def _engine(
         return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(
-            "--max-calls, --set max_tokens_total and --max-cost cannot be used with --batch; use "
+            "--max-calls, --set max_tokens_total and --max-cost cannot be used with "
+            "--batch; use "
             "--limit"
         )
     provider = BATCH_REGISTRY.find(batched.inner.backend)(batched.inner)
     if isinstance(chosen, QuestionJudge) and chosen.tries_schema:
-        chosen.schema = "followed"  # a trial would wait for a batch of one question
+        chosen.schema = (
+            "followed"  # a trial would wait for a batch of one question
+        )
     engine = BatchEngine(batched, provider, out, options.retry_errors)
-    return engine, None if prices is None else replace(prices, share=provider.discount)
+    return engine, None if prices is None else replace(
+        prices, share=provider.discount
+    )
 
 
 def judge_of(
-    asked: Asked, root: Path, options: JudgeOptions, extractor: Client | None = None
+    asked: Asked,
+    root: Path,
+    options: JudgeOptions,
+    extractor: Client | None = None,
 ) -> Judge:
     """Return the judge that asks ``asked`` the questions of the dataset at ``root``."""
     alone = callable(asked) or isinstance(asked, Baseline)
     if alone and (options.tools or extractor):
-        name = "--tools (tools)" if options.tools else "--extractor-model (extractor)"
-        raise UsageError(f"{name} needs a model of a backend, got {asked!r:.100}")
+        name = (
+            "--tools (tools)"
+            if options.tools
+            else "--extractor-model (extractor)"
+        )
+        raise UsageError(
+            f"{name} needs a model of a backend, got {asked!r:.100}"
+        )
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
         seed = asked.seed if options.seed is None else options.seed
@@ -348,7 +396,8 @@ def judge_of(
         if options.rubric is not None:
             if not hasattr(made, "rubric"):
                 raise UsageError(
-                    "--rubric needs a model of a backend, or a judge that states reasons, got "
+                    "--rubric needs a model of a backend, or a judge that states "
+                    "reasons, got "
                     f"{asked!r:.100}"
                 )
             made.rubric = rubric_of(options.rubric)
@@ -390,7 +439,8 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
         )
     if batched_in(asked) is not None:
         raise UsageError(
-            "--tools cannot be used together with --batch: a batch answers each request once, "
+            "--tools cannot be used together with --batch: a batch answers each "
+            "request once, "
             "and a conversation with "
             "tools would wait for a batch at every call; ask live"
         )
@@ -402,8 +452,8 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
 
 
 @contextmanager
-def _display(shown: bool) -> Iterator[Listener | None]:
-    if not shown:
+def _display(displayed: bool) -> Iterator[Listener | None]:
+    if not displayed:
         yield None
         return
     from visualjudge.runs.progress_display import Display

@@ -75,8 +75,8 @@ class Run:
         return len(self.verdicts)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per verdict: ``value`` as text, and ``score`` as a number if the question
-        asked for one.
+        """Return one row per verdict: ``value`` as text, and ``score`` as a number if
+        the question asked for one.
         """
         import polars as pl
 
@@ -89,7 +89,7 @@ class Run:
         schema |= dict.fromkeys(("repeat", "tokens_in", "tokens_out"), pl.Int64)
         rows = []
         for row in self.verdicts.values():
-            said = (
+            text = (
                 row.id,
                 row.order,
                 row.status,
@@ -105,7 +105,7 @@ class Run:
                 score,
                 row.repeat,
             )
-            rows.append((*said, *known, *token_counts(row.usage)))
+            rows.append((*text, *known, *token_counts(row.usage)))
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def __repr__(self) -> str:
@@ -124,10 +124,10 @@ def folders_of(runs: Runs) -> list[str | Path]:
     UsageError
         If there are none.
     """
-    given = [runs] if isinstance(runs, Run | str | Path) else runs
-    if not given:
+    stated = [runs] if isinstance(runs, Run | str | Path) else runs
+    if not stated:
         raise UsageError("runs must name at least one run, got none")
-    return [folder_of(run) for run in given]
+    return [folder_of(run) for run in stated]
 
 
 def folder_of(run: Run | str | Path) -> str | Path:

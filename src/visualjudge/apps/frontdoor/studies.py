@@ -32,36 +32,45 @@ class Plots:
     def __getattr__(self, name: str) -> Callable[[], Plot]:
         if name.startswith("_") or name not in self._analysis.plots:
             known = ", ".join(dir(self))
-            raise AttributeError(f"a study has no figure {name!r}; it has: {known}")
+            raise AttributeError(
+                f"a study has no figure {name!r}; it has: {known}"
+            )
         return lambda: self._drawn(name)
 
     def _drawn(self, name: str) -> Plot:
         from visualjudge.analysis.plots.plot import LeftOut
 
-        found = self._analysis.plots[name](self._analysis.shown)
-        if isinstance(found, LeftOut):
-            raise UsageError(f"figure {name!r} is not drawn: {found.reason}")
-        return found
+        result = self._analysis.plots[name](self._analysis.shown)
+        if isinstance(result, LeftOut):
+            raise UsageError(f"figure {name!r} is not drawn: {result.reason}")
+        return result
 
     def encodings(self, task: str) -> Plot:
-        """Plot the encodings of one task, each less the best of them, on the same pairs.
+        """Plot the encodings of one task, each less the best of them, on the same
+        pairs.
 
         Raises
         ------
         UsageError
             If the task has fewer than two encodings.
         """
-        from visualjudge.analysis.figures.encodings import encoding_name, encodings
+        from visualjudge.analysis.figures.encodings import (
+            encoding_name,
+            encodings,
+        )
 
-        found = {plot.name: plot for plot in encodings(self._analysis.shown)}
-        if encoding_name(task) not in found:
+        collected = {
+            plot.name: plot for plot in encodings(self._analysis.shown)
+        }
+        if encoding_name(task) not in collected:
             known = (
-                ", ".join(name.removeprefix("encoding-") for name in found) or "none"
+                ", ".join(name.removeprefix("encoding-") for name in collected)
+                or "none"
             )
             raise UsageError(
                 f"task must have several encodings ({known}), got {task!r}"
             )
-        return found[encoding_name(task)]
+        return collected[encoding_name(task)]
 
 
 class Study:
@@ -86,7 +95,8 @@ class Study:
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """The figures as tables by name: ``headline``, ``by_task``, ``by_encoding`` …"""
+        """The figures as tables by name: ``headline``, ``by_task``, ``by_encoding``
+        …"""
         return self.analysis.tables
 
     def to_polars(self, table: str = "headline") -> pl.DataFrame:
@@ -111,7 +121,9 @@ class Study:
         target = Path(path)
         must_end_in("path", target, [".html", ".htm", ".json"], bare=True)
         is_json = target.suffix == ".json"
-        OutputFile(target).write(self.metrics if is_json else html(self.analysis))
+        OutputFile(target).write(
+            self.metrics if is_json else html(self.analysis)
+        )
         return target
 
     def __repr__(self) -> str:
@@ -131,10 +143,11 @@ def analyse(runs: Runs, *, options: AnswerOptions) -> Study:
     seed
         Seed of the bootstrap.
     tasks, encodings, types, where
-        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
+        Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as
+        ``margin>2``.
     bar
-        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores, ``accuracy``
-        of choices between unnamed options.
+        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores,
+        ``accuracy`` of choices between unnamed options.
 
     Raises
     ------

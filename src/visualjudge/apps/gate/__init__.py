@@ -1,5 +1,5 @@
-"""A gate for continuous integration: a committed file says which judge was tested, and how well it
-did; a check says whether it still holds.
+"""A gate for continuous integration: a committed file says which judge was tested, and
+how well it did; a check says whether it still holds.
 
 ::
 

@@ -1,8 +1,8 @@
 """Check a judge against a lock: is it the same, and is it as accurate?
 
-The accuracy is compared question by question, with images as the unit: the gate is broken if the
-judge is worse beyond chance (one-sided, 1.5 %) by more than half of the tolerance, and holds if a
-loss of the tolerance is excluded (one-sided, 95 %).
+The accuracy is compared question by question, with images as the unit: the gate is
+broken if the judge is worse beyond chance (one-sided, 1.5 %) by more than half of the
+tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %).
 """
 
 from __future__ import annotations
@@ -31,11 +31,17 @@ from visualjudge.dataset.folder import Dataset
 from visualjudge.runs.folder import RunFolder
 
 State = Literal["holds", "broken", "can't tell", "stale"]
-STATUS: dict[State, int] = {"holds": 0, "broken": 1, "can't tell": 3, "stale": 4}
+STATUS: dict[State, int] = {
+    "holds": 0,
+    "broken": 1,
+    "can't tell": 3,
+    "stale": 4,
+}
 WORSE = 0.015
 EXCLUDED = 0.05
 LEAST_IMAGES = 10
-"""Images from which on the gate holds where no question has more or fewer right answers."""
+"""Images from which on the gate holds where no question has more or fewer right
+answers."""
 QUESTIONS = {
     "prompts": "the wording of the prompts",
     "prompt_versions": "the versions of the prompts",
@@ -56,8 +62,8 @@ JUDGE = {
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome: ``reasons`` in sentences, and the change of the share of right answers with its
-    one-sided ends, if it was measured.
+    """The outcome: ``reasons`` in sentences, and the change of the share of right
+    answers with its one-sided ends, if it was measured.
     """
 
     state: State
@@ -89,11 +95,14 @@ class Tested(Protocol):
 def changes(
     lock: Tested, judge: Fields, questions: Fields | None = None
 ) -> tuple[str, ...]:
-    """Return what differs from the lock, in sentences; ``questions`` None: not looked at."""
+    """Return what differs from the lock, in sentences; ``questions`` None: not looked
+    at."""
     return tuple(_changes(lock, judge, questions))
 
 
-def _changes(lock: Tested, judge: Fields, questions: Fields | None) -> Iterator[str]:
+def _changes(
+    lock: Tested, judge: Fields, questions: Fields | None
+) -> Iterator[str]:
     if lock.tool != __version__:
         yield f"the tool was visualjudge {lock.tool}, is {__version__}"
     for name, text in JUDGE.items():
@@ -102,7 +111,10 @@ def _changes(lock: Tested, judge: Fields, questions: Fields | None) -> Iterator[
     if questions is None:
         return
     if lock.questions["number"] != questions["number"]:
-        yield f"the dataset had {lock.questions['number']} questions, has {questions['number']}"
+        yield (
+            f"the dataset had {lock.questions['number']} questions, has "
+            f"{questions['number']}"
+        )
         return
     for name, text in QUESTIONS.items():
         if lock.questions.get(name) != questions.get(name):
@@ -120,20 +132,29 @@ def check_run(
     if run.folder is None:
         raise DataError("the run must have a folder")
     questions = None if run.unfinished else questions_of(dataset, table["id"])
-    if found := changes(lock, identity_of(RunFolder(run.folder)), questions):
-        return Check("stale", found)
+    if differences := changes(
+        lock, identity_of(RunFolder(run.folder)), questions
+    ):
+        return Check("stale", differences)
     others = table.filter(pl.col("asks") != lock.asks).height
     if run.unfinished or others:
         uneven = (
-            f"{run.folder}: {others} questions do not have {lock.asks} verdicts each"
+            f"{run.folder}: {others} questions do not have {lock.asks} verdicts "
+            "each"
         )
         return Check("can't tell", (run.unfinished or uneven,))
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
     if lock.answer == "yes" and card_of(analysis).judges[0].verdict == "no":
-        reason = "the answer was yes, and is no: models may not be ranked with it"
+        reason = (
+            "the answer was yes, and is no: models may not be ranked with it"
+        )
         return Check(
-            "broken", (reason, *check.reasons), check.change, check.low, check.high
+            "broken",
+            (reason, *check.reasons),
+            check.change,
+            check.low,
+            check.high,
         )
     return check
 
@@ -143,48 +164,66 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     run = analysis.study.runs[0]
     table = counted(analysis)
     if run.folder is not None:
-        found = changes(lock, identity_of(RunFolder(run.folder)))
-        if found:
-            return Check("stale", found)
+        differences = changes(lock, identity_of(RunFolder(run.folder)))
+        if differences:
+            return Check("stale", differences)
     before = {row["id"]: right_answers(row) for row in lock.canaries}
     counts = pl.Series("before", [before[name] for name in table["id"]])
     return compared(table.with_columns(counts), lock.asks, tolerance)
 
 
 def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
-    """Compare right answers ``before`` and now (``right``), question by question, by image."""
+    """Compare right answers ``before`` and now (``right``), question by question, by
+    image."""
     gain = (pl.col("right") - pl.col("before")) / asks
-    sums = table.group_by("image").agg(gain=gain.sum(), n=pl.len()).sort("image")
+    sums = (
+        table.group_by("image").agg(gain=gain.sum(), n=pl.len()).sort("image")
+    )
     cases = sums["n"].to_numpy().astype(float)
     value, spread = ratio(sums["gain"].to_numpy(), cases)
-    # Of questions asked once, those whose answers differ; of repeats, parts of such a question.
+    # Of questions asked once, those whose answers differ; of repeats, parts of such a
+    # question.
     apart = table.select((gain**2).sum()).to_series().to_numpy()
     ends = [
-        gap_ends(value, spread, apart, cases.sum(), tail) for tail in (WORSE, EXCLUDED)
+        gap_ends(value, spread, apart, cases.sum(), tail)
+        for tail in (WORSE, EXCLUDED)
     ]
     change = float(value[0])
     worst = float(ends[1][0][0])
     best = float(ends[0][1][0])
-    about = f"right answers changed by {100 * change:+.1f} points on {table.height} questions"
+    about = (
+        f"right answers changed by {100 * change:+.1f} points on {table.height} "
+        "questions"
+    )
     lost = f"a loss of {100 * tolerance:g} points"
     figures = (change, worst, best, table.height, sums.height)
     if not apart.any() and sums.height >= LEAST_IMAGES:
-        return Check("holds", (f"{about}: no question has more or fewer",), *figures)
+        return Check(
+            "holds", (f"{about}: no question has more or fewer",), *figures
+        )
     if best < 0 and change < -tolerance / 2:
         return Check("broken", (f"{about}, beyond chance",), *figures)
     if worst > -tolerance:
         reasons = [f"{about}; {lost} is excluded"]
         if worst > 0 and change > tolerance:
             reasons.append(
-                "so large a gain is improbable of the same judge: see whether the lock is of it"
+                "so large a gain is improbable of the same judge: see whether the lock "
+                "is of it"
             )
         return Check("holds", tuple(reasons), *figures)
     slack = tolerance + change
     more = None
     if slack > 0 and math.isfinite(worst):
-        times = ((change - worst) / slack) ** 2 if apart else LEAST_IMAGES / sums.height
+        times = (
+            ((change - worst) / slack) ** 2
+            if apart
+            else LEAST_IMAGES / sums.height
+        )
         more = math.ceil(sums.height * max(0.1, times - 1) - 1e-9)
     needs = "" if more is None else f"; about {more} more images would decide"
     return Check(
-        "can't tell", (f"{about}; {lost} cannot be excluded{needs}",), *figures, more
+        "can't tell",
+        (f"{about}; {lost} cannot be excluded{needs}",),
+        *figures,
+        more,
     )

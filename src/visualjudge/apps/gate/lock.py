@@ -1,5 +1,5 @@
-"""The lock file of a gate: the identity of a judge and of its questions, its answer and accuracy,
-and canaries. It names no keys and no paths.
+"""The lock file of a gate: the identity of a judge and of its questions, its answer and
+accuracy, and canaries. It names no keys and no paths.
 """
 
 from __future__ import annotations
@@ -35,8 +35,17 @@ from visualjudge.runs.folder import RunFolder
 FORMAT = "visualjudge gate 1"
 CANARIES = 100
 MOST_BYTES = 4 << 20
-IDENTITY = ("backend", "model", "served", "parameters", "schema", "swap", "repeats")
-"""What of a run.json identifies a judge; ``served`` is who answered, by the server's own words."""
+IDENTITY = (
+    "backend",
+    "model",
+    "served",
+    "parameters",
+    "schema",
+    "swap",
+    "repeats",
+)
+"""What of a run.json identifies a judge; ``served`` is who answered, by the server's
+own words."""
 ROUNDING = 2e-4
 """Accuracies are stored with four decimals."""
 MOST_ASKS = 9
@@ -85,8 +94,9 @@ class Canary(TypedDict):
 class Lock:
     """The content of a lock file.
 
-    ``judge`` holds :data:`IDENTITY`, ``questions`` the digests of what was asked, ``right`` one
-    digit a question (in the order of their ids): how many of ``asks`` answers were right.
+    ``judge`` holds :data:`IDENTITY`, ``questions`` the digests of what was asked,
+    ``right`` one digit a question (in the order of their ids): how many of ``asks``
+    answers were right.
     """
 
     tool: str
@@ -103,7 +113,9 @@ class Lock:
         """Write the file."""
         content = {"format": FORMAT, **asdict(self)}
         out.write(
-            yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100),
+            yaml.safe_dump(
+                content, sort_keys=False, allow_unicode=True, width=100
+            ),
         )
 
 
@@ -154,7 +166,9 @@ def validated(kind: type[Record], content: Fields, path: Path) -> Record:
     hint = f"{path}: {NOT_A_LOCK}"
     try:
         return record_of(kind, orjson.dumps(content), hint)
-    except TypeError as error:  # such as a date, or a number of more than 64 bits
+    except (
+        TypeError
+    ) as error:  # such as a date, or a number of more than 64 bits
         raise DataError(f"{hint}: {error}") from None
 
 
@@ -190,13 +204,18 @@ def _in_canaries(lock: Lock) -> Iterator[str]:
     repeats = lock.judge.get("repeats")
     orders = 2 if lock.judge.get("swap") else 1
     if type(repeats) is int and orders * repeats != lock.asks:
-        yield f"asks: must be {orders} × {repeats} (orders and repeats), got {lock.asks}"
+        yield (
+            f"asks: must be {orders} × {repeats} (orders and repeats), got "
+            f"{lock.asks}"
+        )
     elif repeats is not None and type(repeats) is not int:
         yield f"judge: repeats must be a whole number, got {str(repeats)[:40]!r}"
     ids = [row["id"] for row in lock.canaries]
     if ids != sorted(set(ids)) or len(ids) > number:
         yield "canaries: ids must be sorted and distinct, at most one for each question"
-    uneven = [row["id"] for row in lock.canaries if len(row["answers"]) != lock.asks]
+    uneven = [
+        row["id"] for row in lock.canaries if len(row["answers"]) != lock.asks
+    ]
     if uneven:
         yield f"canaries: {uneven[0]}: must have {lock.asks} answers"
 
@@ -212,15 +231,19 @@ def check_canaries_of(lock: Lock, dataset: Dataset, ids: Iterable[str]) -> None:
     Raises
     ------
     DataError
-        If one is not asked there, or has another right answer or number of right answers.
+        If one is not asked there, or has another right answer or number of right
+        answers.
     """
     places = {name: k for k, name in enumerate(sorted(ids))}
-    truths = {one.id: str(one.answer) for one in dataset if one.id in places}
+    truths = {
+        item.id: str(item.answer) for item in dataset if item.id in places
+    }
     for row in lock.canaries:
         name = row["id"]
         if truths.get(name) != row["right"]:
             raise DataError(
-                f"lock: canaries: {name}: right must be {truths.get(name)!r} as in the dataset, "
+                f"lock: canaries: {name}: right must be {truths.get(name)!r} as in the "
+                "dataset, "
                 f"got {row['right']!r}"
             )
         if int(lock.right[places[name]]) != right_answers(row):
@@ -243,27 +266,31 @@ def identity_of(folder: RunFolder) -> Json:
 
 
 def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
-    """Return what was asked: ``prompts`` is the wording around the options, ``content`` the images
-    and options, ``labels`` the right answers, each as a digest over all questions.
+    """Return what was asked: ``prompts`` is the wording around the options, ``content``
+    the images and options, ``labels`` the right answers, each as a digest over all
+    questions.
     """
     wanted = set(ids)
-    asked = sorted((one for one in dataset if one.id in wanted), key=lambda one: one.id)
+    asked = sorted(
+        (item for item in dataset if item.id in wanted),
+        key=lambda item: item.id,
+    )
     files = dataset.meta.get("files") or {}
     rows = {
-        "prompts": [(one.id, _wording(one)) for one in asked],
+        "prompts": [(item.id, _wording(item)) for item in asked],
         "content": [
             (
-                one.id,
-                [one.prompt[start:end] for start, end in _spans(one)],
-                [files.get(name, name) for name in one.images],
+                item.id,
+                [item.prompt[start:end] for start, end in _spans(item)],
+                [files.get(name, name) for name in item.images],
             )
-            for one in asked
+            for item in asked
         ],
-        "labels": [(one.id, one.answer) for one in asked],
+        "labels": [(item.id, item.answer) for item in asked],
     }
     return {
         "number": len(asked),
-        "encodings": sorted({f"{one.task}/{one.encoding}" for one in asked}),
+        "encodings": sorted({f"{item.task}/{item.encoding}" for item in asked}),
         "prompt_versions": dict(dataset.meta.get("prompts") or {}),
         **{
             name: hashlib.sha256(orjson.dumps(row)).hexdigest()[:32]
@@ -282,13 +309,15 @@ def _wording(question: Question) -> str:
 def _spans(question: Question) -> Sequence[tuple[int, int]]:
     try:
         return spans_of(question).options
-    except DataError:  # the prompt does not show the options: all of it is wording
+    except (
+        DataError
+    ):  # the prompt does not show the options: all of it is wording
         return ()
 
 
 def counted(analysis: Analysis) -> pl.DataFrame:
-    """Return the pairwise questions of a study's first run: ``id``, ``task``, ``image``, and how
-    many of its ``asks`` answers were ``right``; sorted by id.
+    """Return the pairwise questions of a study's first run: ``id``, ``task``,
+    ``image``, and how many of its ``asks`` answers were ``right``; sorted by id.
 
     Raises
     ------
@@ -298,7 +327,9 @@ def counted(analysis: Analysis) -> pl.DataFrame:
     table = analysis.study.joined[0].filter(pl.col("kind") == "pairwise")
     if table.is_empty():
         name = analysis.study.runs[0].name
-        raise DataError(f"{name}: must have verdicts on pairwise questions, got none")
+        raise DataError(
+            f"{name}: must have verdicts on pairwise questions, got none"
+        )
     ids = analysis.study.questions.select("question", "id")
     return (
         table.group_by("question")
@@ -320,7 +351,8 @@ def lock_of(
     Raises
     ------
     DataError
-        If the run is unfinished, has no verdicts on pairwise questions, or more than nine on one.
+        If the run is unfinished, has no verdicts on pairwise questions, or more than
+        nine on one.
     """
     run = analysis.study.runs[0]
     table = counted(analysis)
@@ -357,12 +389,16 @@ def lock_of(
 
 def accuracy_of(table: pl.DataFrame) -> Accuracy:
     """Return the share of right answers with its 95 % interval by image."""
-    sums = table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
+    sums = (
+        table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
+    )
     share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
     ends = share.interval
     return {
         "value": round(share.value or 0.0, 4),
-        "ci95": None if ends is None else [round(end or 0.0, 4) for end in ends],
+        "ci95": None
+        if ends is None
+        else [round(end or 0.0, 4) for end in ends],
         "questions": table.height,
         "images": sums.height,
     }
@@ -371,7 +407,8 @@ def accuracy_of(table: pl.DataFrame) -> Accuracy:
 def _canaries(
     dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int
 ) -> list[Canary]:
-    """Return questions drawn by seed, in whole images: id, right answer, and the judge's."""
+    """Return questions drawn by seed, in whole images: id, right answer, and the
+    judge's."""
     order = rng_for(seed, "canaries").permutation(
         table["image"].unique().sort().to_numpy()
     )
@@ -385,6 +422,6 @@ def _canaries(
         answers.setdefault(name, []).append(str(verdict.value))
     chosen = [question for question in dataset if question.id in ids]
     return [
-        {"id": one.id, "right": str(one.answer), "answers": answers[one.id]}
-        for one in sorted(chosen, key=lambda one: one.id)
+        {"id": item.id, "right": str(item.answer), "answers": answers[item.id]}
+        for item in sorted(chosen, key=lambda item: item.id)
     ]

@@ -32,12 +32,17 @@ def _markdown(check: Check, lock: Lock | ScoreLock) -> Iterator[str]:
     if isinstance(lock, ScoreLock):
         yield f"{len(lock.scores)} scores"
         return
-    yield "| Task | Answer | Accuracy | 95 % | Questions | Images |\n|---|---|---:|---|---:|---:|"
+    yield (
+        "| Task | Answer | Accuracy | 95 % | Questions | Images "
+        "|\n|---|---|---:|---|---:|---:|"
+    )
     whole: TaskAccuracy = {"answer": lock.answer, **lock.accuracy}
     for task, row in {"all": whole, **lock.tasks}.items():
         ends = row.get("ci95")
         interval = (
-            "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+            "–"
+            if ends is None
+            else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
         )
         cells = (
             for_markdown(task),
@@ -55,11 +60,15 @@ def junit(check: Check) -> str:
     reasons = "\n".join(check.reasons)
     failures = int(check.state != "holds")
     failure = (
-        f'<failure message="{for_html(check.state)}">{for_html(reasons)}</failure>'
+        "<failure "
+        f'message="{for_html(check.state)}">{for_html(reasons)}</failure>'
     )
-    body = failure if failures else f"<system-out>{for_html(reasons)}</system-out>"
+    body = (
+        failure if failures else f"<system-out>{for_html(reasons)}</system-out>"
+    )
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         f'<testsuite name="visualjudge gate" tests="1" failures="{failures}">\n'
-        f'<testcase classname="visualjudge" name="gate">{body}</testcase>\n</testsuite>\n'
+        '<testcase classname="visualjudge" '
+        f'name="gate">{body}</testcase>\n</testsuite>\n'
     )

@@ -1,10 +1,12 @@
-"""A lock of scoring questions: the judge's scores, and whether they are still as close to the truth.
+"""A lock of scoring questions: the judge's scores, and whether they are still as close
+to the truth.
 
-Two figures are compared question by question, with images as the unit: the mean absolute difference
-from the true scores, and the rank correlation with them. The gate is broken if one of them is worse
-beyond chance (one-sided, 1.5 % for both together) by more than half of the tolerance, and holds if a
-loss of the tolerance is excluded of both (one-sided, 95 %). A tolerance of .1 is 1 point of the mean
-difference and .1 of the correlation. A failed reply counts as the farthest score.
+Two figures are compared question by question, with images as the unit: the mean
+absolute difference from the true scores, and the rank correlation with them. The gate
+is broken if one of them is worse beyond chance (one-sided, 1.5 % for both together) by
+more than half of the tolerance, and holds if a loss of the tolerance is excluded of
+both (one-sided, 95 %). A tolerance of .1 is 1 point of the mean difference and .1 of
+the correlation. A failed reply counts as the farthest score.
 """
 
 from __future__ import annotations
@@ -22,9 +24,18 @@ from visualjudge import __version__
 from visualjudge.analysis.estimate import Spread, ratio, spread, sums, t_isf
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.statistics.correlation import left_out, weighted_spearman
+from visualjudge.analysis.statistics.correlation import (
+    left_out,
+    weighted_spearman,
+)
 from visualjudge.analysis.statistics.score_agreement import image_groups
-from visualjudge.apps.gate.check import EXCLUDED, LEAST_IMAGES, WORSE, Check, changes
+from visualjudge.apps.gate.check import (
+    EXCLUDED,
+    LEAST_IMAGES,
+    WORSE,
+    Check,
+    changes,
+)
 from visualjudge.apps.gate.lock import (
     Lock,
     Questions,
@@ -48,8 +59,8 @@ Score = Annotated[float, Field(ge=0, le=TOP)]
 
 @dataclass(frozen=True)
 class ScoreLock:
-    """The content of a lock of scores: ``scores`` are the means of the usable replies to each
-    question, in the order of their ids; None where none was usable.
+    """The content of a lock of scores: ``scores`` are the means of the usable replies
+    to each question, in the order of their ids; None where none was usable.
     """
 
     tool: str
@@ -91,12 +102,14 @@ def read_any_lock(path: Path) -> Lock | ScoreLock:
 
 
 def scored(analysis: Analysis) -> pl.DataFrame:
-    """Return the scoring questions of a study's first run with a true score: ``id``, ``image``,
-    ``truth``, the mean ``score`` (null without a usable reply), and the number of replies ``asks``;
-    sorted by id. Empty if it has none.
+    """Return the scoring questions of a study's first run with a true score: ``id``,
+    ``image``, ``truth``, the mean ``score`` (null without a usable reply), and the
+    number of replies ``asks``; sorted by id. Empty if it has none.
     """
     run = analysis.study.joined[0]
-    table = run.filter((pl.col("kind") == "scoring") & pl.col("truth").is_not_null())
+    table = run.filter(
+        (pl.col("kind") == "scoring") & pl.col("truth").is_not_null()
+    )
     ids = analysis.study.questions.select("question", "id")
     usable = pl.when("usable").then("number")
     return (
@@ -161,16 +174,24 @@ def check_scores(
 
 
 def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
-    """Compare scores ``before`` and now (``score``) with the ``truth``, by ``image``."""
+    """Compare scores ``before`` and now (``score``) with the ``truth``, by
+    ``image``."""
     columns = ("truth", "before", "score")
-    truth, before, now = (table[name].to_numpy().astype(float) for name in columns)
+    truth, before, now = (
+        table[name].to_numpy().astype(float) for name in columns
+    )
     image = table["image"].rank("dense").to_numpy().astype(np.int64)
     groups = image_groups(image)
     images = int(groups.max()) + 1
     asked = table.height, images
-    moved = float(np.nanmean(np.abs(now - before))) if np.isfinite(now).any() else TOP
+    moved = (
+        float(np.nanmean(np.abs(now - before)))
+        if np.isfinite(now).any()
+        else TOP
+    )
     about = (
-        f"scores differ by {moved:.2f} points on average on {table.height} questions"
+        f"scores differ by {moved:.2f} points on average on {table.height} "
+        "questions"
     )
     if images >= LEAST_IMAGES and np.array_equal(before, now, equal_nan=True):
         same = f"{about}: no question has another score"
@@ -185,10 +206,10 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
         ("their mean error", -1.0, nearer, tolerance * TOP),
         ("their rank correlation with the truth", 1.0, order, tolerance),
     )
-    for name, sign, (value, found), allowed in named:
+    for name, sign, (value, result), allowed in named:
         change = float(value[0])
-        error = float(np.sqrt(found.variance[0]))
-        freedom = float(found.df[0])
+        error = float(np.sqrt(result.variance[0]))
+        freedom = float(result.df[0])
         best = change + float(t_isf(WORSE / 2, freedom)) * error
         worst = change - float(t_isf(EXCLUDED, freedom)) * error
         state = "can't tell"
@@ -206,7 +227,12 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
         return Check("broken", tuple(reasons), None, None, None, *asked)
     sure = set(states) == {"holds"}
     return Check(
-        "holds" if sure else "can't tell", tuple(reasons), None, None, None, *asked
+        "holds" if sure else "can't tell",
+        tuple(reasons),
+        None,
+        None,
+        None,
+        *asked,
     )
 
 
@@ -219,13 +245,19 @@ def _error(score: FloatArray, truth: FloatArray) -> FloatArray:
 def _order_change(
     before: FloatArray, now: FloatArray, truth: FloatArray, groups: IntArray
 ) -> tuple[FloatArray, Spread]:
-    """Return by how much the rank correlation with the truth rose, and its spread by leaving out
-    images; NaN where it is undefined.
+    """Return by how much the rank correlation with the truth rose, and its spread by
+    leaving out images; NaN where it is undefined.
     """
     known = np.isfinite(before) & np.isfinite(now)
-    own = image_groups(groups[known]) if known.any() else np.zeros(0, dtype=np.int64)
+    own = (
+        image_groups(groups[known])
+        if known.any()
+        else np.zeros(0, dtype=np.int64)
+    )
     if own.size < 3:
-        return np.array([np.nan]), Spread(*(np.full(1, np.nan) for _ in range(3)))
+        return np.array([np.nan]), Spread(
+            *(np.full(1, np.nan) for _ in range(3))
+        )
     rho = [
         left_out(scores[known], truth[known], own, weighted_spearman)
         for scores in (before, now)

@@ -1,4 +1,5 @@
-"""Ask a model every question of a table: journalled, resumable, with one record per reply.
+"""Ask a model every question of a table: journalled, resumable, with one record per
+reply.
 
 The journal (JSONL) is authoritative; the workbook is written from it at the end.
 """
@@ -36,7 +37,13 @@ from visualjudge.runs.budget import (
     paid_for,
     spent_before,
 )
-from visualjudge.runs.job_runner import Listener, Outcome, Progress, Runner, Stop
+from visualjudge.runs.job_runner import (
+    Listener,
+    Outcome,
+    Progress,
+    Runner,
+    Stop,
+)
 from visualjudge.runs.journal import Journal, read_records
 
 STATUS = {
@@ -58,8 +65,8 @@ class Earlier(StatedCost, total=False):
 
 @dataclass(frozen=True)
 class InferReport:
-    """Result of a run: the number of rows with a reply and without, of cells that were cut, the
-    usage and cost of all invocations, and the statuses of all replies.
+    """Result of a run: the number of rows with a reply and without, of cells that were
+    cut, the usage and cost of all invocations, and the statuses of all replies.
     """
 
     replied: int
@@ -73,11 +80,13 @@ class InferReport:
 async def _asked(
     row: Row, table: Table, client: Client, template: PromptTemplate
 ) -> Outcome:
-    """Ask about one row, in one user message of images and text; a failed call returns a record with
-    its cause.
+    """Ask about one row, in one user message of images and text; a failed call returns
+    a record with its cause.
     """
     started = time.monotonic()
-    request = Request((*image_parts(table, row), TextPart(prompt_text(row, template))))
+    request = Request(
+        (*image_parts(table, row), TextPart(prompt_text(row, template)))
+    )
     try:
         reply = await client.ask(request)
     except ClientError as error:
@@ -90,9 +99,13 @@ async def _asked(
             "cause": cause,
         }
         record = {**failed, "error": str(error)[:500], PAID: usage}
-        return Outcome(record, "api_error", cause, usage, error=str(error)[:500])
+        return Outcome(
+            record, "api_error", cause, usage, error=str(error)[:500]
+        )
     # JSON in UTF-8 cannot hold lone surrogates.
-    text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = reply.text.encode("utf-16", "surrogatepass").decode(
+        "utf-16", "replace"
+    )
     status = STATUS[reply.finish_reason]
     answered: Json = {
         "index": row.index,
@@ -102,7 +115,9 @@ async def _asked(
         "latency_s": round(time.monotonic() - started, 3),
         **({PAID: {}} if reply.cached else {}),
     }
-    return Outcome(answered, status, usage=reply.usage, calls=int(not reply.cached))
+    return Outcome(
+        answered, status, usage=reply.usage, calls=int(not reply.cached)
+    )
 
 
 async def infer(
@@ -118,12 +133,11 @@ async def infer(
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> InferReport:
-    """Ask about ``rows``, write the ``workbook``, the journal and the manifest (.jsonl and
-    .run.json) beside it, and close the client.
+    """Ask about ``rows``, write the ``workbook``, the journal and the manifest (.jsonl
+    and .run.json) beside it, and close the client.
 
-    A row without a reply is omitted from the workbook, because a blank cell would be an empty
-    reply.
-    ``resume`` asks what has no reply yet.
+    A row without a reply is omitted from the workbook, because a blank cell would be an
+    empty reply. ``resume`` asks what has no reply yet.
 
     Raises
     ------
@@ -150,25 +164,37 @@ async def infer(
     try:
         with Journal(journal_path, resume=resume) as journal:
             records = read_records(journal_path)
-            paid = paid_for(record.get(PAID, record.get("usage")) for record in records)
+            paid = paid_for(
+                record.get(PAID, record.get("usage")) for record in records
+            )
             spent = spent_before(paid, before)
-            settings.write_now(json_bytes({**manifest, "total": spent.as_dict()}))
+            settings.write_now(
+                json_bytes({**manifest, "total": spent.as_dict()})
+            )
             done = replies(journal_path)
             todo = [row for row in rows if row.index not in done]
             progress = Progress(
                 total=len(todo), budget=budget, server=client.identity.base_url
             )
-            await Runner(journal, progress, concurrency, on_event, stop or Stop()).run(
-                todo, asked
-            )
+            await Runner(
+                journal, progress, concurrency, on_event, stop or Stop()
+            ).run(todo, asked)
     finally:
         await client.aclose()
     total = spent.and_by(budget)
     settings.write_now(json_bytes({**manifest, "total": total.as_dict()}))
-    told = replies(journal_path)
-    lines = [(row, told[row.index]["prediction"]) for row in rows if row.index in told]
-    cut = write_workbook(workbook, lines, table.letters, whole=journal_path.name)
-    statuses = Counter(str(told[row.index].get("status")) for row, _ in lines)
+    message = replies(journal_path)
+    lines = [
+        (row, message[row.index]["prediction"])
+        for row in rows
+        if row.index in message
+    ]
+    cut = write_workbook(
+        workbook, lines, table.letters, whole=journal_path.name
+    )
+    statuses = Counter(
+        str(message[row.index].get("status")) for row, _ in lines
+    )
     return InferReport(
         len(lines), len(rows) - len(lines), cut, progress, total, statuses
     )
@@ -204,5 +230,6 @@ def _check_same(path: Path, before: Earlier, manifest: Fields) -> None:
                 for value in (before.get(name), manifest[name])
             )
             raise UsageError(
-                f"--resume: {path} says {name} {was}, this command has {now}; choose another --out"
+                f"--resume: {path} says {name} {was}, this command has {now}; choose "
+                "another --out"
             )

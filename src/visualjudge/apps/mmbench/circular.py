@@ -1,5 +1,5 @@
-"""CircularEval's rotations: each question is asked once with every option in first position
-(MMBench, Liu et al. 2023).
+"""CircularEval's rotations: each question is asked once with every option in first
+position (MMBench, Liu et al. 2023).
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from visualjudge.core.outputs import OutputFile
 
 
 def without_image(table: Table) -> dict[int, Problem]:
-    """Return the rows whose image cell points to a missing row or in a cycle, by index."""
-    found: dict[int, Problem] = {}
+    """Return the rows whose image cell points to a missing row or in a cycle, by
+    index."""
+    collected: dict[int, Problem] = {}
     for row in table.rows:
         try:
             table.image_row(row)
         except InvalidRecord as error:
-            found[row.index] = error.problem
-    return found
+            collected[row.index] = error.problem
+    return collected
 
 
 def write_rotations(
@@ -29,9 +30,10 @@ def write_rotations(
 ) -> int:
     """Write every rotation of every question as a TSV. Return the number of rows.
 
-    Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the
-    answer with it. Its index is the question's plus k·10^6, and its image cell names the row that
-    holds the image. Rotation 0 is the original row. All other cells are kept.
+    Rotation k moves each text k letters up (the text of the k-th next letter comes
+    first) and the answer with it. Its index is the question's plus k·10^6, and its
+    image cell names the row that holds the image. Rotation 0 is the original row. All
+    other cells are kept.
 
     Parameters
     ----------
@@ -48,7 +50,8 @@ def write_rotations(
     turned = next((row for row in table.rows if row.rotation), None)
     if turned is not None:
         raise DataError(
-            f"{table.path}: index {turned.index} is already a rotation (their indices begin "
+            f"{table.path}: index {turned.index} is already a rotation (their indices "
+            "begin "
             f"at {ROTATION})"
         )
     count = 0
@@ -73,10 +76,20 @@ def rotations(table: Table, row: Row) -> Iterator[Mapping[str, str]]:
     yield cells
     letters = list(row.options)
     texts = list(row.options.values())
-    shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}
+    shared = (
+        {"image": str(table.image_row(row).index)} if cells.get("image") else {}
+    )
     for k in range(1, len(letters)):
         moved = dict(zip(letters, texts[k:] + texts[:k], strict=True))
-        right = sorted(letters[letters.index(letter) - k] for letter in row.answer)
+        right = sorted(
+            letters[letters.index(letter) - k] for letter in row.answer
+        )
         stated = str(right) if row.answer_form == "list" else "".join(right)
         answer = {"answer": stated} if right else {}
-        yield cells | moved | answer | shared | {"index": str(row.index + k * ROTATION)}
+        yield (
+            cells
+            | moved
+            | answer
+            | shared
+            | {"index": str(row.index + k * ROTATION)}
+        )

@@ -1,10 +1,10 @@
-"""Compare replies with answers: vanilla accuracy, CircularEval, and the share of replies that could
-be read.
+"""Compare replies with answers: vanilla accuracy, CircularEval, and the share of
+replies that could be read.
 
-With ``strict``, every row with an answer counts, whether or not there is a reply. A question counts
-in CircularEval only if all its rotations are in the data and have replies; otherwise it is listed
-as invalid. With ``vlmevalkit``, the rows of the results file count, with the rotations that are
-present, as in VLMEvalKit.
+With ``strict``, every row with an answer counts, whether or not there is a reply. A
+question counts in CircularEval only if all its rotations are in the data and have
+replies; otherwise it is listed as invalid. With ``vlmevalkit``, the rows of the results
+file count, with the rotations that are present, as in VLMEvalKit.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from visualjudge.core.errors import DataError
 
 Matched = Mapping[int, str | None]
 Reader = Callable[[str, Mapping[str, str]], ChoiceReading]
-"""(reply, text of each option by letter) → the letters of the options that the reply names, or
-None, and why.
+"""(reply, text of each option by letter) → the letters of the options that the reply
+names, or None, and why.
 """
 READERS: Mapping[tuple[Rules, AnswerForm], Reader] = {
     ("strict", "letter"): read_strict,
@@ -55,8 +55,8 @@ def reading_of(reply: str, row: Row, rules: Rules) -> ChoiceReading:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A question with all its rotations; ``hit`` is None if a rotation is missing (``missing``
-    names them).
+    """A question with all its rotations; ``hit`` is None if a rotation is missing
+    (``missing`` names them).
     """
 
     index: int
@@ -123,7 +123,8 @@ class Evaluation:
         """Groups that lack a rotation, in order of their index."""
         return tuple(
             sorted(
-                (g for g in self.groups if g.hit is None), key=lambda group: group.index
+                (g for g in self.groups if g.hit is None),
+                key=lambda group: group.index,
             )
         )
 
@@ -151,11 +152,14 @@ def evaluate(
     """
     if not any(row.answer for row in table.rows):
         raise DataError(
-            f"{table.path}: must have answers to score against, got none (a test split?)"
+            f"{table.path}: must have answers to score against, got none (a test "
+            "split?)"
         )
     kit = rules == "vlmevalkit"
     wanted = [
-        row for row in table.rows if (row.index in predictions if kit else row.answer)
+        row
+        for row in table.rows
+        if (row.index in predictions if kit else row.answer)
     ]
     scored = {
         row.index: _score(row, predictions.get(row.index), rules, matched or {})
@@ -167,7 +171,9 @@ def evaluate(
         tuple(_groups(table, scored, rules)),
         differences=tuple(_differences(scored.values())) if kit else (),
         unknown=tuple(
-            sorted(index for index in predictions if index not in table.by_index)
+            sorted(
+                index for index in predictions if index not in table.by_index
+            )
         ),
         matched=sum(line.why == MATCHED for line in scored.values()),
     )
@@ -206,12 +212,19 @@ def _groups(
         members[line.row.group].append(line)
     for index, unordered in members.items():
         lines = tuple(sorted(unordered, key=lambda line: line.row.index))
-        replied = {line.row.rotation for line in lines if line.prediction is not None}
-        due = range(max(len(line.row.options) for line in lines) if strict else 0)
+        replied = {
+            line.row.rotation for line in lines if line.prediction is not None
+        }
+        due = range(
+            max(len(line.row.options) for line in lines) if strict else 0
+        )
         missing = tuple(index + k * ROTATION for k in due if k not in replied)
         if strict or index in scored:
             yield Group(
-                index, lines, None if missing else all(x.hit for x in lines), missing
+                index,
+                lines,
+                None if missing else all(x.hit for x in lines),
+                missing,
             )
 
 

@@ -1,5 +1,5 @@
-"""Ask an LLM which option a reply chooses if the rules cannot read it. Optional, and counted
-separately.
+"""Ask an LLM which option a reply chooses if the rules cannot read it. Optional, and
+counted separately.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ CONCURRENCY = 16
 
 
 def unread(evaluation: Evaluation) -> list[ScoredRow]:
-    """Return the rows with one right option and a reply that the rules could not read."""
+    """Return the rows with one right option and a reply that the rules could not
+    read."""
     return [
         line
         for line in evaluation.rows
@@ -30,8 +31,8 @@ def unread(evaluation: Evaluation) -> list[ScoredRow]:
 async def match(
     lines: Sequence[ScoredRow], client: Client, rules: Rules = "strict"
 ) -> dict[int, str | None]:
-    """Ask about each line. Return letters by index, None if the matcher chose none or could not be
-    read. Its replies are read by the same rules as those of the model.
+    """Ask about each line. Return letters by index, None if the matcher chose none or
+    could not be read. Its replies are read by the same rules as those of the model.
 
     Raises
     ------
@@ -57,4 +58,7 @@ async def match(
         letters = await asyncio.gather(*map(ask, lines))
     finally:
         await client.aclose()
-    return {line.row.index: letter for line, letter in zip(lines, letters, strict=True)}
+    return {
+        line.row.index: letter
+        for line, letter in zip(lines, letters, strict=True)
+    }

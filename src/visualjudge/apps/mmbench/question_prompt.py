@@ -1,8 +1,9 @@
 """Make the prompt: fill a template with a row of the table.
 
-A template has three parts: ``option`` (one option's line, from ``{{letter}}`` and ``{{text}}``),
-``with_hint`` and ``without_hint`` (from ``{{question}}``, ``{{options}}`` and ``{{hint}}``).
-``{{options}}`` stands for the options' lines, each with a line feed.
+A template has three parts: ``option`` (one option's line, from ``{{letter}}`` and
+``{{text}}``), ``with_hint`` and ``without_hint`` (from ``{{question}}``,
+``{{options}}`` and ``{{hint}}``). ``{{options}}`` stands for the options' lines, each
+with a line feed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from pathlib import Path
 from visualjudge.apps.mmbench.table import Row
 from visualjudge.core.errors import DataError, PromptError, UsageError
 from visualjudge.core.yamls import read_yaml
-from visualjudge.prompts.store import PLACEHOLDER, PromptAssetStore, PromptTemplate
+from visualjudge.prompts.store import (
+    PLACEHOLDER,
+    PromptAssetStore,
+    PromptTemplate,
+)
 
 TEMPLATES = ("reference", "vlmevalkit")
 _PARTS: Mapping[str, frozenset[str]] = {
@@ -71,7 +76,8 @@ def _from_file(path: Path) -> PromptTemplate:
     for name, allowed in _PARTS.items():
         if not isinstance(parts.get(name), str):
             raise PromptError(
-                f"{path}: a template must have the texts {', '.join(_PARTS)}; {name} is missing "
+                f"{path}: a template must have the texts {', '.join(_PARTS)}; {name} "
+                "is missing "
                 "or not a text"
             )
         unknown = sorted(set(PLACEHOLDER.findall(parts[name])) - allowed)

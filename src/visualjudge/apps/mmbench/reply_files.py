@@ -1,8 +1,8 @@
-"""Replies on disk: the journal, which is authoritative, and the results sheet of MMBench's server
-(``.xlsx``).
+"""Replies on disk: the journal, which is authoritative, and the results sheet of
+MMBench's server (``.xlsx``).
 
-The sheet is an export. All cells except ``index`` are written as text, so that "=1+1", "007" and
-"None" are unchanged.
+The sheet is an export. All cells except ``index`` are written as text, so that "=1+1",
+"007" and "None" are unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.tables import read_table
 from visualjudge.runs.journal import read_records
 
-# Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet
-# programs.
+# Maximum number of characters in a workbook cell, counted in UTF-16 units as in
+# spreadsheet programs.
 CELL = 32_767
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
@@ -39,8 +39,8 @@ def write_workbook(
 ) -> int:
     """Write one line per row with its reply. Return the number of truncated cells.
 
-    A text above 32,767 characters is truncated with a visible mark that names ``whole``, the file
-    with the full text.
+    A text above 32,767 characters is truncated with a visible mark that names
+    ``whole``, the file with the full text.
 
     Raises
     ------
@@ -50,7 +50,9 @@ def write_workbook(
     import xlsxwriter
     from xlsxwriter.exceptions import FileCreateError
 
-    wanted = sorted({*"ABCD", *letters})  # always A to D, as MMBench's server expects
+    wanted = sorted(
+        {*"ABCD", *letters}
+    )  # always A to D, as MMBench's server expects
     names = ("question", *wanted, "prediction", "category", "l2_category")
     cut = 0
     with (
@@ -87,8 +89,8 @@ def write_workbook(
 
 
 def fit(text: str, whole: str) -> str:
-    """Return ``text`` as a cell can hold it: truncated with a mark if it is too long, lone
-    surrogates replaced by U+FFFD.
+    """Return ``text`` as a cell can hold it: truncated with a mark if it is too long,
+    lone surrogates replaced by U+FFFD.
     """
     clean = _SURROGATE.sub("\ufffd", text)
     units = clean.encode("utf-16-le")
@@ -115,10 +117,13 @@ def read_workbook(path: str | Path) -> list[Json]:
     file = Path(path)
     if file.suffix.lower() not in (".xlsx", ".xlsm"):
         raise DataError(
-            f"{file}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl that `mmbench infer` wrote"
+            f"{file}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl that `mmbench "
+            "infer` wrote"
         )
     rows = (row for row in workbook_rows(file, formulas=True) if row)
-    return [{name.strip(): value for name, value in row.items()} for row in rows]
+    return [
+        {name.strip(): value for name, value in row.items()} for row in rows
+    ]
 
 
 def _by_index(file: Path, rows: Iterable[Fields]) -> dict[int, dict[str, str]]:
@@ -131,7 +136,9 @@ def _by_index(file: Path, rows: Iterable[Fields]) -> dict[int, dict[str, str]]:
                 raise DataError(f"{file}: no column {due!r} (columns: {named})")
         index = whole_number(str(cells["index"]))
         if index is None:
-            raise _invalid(file, number, f"{cells['index']!r} is not a whole number")
+            raise _invalid(
+                file, number, f"{cells['index']!r} is not a whole number"
+            )
         if index in lines:
             raise _invalid(file, number, f"{index} occurs twice")
         lines[index] = {name: _text(value) for name, value in cells.items()}
@@ -153,15 +160,17 @@ def _invalid(file: Path, number: int, reason: str) -> InvalidRecord:
 def read_predictions(
     path: str | Path, table: Table | None = None
 ) -> tuple[dict[int, str], list[str]]:
-    """Read replies by index from a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one per row) or
-    the ``.jsonl`` of ``infer``; the second value is remarks for the reader.
+    """Read replies by index from a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one
+    per row) or the ``.jsonl`` of ``infer``; the second value is remarks for the reader.
 
-    VLMEvalKit writes one of the three kinds of sheets, as its variable ``PRED_FORMAT`` states.
+    VLMEvalKit writes one of the three kinds of sheets, as its variable ``PRED_FORMAT``
+    states.
 
     Raises
     ------
     DataError
-        If the file is missing or has a different format, or no reply is of the ``table``.
+        If the file is missing or has a different format, or no reply is of the
+        ``table``.
     """
     file = Path(path)
     if not file.is_file():
@@ -170,18 +179,23 @@ def read_predictions(
         lines = replies(file)
     else:
         sheet = file.suffix.lower() not in (".tsv", ".json")
-        lines = _by_index(file, read_workbook(file) if sheet else read_table(file))
+        lines = _by_index(
+            file, read_workbook(file) if sheet else read_table(file)
+        )
     if not lines:
         raise DataError(f"{file}: must hold at least one reply, got none")
-    told = {index: str(cells["prediction"]) for index, cells in lines.items()}
+    message = {
+        index: str(cells["prediction"]) for index, cells in lines.items()
+    }
     notes = []
-    if cut := sum(map(is_cut, told.values())):
+    if cut := sum(map(is_cut, message.values())):
         notes.append(
-            f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl for the whole"
+            f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl "
+            "for the whole"
         )
     if table is not None:
         notes += _other_questions(file, lines, table)
-    return told, notes
+    return message, notes
 
 
 def _other_questions(
@@ -193,7 +207,8 @@ def _other_questions(
     if lines and not known:
         such = f", such as {table.rows[0].index}" if table.rows else ""
         raise DataError(
-            f"{file}: index: must occur in {table.path}{such}; none of the {len(lines)} replies "
+            f"{file}: index: must occur in {table.path}{such}; none of the "
+            f"{len(lines)} replies "
             f"has one; the first index is {next(iter(lines))}"
         )
     cells = (
@@ -213,20 +228,21 @@ def _other_questions(
     if not other:
         return []
     return [
-        f"{file}: {len(other)} questions or answers are not those of {table.path} (the first: "
+        f"{file}: {len(other)} questions or answers are not those of {table.path} (the "
+        "first: "
         f"index {other[0]}); are these the replies to this table?"
     ]
 
 
 def replies(path: Path) -> dict[int, Json]:
-    """Return the records of a journal with a reply, by index; the last one if a row was asked
-    repeatedly.
+    """Return the records of a journal with a reply, by index; the last one if a row was
+    asked repeatedly.
     """
-    found: dict[int, Json] = {}
+    collected: dict[int, Json] = {}
     for number, record in enumerate(read_records(path), 1):
         index = record.get("index")
         if not isinstance(index, int):
             raise _invalid(path, number, "must be an integer")
         if isinstance(record.get("prediction"), str):
-            found[index] = record
-    return found
+            collected[index] = record
+    return collected

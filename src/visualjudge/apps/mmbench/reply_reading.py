@@ -1,8 +1,10 @@
-"""Read which option an MMBench reply chooses, with the words and marks of ``visualjudge.replies``.
+"""Read which option an MMBench reply chooses, with the words and marks of
+``visualjudge.replies``.
 
-An option's text, at word boundaries, stands for its letter. Then, each if those before found
-neither an answer nor two: a reply that is nothing but an option; a mark, a label, a line or a
-sentence that states a letter; the one letter that stands alone in prose and is not denied.
+An option's text, at word boundaries, stands for its letter. Then, each if those before
+found neither an answer nor two: a reply that is nothing but an option; a mark, a label,
+a line or a sentence that states a letter; the one letter that stands alone in prose and
+is not denied.
 """
 
 from __future__ import annotations
@@ -71,8 +73,8 @@ _VERBS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReading:
-    """The result of reading one reply: the letter of an option, or of several in order, or None,
-    and the reason.
+    """The result of reading one reply: the letter of an option, or of several in order,
+    or None, and the reason.
     """
 
     letter: str | None
@@ -89,39 +91,49 @@ def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     alone = bare(spoken).upper()
     if alone in options:
         return ChoiceReading(alone, "a letter alone")
-    same = [letter for letter, text in options.items() if bare(text) == bare(spoken)]
-    exact = [letter for letter in same if options[letter].strip() == spoken.strip()]
+    same = [
+        letter for letter, text in options.items() if bare(text) == bare(spoken)
+    ]
+    exact = [
+        letter for letter in same if options[letter].strip() == spoken.strip()
+    ]
     if same:
-        one = exact if len(exact) == 1 else same
+        item = exact if len(exact) == 1 else same
         why = (
-            "an option's text alone" if len(one) == 1 else "two options have this text"
+            "an option's text alone"
+            if len(item) == 1
+            else "two options have this text"
         )
-        return ChoiceReading(one[0] if len(one) == 1 else None, why)
+        return ChoiceReading(item[0] if len(item) == 1 else None, why)
     asked = Asked("choice", "".join(options))
     text = _lettered(spoken, options)
-    found = answer_in(text, asked)
-    said = sentences(plain(without_markup(text)), asked, 0)
-    refused = is_refusal(spoken) or any(map(_is_undecided, said))
-    if isinstance(found.value, str) and not (found.prose and refused):
-        return ChoiceReading(found.value, found.rule)
-    if found.cause in ("several answers", "unknown option") or refused:
-        return ChoiceReading(None, "refusal" if refused else found.cause or "")
+    result = answer_in(text, asked)
+    answer_text = sentences(plain(without_markup(text)), asked, 0)
+    refused = is_refusal(spoken) or any(map(_is_undecided, answer_text))
+    if isinstance(result.value, str) and not (result.prose and refused):
+        return ChoiceReading(result.value, result.rule)
+    if result.cause in ("several answers", "unknown option") or refused:
+        return ChoiceReading(None, "refusal" if refused else result.cause or "")
     led = set(_LED.findall(text))
     if len(led) == 1 and led <= set(options) and _LED.match(text.lstrip()):
         return ChoiceReading(led.pop(), "a leading letter")
-    return _alone(said)
+    return _alone(answer_text)
 
 
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
-_LABELLED = re.compile(r"(?i:\banswers?)\s*(?i:is\b|are\b)?\s*[:：]?\s*([^\n]+)\Z")
+_LABELLED = re.compile(
+    r"(?i:\banswers?)\s*(?i:is\b|are\b)?\s*[:：]?\s*([^\n]+)\Z"
+)
 _MARKS = re.compile(r"[\[\](){}'\"*`.]")
-_SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;、&+/\s]|\band\b)+\s*[A-Z])*|[A-Z]{2,}")
+_SEVERAL = re.compile(
+    r"[A-Z](?:\s*(?:[,;、&+/\s]|\band\b)+\s*[A-Z])*|[A-Z]{2,}"
+)
 
 
 def read_several(reply: str, options: Mapping[str, str]) -> ChoiceReading:
-    """Return the letters of all options that a reply names as right, in order, or None and the
-    reason. Read are a box, a last line after "answer:", a last line, and a reply that are nothing
-    but letters or texts of options.
+    """Return the letters of all options that a reply names as right, in order, or None
+    and the reason. Read are a box, a last line after "answer:", a last line, and a
+    reply that are nothing but letters or texts of options.
     """
     if len(reply) > LONGEST_REPLY:
         return ChoiceReading(None, "too long")
@@ -147,21 +159,21 @@ def _several_in(text: str) -> str:
     return ordered if plain_text == ordered or not plain_text.isalpha() else ""
 
 
-def _is_undecided(said: Sequence[Word]) -> bool:
-    undecided = any(word.of("undecided") for word in said)
-    return undecided and any(word.of("denies", "cannot") for word in said)
+def _is_undecided(phrase: Sequence[Word]) -> bool:
+    undecided = any(word.of("undecided") for word in phrase)
+    return undecided and any(word.of("denies", "cannot") for word in phrase)
 
 
-def _alone(said: Sequence[Sequence[Word]]) -> ChoiceReading:
+def _alone(text: Sequence[Sequence[Word]]) -> ChoiceReading:
     """Return the one letter of prose that no word denies; questions count if nothing
     else does."""
-    asked = [one for one in said if one[-1].text == "?"]
-    for part in ([one for one in said if one[-1].text != "?"], asked):
+    asked = [item for item in text if item[-1].text == "?"]
+    for part in ([item for item in text if item[-1].text != "?"], asked):
         named = {
             word.option
-            for one in part
-            for at, word in enumerate(one)
-            if word.option and not _is_denied(one, at)
+            for item in part
+            for at, word in enumerate(item)
+            if word.option and not _is_denied(item, at)
         }
         if named:
             several = f"two letters ({', '.join(sorted(named))})"
@@ -170,12 +182,15 @@ def _alone(said: Sequence[Sequence[Word]]) -> ChoiceReading:
     return ChoiceReading(None, "no option letter, no option text")
 
 
-def _is_denied(said: Sequence[Word], at: int) -> bool:
+def _is_denied(phrase: Sequence[Word], at: int) -> bool:
     clause = max(
-        (n for n, word in enumerate(said[:at]) if word.text in ",;:("), default=0
+        (n for n, word in enumerate(phrase[:at]) if word.text in ",;:("),
+        default=0,
     )
-    denied = any(word.of("denies", "cannot") for word in said[clause:at][-6:])
-    return denied or any(word.of("blames", "denies") for word in said[at + 1 : at + 4])
+    denied = any(word.of("denies", "cannot") for word in phrase[clause:at][-6:])
+    return denied or any(
+        word.of("blames", "denies") for word in phrase[at + 1 : at + 4]
+    )
 
 
 def _lettered(text: str, options: Mapping[str, str]) -> str:
@@ -204,17 +219,18 @@ Mention = tuple[int, int, str]
 
 
 def bare(text: str) -> str:
-    """Normalise a text for comparison: case folded, single spaces, no punctuation or quotes at its
-    ends.
+    """Normalise a text for comparison: case folded, single spaces, no punctuation or
+    quotes at its ends.
     """
     return " ".join(text.casefold().split()).strip(_EDGES)
 
 
 def mentions(reply: str, options: Mapping[str, str]) -> list[Mention]:
-    """Return the positions of the options' texts at word boundaries in order, ignoring case.
+    """Return the positions of the options' texts at word boundaries in order, ignoring
+    case.
 
-    A text within a longer option's text is not a mention: "oil painting" does not mention
-    "painting".
+    A text within a longer option's text is not a mention: "oil painting" does not
+    mention "painting".
     """
     folded = reply.casefold()
     likely = [
@@ -222,12 +238,16 @@ def mentions(reply: str, options: Mapping[str, str]) -> list[Mention]:
         for letter, text in options.items()
         if next(iter(text.casefold().split()), "").rstrip(".。．") in folded
     ]
-    found = [
-        mention for letter, text in likely for mention in _places(reply, letter, text)
+    collected = [
+        mention
+        for letter, text in likely
+        for mention in _places(reply, letter, text)
     ]
     apart = list[Mention]()
     reached = 0
-    for mention in sorted(found, key=lambda mention: (mention[0], -mention[1])):
+    for mention in sorted(
+        collected, key=lambda mention: (mention[0], -mention[1])
+    ):
         if mention[0] >= reached:
             apart.append(mention)
             reached = mention[1]
@@ -239,7 +259,9 @@ def _places(reply: str, letter: str, text: str) -> Iterator[Mention]:
     if len(core) < 2 and not core.isdigit() and not _WITHOUT_BLANKS.match(core):
         return
     body = r"\s+".join(re.escape(word) for word in core.split())
-    pattern = re.compile(_before(core[0]) + body + _after(core[-1]), re.IGNORECASE)
+    pattern = re.compile(
+        _before(core[0]) + body + _after(core[-1]), re.IGNORECASE
+    )
     for match in pattern.finditer(reply):
         yield match.start(), match.end(), letter
 
@@ -257,4 +279,6 @@ def _after(last: str) -> str:
 
 
 def _is_delimited(character: str) -> bool:
-    return bool(re.match(r"\w", character)) and not _WITHOUT_BLANKS.match(character)
+    return bool(re.match(r"\w", character)) and not _WITHOUT_BLANKS.match(
+        character
+    )

@@ -1,4 +1,5 @@
-"""The report as one HTML file: the table, and wrong answers with their images. Needs no network."""
+"""The report as one HTML file: the table, and wrong answers with their images. Needs no
+network."""
 
 from __future__ import annotations
 
@@ -62,14 +63,17 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
 
 
 def _opening(model: Model) -> str:
-    """Return how often a model is right, beside a guess among the options of each row."""
+    """Return how often a model is right, beside a guess among the options of each
+    row."""
     numbers = block(model.evaluation.whole)
     rows = [line.row for line in model.evaluation.rows if line.row.options]
     right = f"{model.name} is right in {percent(numbers['accuracy'])}"
     if numbers["accuracy_ci95"]:
         low, high = numbers["accuracy_ci95"]
         right += f" ({percent(low)} to {percent(high)})"
-    guess = sum(len(row.answer) / len(row.options) for row in rows) / max(1, len(rows))
+    guess = sum(len(row.answer) / len(row.options) for row in rows) / max(
+        1, len(rows)
+    )
     return f"{right} of {numbers['n']:,} rows; a guess is right in {percent(guess)}."
 
 
@@ -77,7 +81,9 @@ def _abilities(models: Sequence[Model]) -> str:
     """Return what the abbreviated names of columns mean."""
     names = column_names(models)
     meant = {short: long.replace("_", " ") for long, short in ABILITIES.items()}
-    return ", ".join(f"{name}: {meant[name]}" for name in names if name in meant)
+    return ", ".join(
+        f"{name}: {meant[name]}" for name in names if name in meant
+    )
 
 
 def _section(
@@ -86,7 +92,11 @@ def _section(
     """Return a model with its wrong answers, and the first of them with their images,
     or the reasons why there is none."""
     wrong = [line for line in model.evaluation.rows if not line.hit]
-    return model, wrong, [(line, _thumbnails(table, line)) for line in wrong[:most]]
+    return (
+        model,
+        wrong,
+        [(line, _thumbnails(table, line)) for line in wrong[:most]],
+    )
 
 
 def _thumbnails(table: Table, line: ScoredRow) -> list[str]:
@@ -102,7 +112,9 @@ def _thumbnail(part: ImagePart) -> str:
     small.thumbnail((IMAGE_SIDE, IMAGE_SIDE))
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return (
+        "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    )
 
 
 def _clipped(text: str) -> str:
@@ -111,5 +123,6 @@ def _clipped(text: str) -> str:
         return text
     left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN
     return (
-        f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … {text[-TAIL_SHOWN:]}"
+        f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … "
+        f"{text[-TAIL_SHOWN:]}"
     )

@@ -1,4 +1,5 @@
-"""The samples of a table of multiple-choice questions, with the fields that MMBench documents."""
+"""The samples of a table of multiple-choice questions, with the fields that MMBench
+documents."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ class MMBenchDataset:
     """
 
     def __init__(
-        self, data_file: str | Path, sys_prompt: str = "There are several options:"
+        self,
+        data_file: str | Path,
+        sys_prompt: str = "There are several options:",
     ) -> None:
         self.table = read_table(data_file)
         self.sys_prompt = sys_prompt
@@ -67,18 +70,22 @@ class MMBenchDataset:
         return map(self._sample, self.table.rows)
 
     def __getitem__(self, idx: int) -> Sample:
-        """Return one sample; ``context`` and ``answer`` are None where the table has none.
+        """Return one sample; ``context`` and ``answer`` are None where the table has
+        none.
 
-        ``img`` is a list if the question has several images, and ``answer`` holds several letters
-        if several options are right.
+        ``img`` is a list if the question has several images, and ``answer`` holds
+        several letters if several options are right.
         """
         return self._sample(self.table.rows[idx])
 
     def _sample(self, row: Row) -> Sample:
         images: list[Image.Image] = [
-            Image.open(io.BytesIO(part.data)) for part in image_parts(self.table, row)
+            Image.open(io.BytesIO(part.data))
+            for part in image_parts(self.table, row)
         ]
-        lines = "".join(f"{letter}. {text}\n" for letter, text in row.options.items())
+        lines = "".join(
+            f"{letter}. {text}\n" for letter, text in row.options.items()
+        )
         return {
             "img": images[0] if len(images) == 1 else images,
             "question": row.question,

@@ -1,10 +1,11 @@
 """The figures of an evaluation, with intervals: ``scores.json`` and MMBench's table.
 
-The rotations of a question are correlated, so each interval leaves out one question in turn (95 %,
-see :mod:`visualjudge.analysis.estimate`); with fewer than five questions no
+The rotations of a question are correlated, so each interval leaves out one question in
+turn (95 %, see :mod:`visualjudge.analysis.estimate`); with fewer than five questions no
 interval is given.
 
-The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
+The usual table has accuracy by MMBench's six abilities and overall, for each split and
+model.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.text_tables import Table
 
-# MMBench's l2-categories and the names its leaderboard gives them; other categories keep their own.
+# MMBench's l2-categories and the names its leaderboard gives them; other categories
+# keep their own.
 ABILITIES = {
     "coarse_perception": "CP",
     "finegrained_perception (instance-level)": "FP-S",
@@ -48,7 +50,8 @@ def scores(evaluation: Evaluation) -> Json:
         "invalid_groups": [group.index for group in evaluation.invalid],
         **{
             name: {
-                value: block(part) for value, part in evaluation.whole.by(key).items()
+                value: block(part)
+                for value, part in evaluation.whole.by(key).items()
             }
             for name, key in CATEGORIES.items()
         },
@@ -89,9 +92,9 @@ def scores(evaluation: Evaluation) -> Json:
 def block(part: Slice) -> Json:
     """Return counts, shares and intervals of some rows and their groups.
 
-    ``n_missing`` of the ``n`` rows have no reply; they count as unread and wrong, but not in the
-    shares ``of_replies``. ``vanilla_accuracy`` is that of VanillaEval: each question once, without
-    its rotations.
+    ``n_missing`` of the ``n`` rows have no reply; they count as unread and wrong, but
+    not in the shares ``of_replies``. ``vanilla_accuracy`` is that of VanillaEval: each
+    question once, without its rotations.
     """
     valid = [group for group in part.groups if group.hit is not None]
     circular = [bool(group.hit) for group in valid]
@@ -111,11 +114,15 @@ def block(part: Slice) -> Json:
         **_shares("vanilla_accuracy", vanilla, [line.hit for line in vanilla]),
         "n_groups": len(valid),
         "circular_accuracy": share(circular),
-        "circular_accuracy_ci95": interval(circular, [group.index for group in valid]),
+        "circular_accuracy_ci95": interval(
+            circular, [group.index for group in valid]
+        ),
     }
 
 
-def _shares(name: str, rows: Sequence[ScoredRow], values: Sequence[bool]) -> Json:
+def _shares(
+    name: str, rows: Sequence[ScoredRow], values: Sequence[bool]
+) -> Json:
     ends = interval(values, [line.row.group for line in rows])
     return {name: share(values), f"{name}_ci95": ends}
 
@@ -128,12 +135,14 @@ def share(values: Sequence[bool]) -> float | None:
 def interval(
     values: Sequence[bool], clusters: Sequence[int]
 ) -> tuple[float | None, float | None] | None:
-    """Return the 95 % interval of the share of true values by leaving out each cluster; None with
-    fewer than five clusters.
+    """Return the 95 % interval of the share of true values by leaving out each cluster;
+    None with fewer than five clusters.
     """
     if not values:
         return None
-    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters))[0].interval
+    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters))[
+        0
+    ].interval
 
 
 def cluster_sums(
@@ -169,25 +178,29 @@ def percent(value: float | None) -> str:
 
 
 def column_names(models: Sequence[Model]) -> list[str]:
-    """Return the table's columns: the six abilities in MMBench's order, then others by name."""
+    """Return the table's columns: the six abilities in MMBench's order, then others by
+    name."""
     seen = {
-        line.row.l2_category for model in models for line in model.evaluation.rows
+        line.row.l2_category
+        for model in models
+        for line in model.evaluation.rows
     } - {""}
     usual = [short for long, short in ABILITIES.items() if long in seen]
     return ["Overall", *usual, *sorted(seen - set(ABILITIES))]
 
 
 def splits(evaluation: Evaluation) -> dict[str, Slice]:
-    """Return rows and groups of each split, and of all splits together if there are several."""
-    found = evaluation.whole.by(lambda row: row.split or ALL)
-    return found if len(found) == 1 else {**found, ALL: evaluation.whole}
+    """Return rows and groups of each split, and of all splits together if there are
+    several."""
+    result = evaluation.whole.by(lambda row: row.split or ALL)
+    return result if len(result) == 1 else {**result, ALL: evaluation.whole}
 
 
 def measures(models: Sequence[Model]) -> dict[str, str]:
     """Return the measures and their names.
 
-    With rotations these are VanillaEval (each question once), CircularEval, and the share of all
-    rows. Without rotations, the share of all rows is VanillaEval.
+    With rotations these are VanillaEval (each question once), CircularEval, and the
+    share of all rows. Without rotations, the share of all rows is VanillaEval.
     """
     turned = any(
         line.row.rotation for model in models for line in model.evaluation.rows
@@ -202,7 +215,8 @@ def measures(models: Sequence[Model]) -> dict[str, str]:
 
 
 def lines(models: Sequence[Model]) -> Iterator[Line]:
-    """Return the table: for each model and split, one line for each of its :func:`measures`."""
+    """Return the table: for each model and split, one line for each of its
+    :func:`measures`."""
     for model in models:
         for split, part in splits(model.evaluation).items():
             by_ability = part.by(
@@ -213,7 +227,10 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
                 **{name: own for name, own in by_ability.items() if name},
             }
             for measure, label in measures([model]).items():
-                cells = {name: _cell(piece, measure) for name, piece in pieces.items()}
+                cells = {
+                    name: _cell(piece, measure)
+                    for name, piece in pieces.items()
+                }
                 yield Line(model.name, split, measure, label, cells)
 
 
@@ -231,7 +248,9 @@ def _cell(piece: Slice, measure: str) -> Json:
 
 def as_json(models: Sequence[Model]) -> Json:
     """Return the report as plain JSON."""
-    table = [{name: getattr(line, name) for name in LINE} for line in lines(models)]
+    table = [
+        {name: getattr(line, name) for name in LINE} for line in lines(models)
+    ]
     own = [{"name": model.name, **scores(model.evaluation)} for model in models]
     return {"table": table, "models": own}
 
@@ -251,7 +270,9 @@ def as_text(models: Sequence[Model]) -> str:
         ]
         rows.append((line.model, line.split, line.label, read, *values))
     columns = ("model", "split", "measure", "read", *names)
-    return Table(columns, tuple(rows), tuple(without_reply(models)), keys=3).text()
+    return Table(
+        columns, tuple(rows), tuple(without_reply(models)), keys=3
+    ).text()
 
 
 def without_reply(models: Sequence[Model]) -> Iterator[str]:
@@ -263,8 +284,8 @@ def without_reply(models: Sequence[Model]) -> Iterator[str]:
 
 
 def missing_sentence(numbers: Fields) -> str | None:
-    """Return how rows without a reply affect the figures, and the figures without them; None if all
-    rows have one.
+    """Return how rows without a reply affect the figures, and the figures without them;
+    None if all rows have one.
     """
     missing = numbers["n_missing"]
     rows = numbers["n"]
@@ -272,5 +293,5 @@ def missing_sentence(numbers: Fields) -> str | None:
         return None
     read = percent(numbers["extraction_rate_of_replies"])
     right = percent(numbers["accuracy_of_replies"])
-    told = f"of {rows - missing} replies {read} were read, {right} are right"
-    return f"without a reply: {missing} of {rows} rows, counted as wrong; {told}"
+    message = f"of {rows - missing} replies {read} were read, {right} are right"
+    return f"without a reply: {missing} of {rows} rows, counted as wrong; {message}"

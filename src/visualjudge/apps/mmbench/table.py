@@ -1,6 +1,8 @@
-"""Tables of multiple-choice questions (MMBench's TSV), and the records of a run on them.
+"""Tables of multiple-choice questions (MMBench's TSV), and the records of a run on
+them.
 
-Cells are text: an option "None", "N/A" or "nan" is an option; only a blank cell is missing.
+Cells are text: an option "None", "N/A" or "nan" is an option; only a blank cell is
+missing.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.core.untrusted import open_file
 from visualjudge.formats.tables import bounded_lines
 
-# Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
-# files.
+# Maximum length of an image cell that holds another row's index, as VLMEvalKit reads
+# published files.
 REFERENCE_CELL = 64
 _INDEX = re.compile(r"(\d{1,18})(?:\.0*)?")
 _NO_HINT = frozenset(("", "nan", "none", "null", "n/a"))
@@ -41,9 +43,10 @@ _LIST = re.compile(r"""\[[\s'"]*[A-Z](?:[\s'",]*[A-Z])*[\s'"]*\]""")
 class Row:
     """One question of a table, with its ``cells`` by column as the file has them.
 
-    ``options`` maps the letter of each option that is not blank to its text, in letter order, and
-    ``answer`` has the letters of all right options, in order. A missing cell is ``""``, and so is a
-    hint "nan", as pandas writes a blank. ``line`` is the first line of the record, counted from 1.
+    ``options`` maps the letter of each option that is not blank to its text, in letter
+    order, and ``answer`` has the letters of all right options, in order. A missing cell
+    is ``""``, and so is a hint "nan", as pandas writes a blank. ``line`` is the first
+    line of the record, counted from 1.
     """
 
     index: int
@@ -100,8 +103,8 @@ class Table:
         return option_columns(self.columns)
 
     def image_row(self, row: Row) -> Row:
-        """Return the row that holds the image of ``row``: itself, or the one that its image cell
-        points to.
+        """Return the row that holds the image of ``row``: itself, or the one that its
+        image cell points to.
 
         Raises
         ------
@@ -129,21 +132,23 @@ class Table:
 
     def invalid(self, row: Row, column: str, reason: str) -> InvalidRecord:
         """Return the error that names this row."""
-        return _invalid(self.path, row.line, f"index {row.index}", column, reason)
+        return _invalid(
+            self.path, row.line, f"index {row.index}", column, reason
+        )
 
 
 def read_table(path: str | Path) -> Table:
     """Read a TSV with the quoting of CSV.
 
-    Columns named by one capital letter are options. An invalid record (wrong number of cells,
-    missing or duplicate index, an answer that is not the letter of an option) is left out and
-    listed in ``problems``.
+    Columns named by one capital letter are options. An invalid record (wrong number of
+    cells, missing or duplicate index, an answer that is not the letter of an option) is
+    left out and listed in ``problems``.
 
     Raises
     ------
     DataError
-        If the file is missing, is not UTF-8, has a quote that is never closed, or lacks the column
-        ``index`` or ``question``.
+        If the file is missing, is not UTF-8, has a quote that is never closed, or lacks
+        the column ``index`` or ``question``.
     """
     file = Path(path)
     line = 1
@@ -169,30 +174,37 @@ def read_table(path: str | Path) -> Table:
                     problems.append(error.problem)
                 line = reader.line_num + 1
     except UnicodeDecodeError as error:
-        raise DataError(f"{file}: not UTF-8 near line {line}: {error.reason}") from None
+        raise DataError(
+            f"{file}: not UTF-8 near line {line}: {error.reason}"
+        ) from None
     except csv.Error as error:
         raise DataError(
-            f"{file}:{line}: a quoted cell must be closed, with quotes inside doubled: {error}"
+            f"{file}:{line}: a quoted cell must be closed, with quotes inside doubled: "
+            f"{error}"
         ) from None
     return Table(file, columns, tuple(rows.values()), tuple(problems))
 
 
 def whole_number(cell: str) -> int | None:
-    """Return the index that a cell states, as "7" or, as spreadsheets write it, "7.0"."""
+    """Return the index that a cell states, as "7" or, as spreadsheets write it,
+    "7.0"."""
     match = _INDEX.fullmatch(cell.strip())
     return int(match[1]) if match else None
 
 
 def option_columns(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns named by one capital letter, sorted."""
-    return tuple(sorted(name for name in columns if re.fullmatch("[A-Z]", name)))
+    return tuple(
+        sorted(name for name in columns if re.fullmatch("[A-Z]", name))
+    )
 
 
 def _header(file: Path, cells: Sequence[str]) -> tuple[str, ...]:
     names = tuple(cell.strip() for cell in cells)
     if not names:
         raise DataError(
-            f"{file}: must be a tab-separated table with a header line, got an empty file"
+            f"{file}: must be a tab-separated table with a header line, got an empty "
+            "file"
         )
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"{file}: the header names column {twice[0]!r} twice")
@@ -239,7 +251,9 @@ def _row(
             f"is also the index of line {before[index].line}",
         )
     options = {
-        name: named[name] for name in option_columns(columns) if named[name].strip()
+        name: named[name]
+        for name in option_columns(columns)
+        if named[name].strip()
     }
     stated = named.get("answer", "")
     answer, form = _answer(stated)
@@ -251,13 +265,16 @@ def _row(
             line,
             f"index {index}",
             "answer",
-            f"{stated[:40]!r} is not the letter of an option, or letters in order ({among})",
+            f"{stated[:40]!r} is not the letter of an option, or letters in order "
+            f"({among})",
         )
     hints = (named.get(name, "") for name in ("hint", "context"))
     return Row(
         index=index,
         question=named["question"],
-        hint=next((text for text in hints if text.strip().lower() not in _NO_HINT), ""),
+        hint=next(
+            (text for text in hints if text.strip().lower() not in _NO_HINT), ""
+        ),
         options=options,
         answer=answer,
         category=named.get("category", ""),

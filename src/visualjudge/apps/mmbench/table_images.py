@@ -24,15 +24,17 @@ _LISTED = re.compile(r"""\[\s*(?:(?:'[^']*'|"[^"]*")[\s,]*)+\]""")
 
 
 def image_parts(table: Table, row: Row) -> list[ImagePart]:
-    """Return the row's images in order, each with its actual type; formats that models do not
-    accept are converted to PNG.
+    """Return the row's images in order, each with its actual type; formats that models
+    do not accept are converted to PNG.
 
     Raises
     ------
     InvalidRecord
         If the cell is blank, points nowhere, or holds no image.
     """
-    return [_part(table, row, data, kind) for data, kind in _decoded(table, row)]
+    return [
+        _part(table, row, data, kind) for data, kind in _decoded(table, row)
+    ]
 
 
 def _part(table: Table, row: Row, data: bytes, kind: str) -> ImagePart:
@@ -46,10 +48,10 @@ def _part(table: Table, row: Row, data: bytes, kind: str) -> ImagePart:
 
 
 def image_problems(table: Table, rows: Sequence[Row]) -> dict[int, Problem]:
-    """Return why the images of some rows cannot be sent, by index. Reads only headers, and each
-    image once.
+    """Return why the images of some rows cannot be sent, by index. Reads only headers,
+    and each image once.
     """
-    found: dict[int, Problem] = {}
+    collected: dict[int, Problem] = {}
     good: set[int] = set()
     for row in rows:
         try:
@@ -58,8 +60,8 @@ def image_problems(table: Table, rows: Sequence[Row]) -> dict[int, Problem]:
                 _decoded(table, row)
                 good.add(owner.index)
         except InvalidRecord as error:
-            found[row.index] = error.problem
-    return found
+            collected[row.index] = error.problem
+    return collected
 
 
 def _decoded(table: Table, row: Row) -> list[tuple[bytes, str]]:
@@ -68,8 +70,10 @@ def _decoded(table: Table, row: Row) -> list[tuple[bytes, str]]:
     if text.startswith("["):  # as VLMEvalKit writes several images
         if not _LISTED.fullmatch(text):
             raise table.invalid(row, "image", "must be a list of base64 texts")
-        texts = [one[1:-1] for one in re.findall(r"""'[^']*'|"[^"]*\"""", text)]
-    return [_image(table, row, one) for one in texts]
+        texts = [
+            item[1:-1] for item in re.findall(r"""'[^']*'|"[^"]*\"""", text)
+        ]
+    return [_image(table, row, item) for item in texts]
 
 
 def _image(table: Table, row: Row, text: str) -> tuple[bytes, str]:
@@ -79,7 +83,10 @@ def _image(table: Table, row: Row, text: str) -> tuple[bytes, str]:
     try:
         data = base64.b64decode(cell, validate=True)
     except (binascii.Error, ValueError) as error:
-        reason = f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
+        reason = (
+            f"neither base64 nor the index of a row ({str(error).lower()}; begins "
+            f"{cell[:16]!r})"
+        )
         raise table.invalid(row, "image", reason) from None
     try:
         with opened(io.BytesIO(data), "the decoded bytes") as image:

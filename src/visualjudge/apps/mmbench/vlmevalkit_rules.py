@@ -1,10 +1,10 @@
 """VLMEvalKit's heuristics, so that figures can be compared with published ones.
 
-The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here from its
-description): known refusals; the one option letter among the tokens; "answer is X"; the one option
-whose text the reply contains. It reads an article as option A and "grandma" as "man"; the report
-lists where ``strict`` differs. Its fallback for unreadable replies (ask GPT, or draw a random
-option) is not implemented.
+The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here
+from its description): known refusals; the one option letter among the tokens; "answer
+is X"; the one option whose text the reply contains. It reads an article as option A and
+"grandma" as "man"; the report lists where ``strict`` differs. Its fallback for
+unreadable replies (ask GPT, or draw a random option) is not implemented.
 """
 
 from __future__ import annotations
@@ -29,18 +29,22 @@ _DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
 
 
 def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
-    """Return the letter that VLMEvalKit finds in ``reply``; None for its Z, or without one."""
+    """Return the letter that VLMEvalKit finds in ``reply``; None for its Z, or without
+    one."""
     reading = _by_letter(reply, options) if FAILED_CALL not in reply else None
     if reading is not None:
         return reading
     lowered = reply.lower()
     if len(lowered) > 2 * sum(len(text) for text in options.values()):
         return ChoiceReading(None, "longer than twice all options")
-    there = [letter for letter, text in options.items() if text.lower() in lowered]
+    there = [
+        letter for letter, text in options.items() if text.lower() in lowered
+    ]
     if len(there) == 1:
         return ChoiceReading(there[0], "the only option text contained in it")
     return ChoiceReading(
-        None, "several option texts" if there else "no option letter, no option text"
+        None,
+        "several option texts" if there else "no option letter, no option text",
     )
 
 
@@ -68,27 +72,34 @@ _XLRS_PREFIXES = re.compile(
 )
 
 
-def read_vlmevalkit_letters(reply: str, _options: Mapping[str, str]) -> ChoiceReading:
-    """Return all letters A to E of a reply, as ``XLRSBench`` in VLMEvalKit reads them: those in
-    parentheses, or without any, every one, even inside words.
+def read_vlmevalkit_letters(
+    reply: str, _options: Mapping[str, str]
+) -> ChoiceReading:
+    """Return all letters A to E of a reply, as ``XLRSBench`` in VLMEvalKit reads them:
+    those in parentheses, or without any, every one, even inside words.
     """
-    said = _XLRS_PREFIXES.sub("", reply.strip())
-    if not re.search("[A-E]", said):
+    text = _XLRS_PREFIXES.sub("", reply.strip())
+    if not re.search("[A-E]", text):
         return ChoiceReading(None, "no capital letter A to E")
-    named = re.findall(r"\(([a-eA-E])\)", said) or re.findall("[a-eA-E]", said)
+    named = re.findall(r"\(([a-eA-E])\)", text) or re.findall("[a-eA-E]", text)
     letters = "".join(sorted({letter.upper() for letter in named}))
     return ChoiceReading(letters, "every letter A to E")
 
 
-def read_vlmevalkit_list(reply: str, _options: Mapping[str, str]) -> ChoiceReading:
-    """Return the letters of a reply that is a Python list of them, as ``AffordanceDataset`` in
-    VLMEvalKit reads them. Its evaluation ends at the first other reply; here that reply is unread.
+def read_vlmevalkit_list(
+    reply: str, _options: Mapping[str, str]
+) -> ChoiceReading:
+    """Return the letters of a reply that is a Python list of them, as
+    ``AffordanceDataset`` in VLMEvalKit reads them. Its evaluation ends at the first
+    other reply; here that reply is unread.
     """
     try:
         named = ast.literal_eval(reply.strip())
         letters = sorted(named)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return ChoiceReading(None, "no Python list")
-    if not all(isinstance(letter, str) and len(letter) == 1 for letter in letters):
+    if not all(
+        isinstance(letter, str) and len(letter) == 1 for letter in letters
+    ):
         return ChoiceReading(None, "no list of letters")
     return ChoiceReading("".join(letters), "a list of letters")

@@ -16,11 +16,13 @@ A configuration names metrics; each is a judge module with a prompt and a client
             version: v1
 
 ``init_config`` overrides ``default_config``. What the file itself does not define is in
-:data:`BUILT_IN`: keys and addresses come from the environment, and are never written to any file.
+:data:`BUILT_IN`: keys and addresses come from the environment, and are never written to
+any file.
 
-Files of GEditBench v2 are read unchanged: ``_base_`` includes files under names, and theirs too;
-``user_config.yaml`` in the folder or a parent adds its own keys, ``${env:NAME:default}`` is an
-environment variable, ``!tuple`` a list, and a clone's own prompts are used.
+Files of GEditBench v2 are read unchanged: ``_base_`` includes files under names, and
+theirs too; ``user_config.yaml`` in the folder or a parent adds its own keys,
+``${env:NAME:default}`` is an environment variable, ``!tuple`` a list, and a clone's own
+prompts are used.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ PROMPTS = ("src/prompts/assets", "prompts/assets", "prompts")
 MOST_BASES = 50
 MOST_REFERENCES = 24
 MOST_NODES = 2_000
-_ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
+_ENVIRONMENT = re.compile(
+    r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}"
+)
 _UNSET = re.compile(r"Environment variable '([^']*)' not found")
 REPLIES = {"pairwise-judge": "PairJudge", "viescore": "VIEScore"}
 """Prefixes of the output schemas that a judge module can read."""
@@ -96,13 +100,17 @@ class MetricConfig(BaseModel, extra="forbid", hide_input_in_errors=True):
     def merged(self) -> Json:
         """Return ``init_config`` merged over ``default_config``, level by level.
 
-        As in GEditBench, a vLLM server is the one at ``ip_address``: the provider's address and
-        key, which stand in the defaults of all backends, do not go there.
+        As in GEditBench, a vLLM server is the one at ``ip_address``: the provider's
+        address and key, which stand in the defaults of all backends, do not go there.
         """
         both = _over(self.default_config or {}, self.init_config)
         if both.get("backend") == "vllm" and both.get("ip_address"):
             foreign = {"base_url", "api_key"} - self.init_config.keys()
-            both = {name: value for name, value in both.items() if name not in foreign}
+            both = {
+                name: value
+                for name, value in both.items()
+                if name not in foreign
+            }
         return both
 
 
@@ -116,41 +124,55 @@ def _over(below: Fields, above: Fields) -> Json:
 
 
 def read_config(path: str | Path) -> dict[str, MetricConfig]:
-    """Read the metrics of a pipeline file, with interpolations and environment variables resolved.
+    """Read the metrics of a pipeline file, with interpolations and environment
+    variables resolved.
 
     Raises
     ------
     DataError
         If the file is missing or is not YAML.
     UsageError
-        If it has no metrics, a variable is not set, or a metric has a wrong or unknown field.
+        If it has no metrics, a variable is not set, or a metric has a wrong or unknown
+        field.
     """
     file = Path(path)
     keys = {
         value: name
         for name, value in os.environ.items()
-        if len(value) >= SHORTEST_KEY and (is_secret_name(name) or looks_secret(value))
+        if len(value) >= SHORTEST_KEY
+        and (is_secret_name(name) or looks_secret(value))
     }
     masked = Redactor(keys)
     try:
         own = _loaded(yaml_text(file))
-        found = OmegaConf.merge(
+        result = OmegaConf.merge(
             _built_in(own), _user_config(file), _bases(file, own), own
         )
-        references = sum(_references(OmegaConf.to_container(found, resolve=False)))
+        references = sum(
+            _references(OmegaConf.to_container(result, resolve=False))
+        )
         if references > MOST_REFERENCES:
             raise UsageError(
-                f"{file}: texts with several ${{…}} must have at most {MOST_REFERENCES} in all, "
+                f"{file}: texts with several ${{…}} must have at most "
+                f"{MOST_REFERENCES} in all, "
                 f"got {references}"
             )
-        metrics = OmegaConf.select(found, "metric_configs")
+        metrics = OmegaConf.select(result, "metric_configs")
         plain = _plain(metrics, iter(range(MOST_NODES)))
     except OmegaConfBaseException as error:
         raise UsageError(f"{file}: {masked(_first_line(error))}") from None
     except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
-        raise DataError(f"{file}: must be YAML: {masked(yaml_reason(error))}") from None
+        raise DataError(
+            f"{file}: must be YAML: {masked(yaml_reason(error))}"
+        ) from None
     if not isinstance(plain, dict) or not plain:
-        got = "no metric_configs" if metrics is None else "a list" if plain else "none"
+        got = (
+            "no metric_configs"
+            if metrics is None
+            else "a list"
+            if plain
+            else "none"
+        )
         raise UsageError(
             f"{file}: metric_configs must name at least one metric, such as "
             f"{{consistency: {{pipe_name: …}}}}; got {got}"
@@ -190,18 +212,22 @@ def _plain(node: Any, left: Iterator[int]) -> Any:
         )
     if OmegaConf.is_dict(node):
         return {str(key): _plain(node[key], left) for key in node}
-    return [_plain(item, left) for item in node] if OmegaConf.is_list(node) else node
+    return (
+        [_plain(item, left) for item in node]
+        if OmegaConf.is_list(node)
+        else node
+    )
 
 
 def _user_config(file: Path) -> Any:
     folders = islice(file.resolve().parents, USER_CONFIG_ABOVE)
     places = (folder / USER_CONFIG for folder in folders)
-    found = next((place for place in places if place.is_file()), None)
-    return OmegaConf.create() if found is None else _loaded(yaml_text(found))
+    result = next((place for place in places if place.is_file()), None)
+    return OmegaConf.create() if result is None else _loaded(yaml_text(result))
 
 
 def _bases(file: Path, content: Any) -> Json:
-    found: Json = {}
+    collected: Json = {}
     waiting = [(file, content)]
     while waiting:
         place, content = waiting.pop()
@@ -211,19 +237,24 @@ def _bases(file: Path, content: Any) -> Json:
             else None
         )
         if stated is not None and not OmegaConf.is_dict(stated):
-            raise UsageError(f"{place}: _base_ must name files, such as {{name: path}}")
+            raise UsageError(
+                f"{place}: _base_ must name files, such as {{name: path}}"
+            )
         for name, path in (stated or {}).items():
             base = place.parent / str(path)
             if not base.is_file():
-                raise DataError(f"{place}: _base_.{name}: {base} does not exist")
-            if str(name) not in found and len(found) < MOST_BASES:
-                found[str(name)] = _loaded(yaml_text(base))
-                waiting.append((base, found[str(name)]))
-    return found
+                raise DataError(
+                    f"{place}: _base_.{name}: {base} does not exist"
+                )
+            if str(name) not in collected and len(collected) < MOST_BASES:
+                collected[str(name)] = _loaded(yaml_text(base))
+                waiting.append((base, collected[str(name)]))
+    return collected
 
 
 def prompts_of(path: str | Path) -> Path | None:
-    """Return the folder of prompts of the clone that a configuration belongs to, if any."""
+    """Return the folder of prompts of the clone that a configuration belongs to, if
+    any."""
     folders = islice(Path(path).resolve().parents, PROMPTS_ABOVE)
     places = (folder / name for folder in folders for name in PROMPTS)
     return next((place for place in places if (place / "vlm").is_dir()), None)
@@ -249,14 +280,21 @@ def _oc_env(match: re.Match[str]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    said = str(error).strip().splitlines()
+    text = str(error).strip().splitlines()
     where = getattr(error, "full_key", None)
     if unset := _UNSET.search(str(error)):
         return (
-            f"{where}: the environment variable {unset[1]} is not set; set it, or remove the line "
+            f"{where}: the environment variable {unset[1]} is not set; set it, or "
+            "remove the line "
             "if the server needs no key"
         )
-    return f"{where}: {said[0]}" if where else said[0] if said else type(error).__name__
+    return (
+        f"{where}: {text[0]}"
+        if where
+        else text[0]
+        if text
+        else type(error).__name__
+    )
 
 
 def _metric(
@@ -271,12 +309,15 @@ def _metric(
     for field, value in metric.merged.items():
         if is_secret_name(field) or field == "headers":
             continue
-        shown = str(value)
-        if field == "base_url":  # which may have a password, and a key after "?"
-            shown = re.sub(r"//[^/]*@", "//", shown).partition("?")[0]
-        if held := next((keys[key] for key in keys if key in shown), None):
+        displayed = str(value)
+        if (
+            field == "base_url"
+        ):  # which may have a password, and a key after "?"
+            displayed = re.sub(r"//[^/]*@", "//", displayed).partition("?")[0]
+        if held := next((keys[key] for key in keys if key in displayed), None):
             raise UsageError(
-                f"{file}: metric_configs.{name}.init_config.{field} must not hold the key of "
+                f"{file}: metric_configs.{name}.init_config.{field} must not hold the "
+                "key of "
                 f"{held}; keys go into api_key or headers"
             )
     return metric
@@ -296,8 +337,8 @@ def build_pipes(
     rules: str | None = None,
     home: Path | None = None,
 ) -> dict[str, ClientPipe]:
-    """Return the judges by metric; ``rules`` overrides the rules of the configuration, ``home`` is
-    the folder to which the paths of rubrics are relative.
+    """Return the judges by metric; ``rules`` overrides the rules of the configuration,
+    ``home`` is the folder to which the paths of rubrics are relative.
 
     Raises
     ------
@@ -322,7 +363,9 @@ def build_pipes(
             ) from None
         template = prompts.get_prompt(info.prompt_id, info.version)
         replies = REPLIES.get(metric.pipe_name, "")
-        if template.output_schema and not template.output_schema.startswith(replies):
+        if template.output_schema and not template.output_schema.startswith(
+            replies
+        ):
             raise UsageError(
                 f"metric_configs.{name}: {metric.pipe_name} cannot use the prompt "
                 f"{info.prompt_id}, whose replies have another form"

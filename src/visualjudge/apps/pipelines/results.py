@@ -20,9 +20,10 @@ _BEGINNING = b'{"key":'
 class RowResult:
     """Results of one row by metric: a result dict, or an error message.
 
-    ``input`` is the checksum of the row (:func:`~visualjudge.apps.pipelines.rows.checksum`); None
-    in lines of earlier versions. ``usage`` counts the tokens of all replies that were paid for,
-    including those without a result.
+    ``input`` is the checksum of the row
+    (:func:`~visualjudge.apps.pipelines.rows.checksum`); None in lines of earlier
+    versions. ``usage`` counts the tokens of all replies that were paid for, including
+    those without a result.
     """
 
     key: str | int
@@ -37,19 +38,26 @@ class RowResult:
 
     @property
     def status(self) -> str:
-        """Return the status of the row as a whole: ok, failed, partly failed, or error."""
+        """Return the status of the row as a whole: ok, failed, partly failed, or
+        error."""
         if self.errors:
             return "error"
         failed = [result["value"] == FAILED for result in self.results.values()]
-        return "failed" if all(failed) else "partly failed" if any(failed) else "ok"
+        return (
+            "failed"
+            if all(failed)
+            else "partly failed"
+            if any(failed)
+            else "ok"
+        )
 
     def record(self) -> Json:
         """Return the row as stored in the file, without empty fields."""
-        said = {name: getattr(self, name) for name in self.__slots__}
+        texts = {name: getattr(self, name) for name in self.__slots__}
         always = ("key", "results")
         return {
             name: value
-            for name, value in said.items()
+            for name, value in texts.items()
             if name in always or value not in (None, {}, ())
         }
 
@@ -112,7 +120,11 @@ def count(row: RowResult, metrics: dict[str, MetricCounts]) -> None:
 def _reply(result: Json) -> str | None:
     """Return the reply of a failed result; if there is one per edit, the last."""
     reply = result.get("meta", {}).get("raw_response")
-    return str([*reply.values()][-1]) if isinstance(reply, Mapping) and reply else reply
+    return (
+        str([*reply.values()][-1])
+        if isinstance(reply, Mapping) and reply
+        else reply
+    )
 
 
 def read_results(path: Path) -> Iterator[RowResult]:
@@ -130,7 +142,8 @@ def read_results(path: Path) -> Iterator[RowResult]:
             yield _row_result(line.record or {})
         except (KeyError, TypeError, ValueError):
             raise DataError(
-                f"{path}: line {line.number} is not a pipeline result; choose another --out"
+                f"{path}: line {line.number} is not a pipeline result; choose another "
+                "--out"
             ) from None
 
 

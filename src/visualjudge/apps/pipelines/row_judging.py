@@ -1,5 +1,5 @@
-"""Judge one row by all metrics. An error of one metric is recorded in the row's line and does not
-affect the other metrics.
+"""Judge one row by all metrics. An error of one metric is recorded in the row's line
+and does not affect the other metrics.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Found = Mapping[str, Judgement | VisualJudgeError]
 
 
 class Counted(Wrapping):
-    """A client that counts what was paid for one row: calls and tokens, and replies from the
-    cache.
+    """A client that counts what was paid for one row: calls and tokens, and replies
+    from the cache.
     """
 
     def __init__(self, inner: Client, paid: Paid) -> None:
@@ -57,7 +57,9 @@ class Paid:
         self.usage: Counter[str] = Counter()
 
 
-async def with_images(given: Mapping[str, Any], private_urls: bool) -> dict[str, Any]:
+async def with_images(
+    data: Mapping[str, Any], private_urls: bool
+) -> dict[str, Any]:
     """Return a judge module's input with images behind ``http(s)`` URLs downloaded.
 
     Raises
@@ -65,9 +67,9 @@ async def with_images(given: Mapping[str, Any], private_urls: bool) -> dict[str,
     DataError
         If one cannot be downloaded, has a forbidden address, or is not an image.
     """
-    images = [given["input_image"], *given["edited_images"]]
+    images = [data["input_image"], *data["edited_images"]]
     first, *rest = [await _image(image, private_urls) for image in images]
-    return {**given, "input_image": first, "edited_images": rest}
+    return {**data, "input_image": first, "edited_images": rest}
 
 
 async def _image(source: Any, private_urls: bool) -> Any:
@@ -91,53 +93,73 @@ class RowJudge:
         """Return the row's line."""
         begun = time.perf_counter()
         paid = Paid()
-        found = await self._found(row, paid)
+        result = await self._found(row, paid)
         self.cached += paid.cached
         seconds = time.perf_counter() - begun
-        line = await asyncio.to_thread(self._line, row, found, paid, seconds)
-        failed = [error for error in found.values() if isinstance(error, ClientError)]
+        line = await asyncio.to_thread(self._line, row, result, paid, seconds)
+        failed = [
+            error for error in result.values() if isinstance(error, ClientError)
+        ]
         status, cause = (
-            ("api_error", cause_of(failed[0])) if failed else (line.status, None)
+            ("api_error", cause_of(failed[0]))
+            if failed
+            else (line.status, None)
         )
-        return Outcome(line.record(), status, cause, dict(paid.usage), paid.calls)
+        return Outcome(
+            line.record(), status, cause, dict(paid.usage), paid.calls
+        )
 
     def most_calls(self, row: Row) -> int:
         """Return the maximum number of calls for the row."""
         return sum(
-            pipe.most_calls(len(row.edited_images)) for pipe in self.pipes.values()
+            pipe.most_calls(len(row.edited_images))
+            for pipe in self.pipes.values()
         )
 
     async def _found(self, row: Row, paid: Paid) -> Found:
         try:
-            given = await with_images(row.as_input(), self.private_urls)
+            stated = await with_images(row.as_input(), self.private_urls)
         except DataError as error:
             return dict.fromkeys(self.pipes, error)
-        found = await asyncio.gather(
-            *(_judged(pipe, given, paid) for pipe in self.pipes.values())
+        result = await asyncio.gather(
+            *(_judged(pipe, stated, paid) for pipe in self.pipes.values())
         )
-        return dict(zip(self.pipes, found, strict=True))
+        return dict(zip(self.pipes, result, strict=True))
 
-    def _line(self, row: Row, found: Found, paid: Paid, seconds: float) -> RowResult:
+    def _line(
+        self, row: Row, result: Found, paid: Paid, seconds: float
+    ) -> RowResult:
         judged = {
-            name: one for name, one in found.items() if isinstance(one, Judgement)
+            name: item
+            for name, item in result.items()
+            if isinstance(item, Judgement)
         }
         errors = {
-            name: one for name, one in found.items() if not isinstance(one, Judgement)
+            name: item
+            for name, item in result.items()
+            if not isinstance(item, Judgement)
         }
         return RowResult(
             row.key,
-            {name: one.result for name, one in judged.items()},
+            {name: item.result for name, item in judged.items()},
             errors={
-                name: " ".join(str(error).split()) for name, error in errors.items()
+                name: " ".join(str(error).split())
+                for name, error in errors.items()
             },
             details={
-                name: dict(one.details) for name, one in judged.items() if one.details
+                name: dict(item.details)
+                for name, item in judged.items()
+                if item.details
             },
             rules=tuple(
-                sorted({pipe.rules for pipe in self.pipes.values()} - {"strict"})
+                sorted(
+                    {pipe.rules for pipe in self.pipes.values()} - {"strict"}
+                )
             ),
             notes=tuple(
-                sorted({note for one in judged.values() for note in one.notes})
+                sorted(
+                    {note for item in judged.values() for note in item.notes}
+                )
             ),
             usage=dict(paid.usage),
             latency_s=round(seconds, 4),
@@ -146,11 +168,11 @@ class RowJudge:
 
 
 async def _judged(
-    pipe: ClientPipe, given: Mapping[str, Any], paid: Paid
+    pipe: ClientPipe, data: Mapping[str, Any], paid: Paid
 ) -> Judgement | VisualJudgeError:
     counted = copy(pipe)
     counted.client = Counted(pipe.client, paid)
     try:
-        return await counted.judge(given)
+        return await counted.judge(data)
     except VisualJudgeError as error:
         return error

@@ -1,4 +1,5 @@
-"""Rows of a pipeline: JSON lines, each checked; an invalid row does not affect the others."""
+"""Rows of a pipeline: JSON lines, each checked; an invalid row does not affect the
+others."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ MOST_IMAGES = 100
 
 
 class RowFile(BaseModel, extra="allow", hide_input_in_errors=True):
-    """One line of the input: the judge's input, and the key of its result; without one, its number
-    counts from 1.
+    """One line of the input: the judge's input, and the key of its result; without one,
+    its number counts from 1.
     """
 
     key: StrictStr | int | None = None
@@ -56,7 +57,8 @@ class Row:
 def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     """Read a JSONL file. Return the valid rows, and the problems of the others.
 
-    Image paths are relative to the file's folder. Rows without a key are numbered, with a warning.
+    Image paths are relative to the file's folder. Rows without a key are numbered, with
+    a warning.
 
     Raises
     ------
@@ -68,7 +70,9 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
         raise DataError(f"{file}: no such file")
     rows: dict[str, Row] = {}
     problems: list[Problem] = []
-    lines = ((k, line) for k, line in enumerate(jsons.lines(file), 1) if line.strip())
+    lines = (
+        (k, line) for k, line in enumerate(jsons.lines(file), 1) if line.strip()
+    )
     for place, (number, line) in enumerate(lines, 1):
         row = _row(line, file, number, place)
         if isinstance(row, Row) and str(row.key) in rows:
@@ -85,14 +89,17 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     if not rows and problems and problems[0].reason.startswith(_NOT_JSON):
         raise DataError(
             f"{file}: must hold one JSON object per line, such as "
-            '{"key": "1", "instruction": "…", "input_image": "in.png", "edited_images": '
+            '{"key": "1", "instruction": "…", "input_image": "in.png", '
+            '"edited_images": '
             f'["a.png", "b.png"]}}; its first line {problems[0].reason}'
         )
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")
     if numbered := sum(row.numbered for row in rows.values()):
         count = pluralize(numbered, "row")
-        warnings.warn(f"{file}: key: {count} without one, numbered", stacklevel=2)
+        warnings.warn(
+            f"{file}: key: {count} without one, numbered", stacklevel=2
+        )
     return list(rows.values()), problems
 
 
@@ -128,8 +135,11 @@ def _is_url(image: str) -> bool:
 
 
 def checksum(row: Row) -> str:
-    """Return the SHA-256 of the instruction and of each image's bytes (for a URL, the URL)."""
-    images = [_image_digest(image) for image in (row.input_image, *row.edited_images)]
+    """Return the SHA-256 of the instruction and of each image's bytes (for a URL, the
+    URL)."""
+    images = [
+        _image_digest(image) for image in (row.input_image, *row.edited_images)
+    ]
     return hashlib.sha256(orjson.dumps([row.instruction, *images])).hexdigest()
 
 

@@ -1,5 +1,5 @@
-"""Apply judges to rows, with one journalled line per row, and a record of the settings so that a
-run can be resumed.
+"""Apply judges to rows, with one journalled line per row, and a record of the settings
+so that a run can be resumed.
 """
 
 from __future__ import annotations
@@ -38,16 +38,19 @@ def settings_path(out: Path) -> Path:
 
 
 def is_ours(template: PromptTemplate) -> bool:
-    """Return whether a prompt's text is that of the package's asset of its id and version."""
+    """Return whether a prompt's text is that of the package's asset of its id and
+    version."""
     with suppress(UnknownPrompt):
-        known = PromptAssetStore().get_prompt(template.prompt_id, template.version)
+        known = PromptAssetStore().get_prompt(
+            template.prompt_id, template.version
+        )
         return (known.system, known.user) == (template.system, template.user)
     return False
 
 
 def settings_of(pipes: Mapping[str, ClientPipe]) -> Json:
-    """Return all settings that affect results, by metric, without secrets. A prompt that is not
-    ours has the checksum of its text.
+    """Return all settings that affect results, by metric, without secrets. A prompt
+    that is not ours has the checksum of its text.
     """
     return {
         name: {
@@ -58,7 +61,11 @@ def settings_of(pipes: Mapping[str, ClientPipe]) -> Json:
         }
         | ({"rules": pipe.rules} if pipe.rules != "strict" else {})
         | ({"rubric": pipe.rubric.json()} if pipe.rubric else {})
-        | ({} if is_ours(pipe.prompt_template) else {"prompt_sha256": _digest(pipe)})
+        | (
+            {}
+            if is_ours(pipe.prompt_template)
+            else {"prompt_sha256": _digest(pipe)}
+        )
         for name, pipe in pipes.items()
     }
 
@@ -82,35 +89,48 @@ def check_same(out: Path, settings: Fields) -> None:
     if before is None:
         raise UsageError(
             f"{settings_path(out)} is missing or cannot be read: it records the "
-            f"settings of {out}; restore it, or choose another --out (calls in the reply cache "
+            f"settings of {out}; restore it, or choose another --out (calls in the "
+            "reply cache "
             "are free)"
         )
     now = orjson.loads(orjson.dumps(settings, default=str))
     for name in sorted(set(before) | set(now)):
         if before.get(name) != now.get(name):
             raise UsageError(
-                f"{out} was made with other settings of metric {name!r}; choose another --out"
+                f"{out} was made with other settings of metric {name!r}; choose "
+                "another --out"
             )
 
 
 def _stated(place: Path) -> Json | None:
     try:
-        found = jsons.read(place, "manifest")["metrics"]
+        result = jsons.read(place, "manifest")["metrics"]
     except (OSError, DataError, ValueError, KeyError, TypeError):
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 def write_settings(
-    out: Path, pipes: Mapping[str, ClientPipe], settings: Fields, given: Path | None
+    out: Path,
+    pipes: Mapping[str, ClientPipe],
+    settings: Fields,
+    stated: Path | None,
 ) -> None:
-    """Write the settings next to ``out``, with the prompts' texts and the path of the rows."""
+    """Write the settings next to ``out``, with the prompts' texts and the path of the
+    rows."""
     templates = [pipe.prompt_template for pipe in pipes.values()]
-    texts = {one.name: {"system": one.system, "user": one.user} for one in templates}
-    whole: Json = {"visualjudge": __version__, "metrics": settings, "prompts": texts}
-    if given is not None:
+    texts = {
+        template.name: {"system": template.system, "user": template.user}
+        for template in templates
+    }
+    whole: Json = {
+        "visualjudge": __version__,
+        "metrics": settings,
+        "prompts": texts,
+    }
+    if stated is not None:
         whole["rows"] = Path(
-            os.path.relpath(given.resolve(), out.resolve().parent)
+            os.path.relpath(stated.resolve(), out.resolve().parent)
         ).as_posix()
     OutputFile(settings_path(out)).write_now(
         orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n",
@@ -119,7 +139,8 @@ def write_settings(
 
 @dataclass(frozen=True)
 class PipelineReport:
-    """Result of a run: all rows by status, each metric, the errors by row, and the missing rows."""
+    """Result of a run: all rows by status, each metric, the errors by row, and the
+    missing rows."""
 
     statuses: Counter[str]
     errors: Mapping[str, str]
@@ -141,21 +162,22 @@ async def run_pipeline(
     on_event: Listener | None = None,
     stop: Stop | None = None,
     private_urls: bool = False,
-    given: Path | None = None,
+    stated: Path | None = None,
 ) -> PipelineReport:
     """Judge every row by every metric; each line is on disk before it is reported.
 
-    Images behind URLs are downloaded from public addresses only, unless ``private_urls`` is true.
-    With ``resume``, rows without an error are skipped, and those with one are judged again; their
-    replies are in the cache. A row that the budget may not allow to finish is not begun. ``given``
-    is the file of the rows, which is noted for ``adopt``.
+    Images behind URLs are downloaded from public addresses only, unless
+    ``private_urls`` is true. With ``resume``, rows without an error are skipped, and
+    those with one are judged again; their replies are in the cache. A row that the
+    budget may not allow to finish is not begun. ``stated`` is the file of the rows,
+    which is noted for ``adopt``.
 
     Raises
     ------
     UsageError
         If ``out`` has results and ``resume`` is false, or the results come from another
-        configuration or from other rows with the same keys; or if a row may take more calls than
-        the budget allows.
+        configuration or from other rows with the same keys; or if a row may take more
+        calls than the budget allows.
     DataError
         If ``out`` is a file of another kind.
     """
@@ -174,11 +196,11 @@ async def run_pipeline(
     journal = Journal(path, resume=resume)
     try:
         with journal:
-            write_settings(path, pipes, settings, given)
+            write_settings(path, pipes, settings, stated)
             journal.drop(lambda line: bool(line.get("errors")))
-            await Runner(journal, progress, concurrency, on_event, stop or Stop()).run(
-                left, judge
-            )
+            await Runner(
+                journal, progress, concurrency, on_event, stop or Stop()
+            ).run(left, judge)
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
     return _report(path, rows, pipes, progress, judge.cached)
@@ -226,7 +248,7 @@ def _report(
         keys.add(str(line.key))
         if line.errors:
             errors[str(line.key)] = "; ".join(
-                f"{metric}: {said}" for metric, said in line.errors.items()
+                f"{metric}: {error}" for metric, error in line.errors.items()
             )
     missing = sum(str(row.key) not in keys for row in rows)
     return PipelineReport(statuses, errors, missing, progress, metrics, cached)

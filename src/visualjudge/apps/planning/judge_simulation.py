@@ -1,14 +1,16 @@
 """Simulated studies: a model of a judge's verdicts, and studies drawn from it.
 
-A verdict is right if a normal variable falls below a threshold that rises with the log of the
-margin between the two scores. The variable is a sum of effects: of the image, of the pair, of the
-order (a judge that prefers a position has a large one), and of the repeat (a nested random-effects
-probit; Searle, Casella & McCulloch 1992). From a pilot run, the threshold is fitted by maximum
-likelihood, and the correlations by the method of moments on residuals: two verdicts that share an
-image, a pair, … are right together as often as observed.
+A verdict is right if a normal variable falls below a threshold that rises with the log
+of the margin between the two scores. The variable is a sum of effects: of the image, of
+the pair, of the order (a judge that prefers a position has a large one), and of the
+repeat (a nested random-effects probit; Searle, Casella & McCulloch 1992). From a pilot
+run, the threshold is fitted by maximum likelihood, and the correlations by the method
+of moments on residuals: two verdicts that share an image, a pair, … are right together
+as often as observed.
 
-Images, with their pairs and true scores, are drawn with replacement from the available ones, and
-the intervals and tests are those of the report, so the plan matches the analysis of the study.
+Images, with their pairs and true scores, are drawn with replacement from the available
+ones, and the intervals and tests are those of the report, so the plan matches the
+analysis of the study.
 """
 
 from __future__ import annotations
@@ -32,11 +34,12 @@ from visualjudge.analysis.figures.variance import products
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEVELS = ("image", "pair", "order")
-"""Factors that two verdicts may share, from the least to the most; each level includes the previous
-ones.
+"""Factors that two verdicts may share, from the least to the most; each level includes
+the previous ones.
 """
 NODES = stats.norm.ppf((np.arange(400) + 0.5) / 400)
-"""Quantiles over which normal effects are averaged; steep functions rule out polynomials."""
+"""Quantiles over which normal effects are averaged; steep functions rule out
+polynomials."""
 MOST_CELLS = 4_000_000
 """Number of verdicts drawn at once."""
 ALMOST = 0.999
@@ -46,8 +49,8 @@ ALMOST = 0.999
 class Pool:
     """Available pairs of a study, (P,) each, sorted by image.
 
-    ``image`` counts from 0; ``better`` and ``worse`` are indices into ``sources``, −1 for unnamed
-    ones; ``margin`` is the difference of the two scores, 0 … 10.
+    ``image`` counts from 0; ``better`` and ``worse`` are indices into ``sources``, −1
+    for unnamed ones; ``margin`` is the difference of the two scores, 0 … 10.
     """
 
     image: IntArray
@@ -68,8 +71,8 @@ class Pool:
 
     @cached_property
     def differences(self) -> FloatArray:
-        """Mean difference of the scores of every two sources on the same images, sources ×
-        sources; NaN where they never meet.
+        """Mean difference of the scores of every two sources on the same images,
+        sources × sources; NaN where they never meet.
         """
         size = len(self.sources)
         known = (self.better >= 0) & (self.worse >= 0)
@@ -93,10 +96,10 @@ class Pool:
 class JudgeModel:
     """Assumed properties of a judge.
 
-    ``level`` is the threshold at the mean log-margin and ``slope`` its rise, in standard
-    deviations; ``shared`` are the correlations of two verdicts that share an image, pair, …
-    (LEVELS); ``failed`` is the share of unusable replies. ``assumed`` names what does not come from
-    a pilot.
+    ``level`` is the threshold at the mean log-margin and ``slope`` its rise, in
+    standard deviations; ``shared`` are the correlations of two verdicts that share an
+    image, pair, … (LEVELS); ``failed`` is the share of unusable replies. ``assumed``
+    names what does not come from a pilot.
     """
 
     level: float
@@ -107,7 +110,9 @@ class JudgeModel:
 
     def right(self, pool: Pool) -> float:
         """Return the accuracy over all verdicts; failed replies are wrong."""
-        return float(stats.norm.cdf(self.thresholds(pool)).mean()) * (1 - self.failed)
+        return float(stats.norm.cdf(self.thresholds(pool)).mean()) * (
+            1 - self.failed
+        )
 
     def thresholds(self, pool: Pool) -> FloatArray:
         """Return the threshold of each pair, (P,)."""
@@ -150,8 +155,8 @@ class Design:
 class Studies:
     """B simulated studies of one design.
 
-    ``pair`` (B, n, k) is an index into the pool, valid where ``held``. ``right`` and ``read`` have
-    shape (B, n, k, orders, repeats).
+    ``pair`` (B, n, k) is an index into the pool, valid where ``held``. ``right`` and
+    ``read`` have shape (B, n, k, orders, repeats).
     """
 
     pool: Pool
@@ -168,8 +173,9 @@ class Studies:
 def both_right(
     thresholds: FloatArray, correlation: float, *, apart: bool = False
 ) -> float:
-    """Return the mean over (N,) thresholds of P(two verdicts are both right): on the same pair, or
-    on independent pairs of one image (``apart``). The correlation is below 1.
+    """Return the mean over (N,) thresholds of P(two verdicts are both right): on the
+    same pair, or on independent pairs of one image (``apart``). The correlation is
+    below 1.
     """
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
     right = stats.norm.cdf(part / np.sqrt(1 - correlation))
@@ -179,8 +185,8 @@ def both_right(
 def correlation_of(
     covariance: float, thresholds: FloatArray, *, apart: bool = False
 ) -> float:
-    """Return the correlation, 0 … .999, at which the verdicts have this covariance beyond their
-    thresholds.
+    """Return the correlation, 0 … .999, at which the verdicts have this covariance
+    beyond their thresholds.
     """
     few = thresholds[:: max(1, thresholds.size // 300)]
     alone = both_right(few, 0.0, apart=apart)
@@ -198,11 +204,11 @@ def correlation_of(
 
 
 def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
-    """Fit the judge to a pilot's pairwise ``verdicts``; what they do not determine is taken from
-    ``default``.
+    """Fit the judge to a pilot's pairwise ``verdicts``; what they do not determine is
+    taken from ``default``.
 
-    ``verdicts`` has one row per verdict with cluster, pair, encoding, order, repeat, margin, right
-    and usable.
+    ``verdicts`` has one row per verdict with cluster, pair, encoding, order, repeat,
+    margin, right and usable.
     """
     asked = verdicts.with_columns(pl.col("right").fill_null(False))
     failed = 1 - float(asked["usable"].mean())  # type: ignore[arg-type]
@@ -212,9 +218,9 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     right = np.asarray(read["right"].to_numpy(), dtype=bool)
     level, slope = _threshold_line(x, right)
     line = level + slope * x
-    table = read.select("cluster", "pair", "encoding", "order", "repeat").with_columns(
-        y=pl.Series(right - stats.norm.cdf(line))
-    )
+    table = read.select(
+        "cluster", "pair", "encoding", "order", "repeat"
+    ).with_columns(y=pl.Series(right - stats.norm.cdf(line)))
     shared, unknown = _shared(table, line, default)
     return JudgeModel(level, slope, shared, failed, tuple(unknown))
 
@@ -228,7 +234,9 @@ def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
         fit = -stats.norm.logcdf(side * (level + slope * x)).sum()
         return float(fit + (slope**2 + level**2 / 9) / 2)
 
-    level, slope = optimize.minimize(loss, np.zeros(2), method="BFGS").x.tolist()
+    level, slope = optimize.minimize(
+        loss, np.zeros(2), method="BFGS"
+    ).x.tolist()
     return level, slope
 
 
@@ -245,16 +253,24 @@ def _shared(
     ]  # two encodings of a pair are two questions
     sums_of = [products(table, keys[: k + 2])[:, 0].tolist() for k in range(3)]
     sums_of.append([float((table["y"] ** 2).sum()), float(table.height)])
-    found: list[float | None] = []
+    collected: list[float | None] = []
     for k in range(3):
         count = sums_of[k][1] - sums_of[k + 1][1]
-        moment = None if count < 0.5 else (sums_of[k][0] - sums_of[k + 1][0]) / count
-        found.append(
-            None if moment is None else correlation_of(moment, line, apart=k == 0)
+        moment = (
+            None if count < 0.5 else (sums_of[k][0] - sums_of[k + 1][0]) / count
         )
-    unknown = [name for name, value in zip(LEVELS, found, strict=True) if value is None]
+        collected.append(
+            None
+            if moment is None
+            else correlation_of(moment, line, apart=k == 0)
+        )
+    unknown = [
+        name
+        for name, value in zip(LEVELS, collected, strict=True)
+        if value is None
+    ]
     out: list[float] = []
-    for k, value in enumerate(found):
+    for k, value in enumerate(collected):
         least = out[-1] if out else 0.0
         out.append(max(least, default.shared[k] if value is None else value))
     return (out[0], out[1], out[2]), unknown
@@ -279,7 +295,9 @@ def simulated(
     most = int(pool.per_image.max())
     place = np.argsort(
         np.where(
-            np.arange(most) < held_pairs[..., None], rng.random((count, n, most)), 2.0
+            np.arange(most) < held_pairs[..., None],
+            rng.random((count, n, most)),
+            2.0,
         ),
         -1,
     )
@@ -314,52 +332,68 @@ def _effects(
 
 
 def share_intervals(studies: Studies) -> tuple[FloatArray, FloatArray]:
-    """Return the interval of the accuracy of each study, (B,) each; failed replies are wrong."""
+    """Return the interval of the accuracy of each study, (B,) each; failed replies are
+    wrong."""
     held = np.broadcast_to(studies.held[..., None, None], studies.right.shape)
-    top, bottom = (x.sum((2, 3, 4)).astype(float) for x in (studies.right & held, held))
+    top, bottom = (
+        x.sum((2, 3, 4)).astype(float) for x in (studies.right & held, held)
+    )
     column = np.repeat(np.arange(studies.pair.shape[0]), top.shape[1])
-    found = shares(top.ravel(), bottom.ravel(), column, studies.pair.shape[0])
-    return found.low, found.high
+    result = shares(top.ravel(), bottom.ravel(), column, studies.pair.shape[0])
+    return result.low, result.high
 
 
 def separated(studies: Studies, effect: float) -> BoolArray:
-    """Return the studies in which every pair of sources whose mean scores differ by ``effect`` or
-    more is separated in the right order, by judge and by truth: shares of direct questions against
-    ½, Holm over the pairs.
+    """Return the studies in which every pair of sources whose mean scores differ by
+    ``effect`` or more is separated in the right order, by judge and by truth: shares of
+    direct questions against ½, Holm over the pairs.
     """
     pool = studies.pool
     (count, images) = studies.pair.shape[:2]
     better = pool.better[studies.pair]
     worse = pool.worse[studies.pair]
     read = studies.read.sum((3, 4))
-    told = studies.held & (better >= 0) & (worse >= 0) & (read > 0)
+    estimable = studies.held & (better >= 0) & (worse >= 0) & (read > 0)
     right = divided(studies.right.sum((3, 4)), read)
-    low = np.minimum(better, worse)[told]
-    high = np.maximum(better, worse)[told]
+    low = np.minimum(better, worse)[estimable]
+    high = np.maximum(better, worse)[estimable]
     two = low * len(pool.sources) + high
     study, image = (
-        np.broadcast_to(np.arange(size).reshape(shape), told.shape)[told]
+        np.broadcast_to(np.arange(size).reshape(shape), estimable.shape)[
+            estimable
+        ]
         for size, shape in ((count, (-1, 1, 1)), (images, (1, -1, 1)))
     )
     twos, place = renumbered(two)
     cell, where = renumbered((study * twos.size + place) * images + image)
     column = cell // images
     columns = count * twos.size
-    up = (better < worse)[told]
+    up = (better < worse)[estimable]
     ones = np.ones(two.size)
     bottom = np.bincount(where, ones).astype(float)
-    found = []
-    for outcome in (np.where(up, right[told], 1 - right[told]), up.astype(float)):
+    collected = []
+    for outcome in (
+        np.where(up, right[estimable], 1 - right[estimable]),
+        up.astype(float),
+    ):
         top = np.bincount(where, outcome).astype(float)
         value, spread = ratio(top, bottom, column, columns)
         p = share_test(value, spread, np.full(columns, np.inf))
-        known = np.where(spread.enough & np.isfinite(value), p, 1.0).reshape(count, -1)
-        found.append(
-            np.where(_holm(known) < LEVEL, np.sign(value - 0.5).reshape(count, -1), 0.0)
+        known = np.where(spread.enough & np.isfinite(value), p, 1.0).reshape(
+            count, -1
+        )
+        collected.append(
+            np.where(
+                _holm(known) < LEVEL,
+                np.sign(value - 0.5).reshape(count, -1),
+                0.0,
+            )
         )
     gaps = pool.differences[twos // len(pool.sources), twos % len(pool.sources)]
     wanted = np.abs(gaps) >= effect
-    right_order = (found[0] == np.sign(gaps)) & (found[1] == np.sign(gaps))
+    right_order = (collected[0] == np.sign(gaps)) & (
+        collected[1] == np.sign(gaps)
+    )
     return np.asarray((right_order | ~wanted).all(1) & bool(wanted.any()))
 
 
@@ -372,16 +406,22 @@ def _holm(p: FloatArray) -> FloatArray:
 
 
 def pool_of(rows: pl.DataFrame) -> Pool:
-    """Return a pool from one row per pair: image, better, worse (names or null), margin."""
+    """Return a pool from one row per pair: image, better, worse (names or null),
+    margin."""
     ordered = rows.sort("image")
-    names = sorted({*ordered["better"].drop_nulls(), *ordered["worse"].drop_nulls()})
+    names = sorted(
+        {*ordered["better"].drop_nulls(), *ordered["worse"].drop_nulls()}
+    )
     places = {name: k for k, name in enumerate(names)}
 
-    image = renumbered(ordered["image"].rank("dense").cast(pl.Int64).to_numpy())[1]
+    image = renumbered(
+        ordered["image"].rank("dense").cast(pl.Int64).to_numpy()
+    )[1]
     margin = np.asarray(ordered["margin"].to_numpy(), dtype=float)
     better, worse = (
         np.array(
-            [places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64
+            [places.get(name, -1) for name in ordered[column].to_list()],
+            dtype=np.int64,
         )
         for column in ("better", "worse")
     )

@@ -1,4 +1,5 @@
-"""Inputs of a plan: the pairs of a data folder, dataset or pilot, its judge, and its tokens."""
+"""Inputs of a plan: the pairs of a data folder, dataset or pilot, its judge, and its
+tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ USUAL = JudgeModel(
     ("share right", *judge_simulation.LEVELS, "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
-COST = "A pilot's tokens tell the cost; without them, `judge --dry-run --price` estimates it."
+COST = (
+    "A pilot's tokens tell the cost; without them, `judge --dry-run --price` "
+    "estimates it."
+)
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
     "tokens_in", "tokens_out",
@@ -40,8 +44,8 @@ VERDICTS = (
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Basis of a plan: the pool of one task, the judge, and the tokens of a call (input,
-    output) in an encoding, which only a pilot tells.
+    """Basis of a plan: the pool of one task, the judge, and the tokens of a call
+    (input, output) in an encoding, which only a pilot tells.
     """
 
     kind: str
@@ -64,8 +68,8 @@ def read_target(
     Raises
     ------
     UsageError
-        If it is something else, holds several tasks and none or several are named, or has no pairs
-        of the task.
+        If it is something else, holds several tasks and none or several are named, or
+        has no pairs of the task.
     """
     root = Path(place)
     encodings = part.encodings
@@ -80,7 +84,9 @@ def read_target(
     if (root / META).is_file():
         return _of_dataset(root, task, encodings, part.where)
     if part.where:
-        raise UsageError(f"{root} is a data folder: --where is for datasets and runs")
+        raise UsageError(
+            f"{root} is a data folder: --where is for datasets and runs"
+        )
     return _of_data(root, task, encodings, seed)
 
 
@@ -92,11 +98,14 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
         return str(task)
     if not known:
         raise UsageError(
-            f"{place}: no two predictions can be compared, so no pairwise question can be asked; "
-            "import a second --source into it, or make controlled errors (visualjudge perturb)"
+            f"{place}: no two predictions can be compared, so no pairwise question can "
+            "be asked; "
+            "import a second --source into it, or make controlled errors (visualjudge "
+            "perturb)"
         )
     raise UsageError(
-        f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}"
+        f"--task must be one of {', '.join(known)}; a plan is for one task, got "
+        f"{task or 'none'}"
     )
 
 
@@ -110,7 +119,8 @@ def _of_run(
     own = own.filter(pl.col("encoding").is_in(chosen))
     if not own["usable"].any():
         raise DataError(
-            f"{root}: no reply to a pairwise question can be used; plan from its dataset"
+            f"{root}: no reply to a pairwise question can be used; plan from its "
+            "dataset"
         )
     pool = _pool(study.questions, name, root)
     judge = judge_simulation.fitted(own, USUAL)
@@ -122,20 +132,27 @@ def _of_run(
     spent = by.row(by_predicate=pl.col("encoding") == encoding, named=True)
     images = own["cluster"].n_unique()
     notes = [
-        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
+        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on "
+        f"{images} images."
     ]
     counted = spent["tokens_in"] is not None
-    tokens = (spent["tokens_in"], spent["tokens_out"] or 0.0) if counted else None
+    tokens = (
+        (spent["tokens_in"], spent["tokens_out"] or 0.0) if counted else None
+    )
     notes += [] if counted else [f"The pilot states no tokens. {COST}"]
     if judge.assumed:
         named = ", ".join(judge.assumed)
         notes.append(
             f"Not in the pilot, so typical values are assumed: variance of {named}."
         )
-    return Target("run", str(root), name, pool, judge, encoding, tokens, tuple(notes))
+    return Target(
+        "run", str(root), name, pool, judge, encoding, tokens, tuple(notes)
+    )
 
 
-def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[str]:
+def _chosen(
+    known: Sequence[str], wanted: Sequence[str], place: Path
+) -> list[str]:
     for name in wanted:
         if name not in known:
             raise UsageError(
@@ -169,15 +186,22 @@ def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
 
 
 def _of_dataset(
-    root: Path, task: str | None, encodings: Sequence[str], where: tuple[str, ...]
+    root: Path,
+    task: str | None,
+    encodings: Sequence[str],
+    where: tuple[str, ...],
 ) -> Target:
     table, _ = merged([root])
     if where:
         chosen = load_dataset(root).choose(Selection(where=where))
-        table = table.filter(pl.col("id").is_in([question.id for question in chosen]))
+        table = table.filter(
+            pl.col("id").is_in([question.id for question in chosen])
+        )
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
     name = _task_of(pairwise["task"].unique().to_list(), task, root)
-    styles = pairwise.filter(pl.col("task") == name)["encoding"].unique().to_list()
+    styles = (
+        pairwise.filter(pl.col("task") == name)["encoding"].unique().to_list()
+    )
     pool = _pool(table, name, root)
     style = _chosen(styles, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
@@ -190,9 +214,11 @@ def _without_pilot() -> tuple[str, ...]:
     image, pair, order = USUAL.shared
     return (
         "No pilot: the plan assumes a typical judge, right "
-        f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often for wide "
+        f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often "
+        "for wide "
         f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
-        f"{order:g} in one order; {100 * USUAL.failed:.0f} % of replies fail. To use figures of "
+        f"{order:g} in one order; {100 * USUAL.failed:.0f} % of replies fail. To use "
+        "figures of "
         "your judge, judge 50 to 200 questions and plan from that run.",
         COST,
     )
@@ -203,20 +229,23 @@ def _of_data(
 ) -> Target:
     folder = DataFolder(root)
     if task is not None and task not in folder.tasks:
-        raise UsageError(f"--task must be {one_of(task, folder.tasks)}, got {task}")
+        raise UsageError(
+            f"--task must be {one_of(task, folder.tasks)}, got {task}"
+        )
     names = [task] if task else folder.tasks
     read = {
-        name: [entry.annotation for entry in folder.entries(name)] for name in names
+        name: [entry.annotation for entry in folder.entries(name)]
+        for name in names
     }
-    equal = [told for name in names for told in equal_sources(folder, name)]
+    equal = [source for name in names for source in equal_sources(folder, name)]
     caps = Caps()
     by_task = {
         name: tuple(
-            found
-            for found in group(name, notes)
+            result
+            for result in group(name, notes)
             if caps.differ(
                 *(
-                    most(note.final_score for note in found.members)
+                    most(note.final_score for note in result.members)
                     for most in (min, max)
                 )
             )
@@ -227,16 +256,23 @@ def _of_data(
         raise UsageError(
             f"{root}: no two predictions can be compared: {'; '.join(equal)}"
         )
-    name = _task_of([name for name, groups in by_task.items() if groups], task, root)
+    name = _task_of(
+        [name for name, groups in by_task.items() if groups], task, root
+    )
     rows = []
-    for found in by_task[name]:
-        notes = {note.annotation_id: note for note in found.members}
-        for pair in pairs_of(found, seed, caps):
+    for result in by_task[name]:
+        notes = {note.annotation_id: note for note in result.members}
+        for pair in pairs_of(result, seed, caps):
             a, b = sorted(
                 (notes[key] for key in pair), key=lambda note: -note.final_score
             )
             rows.append(
-                (found.key[0], a.source, b.source, a.final_score - b.final_score)
+                (
+                    result.key[0],
+                    a.source,
+                    b.source,
+                    a.final_score - b.final_score,
+                )
             )
     schema = {
         "image": pl.String,
@@ -244,7 +280,9 @@ def _of_data(
         "worse": pl.String,
         "margin": pl.Float64,
     }
-    pool = judge_simulation.pool_of(pl.DataFrame(rows, schema=schema, orient="row"))
+    pool = judge_simulation.pool_of(
+        pl.DataFrame(rows, schema=schema, orient="row")
+    )
     style = _chosen(stems_of(name).final, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
     place = ("data folder", str(root), name, pool, judge)

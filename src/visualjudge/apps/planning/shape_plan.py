@@ -1,5 +1,5 @@
-"""How many images decide the answer of a study that compares no named models: from a pilot, until
-each task is decided; without truth, how many to label.
+"""How many images decide the answer of a study that compares no named models: from a
+pilot, until each task is decided; without truth, how many to label.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
-from visualjudge.analysis.decisions.score_answer import ScoresOfTask, score_answer
+from visualjudge.analysis.decisions.score_answer import (
+    ScoresOfTask,
+    score_answer,
+)
 from visualjudge.analysis.decisions.study_answer import NAMED
 from visualjudge.analysis.figure_text import many, number, percent, plain_name
 from visualjudge.analysis.load import load_study
@@ -26,12 +29,14 @@ RIGHT = (0.8, 0.85, 0.9, 0.95)
 ORDERED = (0.55, 0.65, 0.75, 0.85)
 """Accuracies and rank correlations that a judge may have."""
 RANKS = 1.06
-"""Variance of Fisher's z of a rank correlation, times n − 3 (Fieller, Hartley & Pearson 1957)."""
+"""Variance of Fisher's z of a rank correlation, times n − 3 (Fieller, Hartley & Pearson
+1957)."""
 
 
 @dataclass(frozen=True)
 class Needed:
-    """Images that one case needs: a task with its state, or a figure that a judge may have."""
+    """Images that one case needs: a task with its state, or a figure that a judge may
+    have."""
 
     case: str
     state: str
@@ -41,8 +46,8 @@ class Needed:
 
 @dataclass(frozen=True, eq=False)
 class ShapePlan:
-    """What each task of a pilot still needs; of verdicts without truth, what each figure that the
-    judge may have would need.
+    """What each task of a pilot still needs; of verdicts without truth, what each
+    figure that the judge may have would need.
     """
 
     judge: str
@@ -52,17 +57,25 @@ class ShapePlan:
 
     @property
     def images(self) -> int | None:
-        """Images on which every case that can be promised is probably decided; None if none can."""
+        """Images on which every case that can be promised is probably decided; None if
+        none can."""
         needed = [case.needs_images for case in self.cases]
         return max((images for images in needed if images), default=None)
 
     def __str__(self) -> str:
-        said = folded(f"{QUESTIONS[self.shape]} {self._todo} {self.sentence}".strip())
+        answers = folded(
+            f"{QUESTIONS[self.shape]} {self._todo} {self.sentence}".strip()
+        )
         if self.shape == "no_truth":
             table = Table(
                 ("If it has", "It would be", "Images to label"),
-                tuple((c.case, c.state, number(c.needs_images)) for c in self.cases),
-                ("To label: images that tell it from the bar with a power of 80 %.",),
+                tuple(
+                    (c.case, c.state, number(c.needs_images))
+                    for c in self.cases
+                ),
+                (
+                    "To label: images that tell it from the bar with a power of 80 %.",
+                ),
             )
         else:
             table = Table(
@@ -71,15 +84,18 @@ class ShapePlan:
                     (c.case, c.state, number(c.images), number(c.needs_images))
                     for c in self.cases
                 ),
-                ("Needed: images that decide the answer with a power of 80 %.",),
+                (
+                    "Needed: images that decide the answer with a power of 80 %.",
+                ),
             )
-        return f"{said}\n\n{table.text()}"
+        return f"{answers}\n\n{table.text()}"
 
     @property
     def _todo(self) -> str:
         if self.shape == "no_truth":
             return (
-                "Without ground truth no number of verdicts tells. `visualjudge label` draws "
+                "Without ground truth no number of verdicts tells. `visualjudge label` "
+                "draws "
                 "questions for people; so many decide whether the judge may be used:"
             )
         if all(case.needs_images is None for case in self.cases):
@@ -100,35 +116,46 @@ class ShapePlan:
 def shape_plan(
     target: str | Path, part: Selection, dataset: str | Path | None
 ) -> ShapePlan | None:
-    """Return the plan of a run that compares no named models; None for any other target."""
+    """Return the plan of a run that compares no named models; None for any other
+    target."""
     root = Path(target)
     if not RunFolder(root).manifest_path.is_file():
         return None
-    study = load_study([root], dataset=dataset, tasks=part.tasks, where=part.where)
+    study = load_study(
+        [root], dataset=dataset, tasks=part.tasks, where=part.where
+    )
     shape = shape_of(study, 0)
     if shape in NAMED:
         return None
     judge = study.runs[0].name
     if shape == "no_truth":
         scored = (study.joined[0]["kind"] == "scoring").all()
-        return ShapePlan(judge, shape, _to_label(study.bar, scored=bool(scored)))
-    answer = (score_answer if shape == "scores" else pair_answer)(study, 0, study.bar)
+        return ShapePlan(
+            judge, shape, _to_label(study.bar, scored=bool(scored))
+        )
+    answer = (score_answer if shape == "scores" else pair_answer)(
+        study, 0, study.bar
+    )
     return ShapePlan(
         judge, shape, _of_tasks(answer.tasks), f"{judge}: {answer.sentence}"
     )
 
 
-def _of_tasks(tasks: Sequence[ScoresOfTask | PairsOfTask]) -> tuple[Needed, ...]:
+def _of_tasks(
+    tasks: Sequence[ScoresOfTask | PairsOfTask],
+) -> tuple[Needed, ...]:
     cases = []
     for task in tasks:
         needed = task.needs_images if task.state == "too_few" else None
-        cases.append(Needed(plain_name(task.task), task.state, task.images, needed))
+        cases.append(
+            Needed(plain_name(task.task), task.state, task.images, needed)
+        )
     return tuple(cases)
 
 
 def _to_label(bar: Bar, *, scored: bool) -> tuple[Needed, ...]:
-    """Return how many images tell whether a judge with each figure meets the bar: by the normal
-    approximation of a share, or Fisher's z of a rank correlation.
+    """Return how many images tell whether a judge with each figure meets the bar: by
+    the normal approximation of a share, or Fisher's z of a rank correlation.
     """
     least = bar.spearman if scored else bar.accuracy
     cases = []
@@ -139,10 +166,14 @@ def _to_label(bar: Bar, *, scored: bool) -> tuple[Needed, ...]:
             name = f"ρ {number(value)}"
         else:
             apart = value - least
-            images = value * (1 - value) * (REACH / apart) ** 2 if apart else np.inf
+            images = (
+                value * (1 - value) * (REACH / apart) ** 2 if apart else np.inf
+            )
             name = f"{percent(value, 0)} right"
         needed = (
-            max(LEAST_IMAGES, int(np.ceil(images))) if np.isfinite(images) else None
+            max(LEAST_IMAGES, int(np.ceil(images)))
+            if np.isfinite(images)
+            else None
         )
         state = "good enough" if apart > 0 else "not good enough"
         cases.append(Needed(name, state, None, needed))

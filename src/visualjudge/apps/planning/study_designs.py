@@ -1,8 +1,10 @@
-"""The cheapest study that answers a question: goals, the search, and what builds the design.
+"""The cheapest study that answers a question: goals, the search, and what builds the
+design.
 
 A design is images × pairs × orders × repeats. For each kind of design, simulation
-(:mod:`visualjudge.apps.planning.judge_simulation`) finds the smallest number of images that reaches
-the goal with the requested power; the cheapest design that the data allow is chosen.
+(:mod:`visualjudge.apps.planning.judge_simulation`) finds the smallest number of images
+that reaches the goal with the requested power; the cheapest design that the data allow
+is chosen.
 """
 
 from __future__ import annotations
@@ -23,7 +25,12 @@ from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.apps.planning import judge_simulation
-from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
+from visualjudge.apps.planning.judge_simulation import (
+    Design,
+    JudgeModel,
+    Pool,
+    Studies,
+)
 from visualjudge.apps.planning.plan_inputs import Target, read_target
 from visualjudge.apps.planning.shape_plan import ShapePlan, shape_plan
 from visualjudge.core import jsons
@@ -47,7 +54,8 @@ LEAST = 5
 MOST = 3000
 SHOWN = 5
 NEAR = 0.06
-"""Images to try, designs in a plan, and relative precision of the smallest number of images."""
+"""Images to try, designs in a plan, and relative precision of the smallest number of
+images."""
 APART = 0.5
 LEAD = 0.1
 """Default effects: points of score between two models, accuracy above the threshold."""
@@ -59,8 +67,8 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class Option:
-    """A design with its power and its needs; ``missing`` is the number of images that the data
-    lack.
+    """A design with its power and its needs; ``missing`` is the number of images that
+    the data lack.
     """
 
     design: Design
@@ -71,8 +79,8 @@ class Option:
 
     @property
     def worth(self) -> tuple[float, ...]:
-        """Sort key: first designs that the data allow or nearly allow, then cheaper ones, then
-        fewer images.
+        """Sort key: first designs that the data allow or nearly allow, then cheaper
+        ones, then fewer images.
         """
         cost = float(self.calls) if self.cost is None else self.cost
         return float(self.missing), cost, self.design.images
@@ -82,7 +90,8 @@ class Option:
 class Plan:
     """The best designs, the chosen one first, and the assumptions.
 
-    ``goal_reached`` says whether the chosen design has the requested power on the images at hand.
+    ``goal_reached`` says whether the chosen design has the requested power on the
+    images at hand.
     """
 
     goal: Goal
@@ -102,9 +111,11 @@ class Plan:
 
     def __str__(self) -> str:
         notes = "\n".join(folded(line) for line in self.notes)
-        said = folded(f"{QUESTIONS[self.goal]} {answer(self)}")
+        answers = folded(f"{QUESTIONS[self.goal]} {answer(self)}")
         assumed = folded(f"Assumed: {self.claim}.")
-        return "\n\n".join([said, assumed, designs_table(self).text(), notes])
+        return "\n\n".join(
+            [answers, assumed, designs_table(self).text(), notes]
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the JSON that ``build --plan`` reads.
@@ -131,28 +142,31 @@ def plan(
     dataset: str | Path | None = None,
     seed: int = 42,
 ) -> Plan | ShapePlan:
-    """Plan a study: the smallest number of images, pairs, orders and repeats that answers a
-    question. For a pilot without named models: the images until each task is decided.
+    """Plan a study: the smallest number of images, pairs, orders and repeats that
+    answers a question. For a pilot without named models: the images until each task is
+    decided.
 
     Parameters
     ----------
     target
         A data folder, a dataset, or the run of a pilot of 50 to 200 questions.
     goal
-        ``"rank"``: may I rank my models with this judge? Reached if all pairs of models that differ
-        by ``effect`` are separated in the right order. ``"right"``: is it right often enough?
+        ``"rank"``: may I rank my models with this judge? Reached if all pairs of models
+        that differ by ``effect`` are separated in the right order. ``"right"``: is it
+        right often enough?
     effect
-        For ``rank``, a difference in points of score (default: 0.5). For ``right``, the accuracy
-        above the card's threshold that the study must detect (default: the pilot's; without one,
-        0.1).
+        For ``rank``, a difference in points of score (default: 0.5). For ``right``, the
+        accuracy above the card's threshold that the study must detect (default: the
+        pilot's; without one, 0.1).
     power
         Probability with which the study must reach its goal.
     tasks, encodings, where
-        The task, if there are several; the encodings and questions of the pilot or dataset to plan
-        from. The first encoding is planned; without any, that with the most right verdicts in the
-        pilot.
+        The task, if there are several; the encodings and questions of the pilot or
+        dataset to plan from. The first encoding is planned; without any, that with the
+        most right verdicts in the pilot.
     prices
-        Prices of tokens; with them, designs of a pilot that counted its tokens are ordered by cost.
+        Prices of tokens; with them, designs of a pilot that counted its tokens are
+        ordered by cost.
     dataset
         Folder of the pilot's dataset, if it has moved.
     seed
@@ -187,10 +201,12 @@ def plan(
     there = read_target(target, options, dataset, seed)
     question = (_rank if goal == "rank" else _right)(there, effect, limit)
     search = _Search(there, question, prices or Prices(), seed)
-    found, short = search.designs(power)
-    nearest = sorted(short, key=lambda one: (-round(one.power, 2), *one.worth))
-    nearest = nearest[: 1 if found else SHOWN]
-    best = (*found[: SHOWN - len(nearest)], *nearest)
+    result, short = search.designs(power)
+    nearest = sorted(
+        short, key=lambda item: (-round(item.power, 2), *item.worth)
+    )
+    nearest = nearest[: 1 if result else SHOWN]
+    best = (*result[: SHOWN - len(nearest)], *nearest)
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes = [*there.notes, *exact]
@@ -199,9 +215,17 @@ def plan(
         notes.append(
             f"The data have {images} with such pairs: {first.missing} more are needed."
         )
-    reached = bool(found) and not first.missing
+    reached = bool(result) and not first.missing
     return Plan(
-        goal, power, there, question.claim, best, caps, seed, reached, tuple(notes)
+        goal,
+        power,
+        there,
+        question.claim,
+        best,
+        caps,
+        seed,
+        reached,
+        tuple(notes),
     )
 
 
@@ -230,13 +254,16 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
     widest = float(np.nanmax(gaps))
     if not 0 < apart <= widest:
         raise UsageError(
-            f"--effect must be above 0 and at most {widest:.2f}, the largest difference of two "
+            f"--effect must be above 0 and at most {widest:.2f}, the largest "
+            "difference of two "
             f"sources in points of score, got {apart:g}"
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        f"the sources and their scores are those of the data; the goal is that the {wide} of "
-        f"{gaps.size} pairs of sources that differ by {apart:g} points or more are all separated "
+        "the sources and their scores are those of the data; the goal is that the "
+        f"{wide} of "
+        f"{gaps.size} pairs of sources that differ by {apart:g} points or more are all "
+        "separated "
         "in the right order"
     )
     reached = partial(judge_simulation.separated, effect=apart)
@@ -246,18 +273,23 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
 def _right(target: Target, effect: float | None, limit: float) -> _Question:
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
-        raise UsageError(f"--effect must be between 0 and 1 ({hint}), got {effect:g}")
+        raise UsageError(
+            f"--effect must be between 0 and 1 ({hint}), got {effect:g}"
+        )
     lead = LEAD if effect is None and target.kind != "run" else effect
     share = target.judge.right(target.pool) if lead is None else limit + lead
     if not 0.01 <= share <= 0.99:
-        what = "accuracy of the pilot" if lead is None else "threshold + --effect"
+        what = (
+            "accuracy of the pilot" if lead is None else "threshold + --effect"
+        )
         raise UsageError(
             f"{what} must be from 0.01 to 0.99, got {share:.2f}; change --effect"
         )
     above = share >= limit
     way = "above" if above else "below"
     claim = (
-        f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 % interval "
+        f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 "
+        "% interval "
         f"of its accuracy lies {way} the card's threshold {limit:g}"
     )
 
@@ -277,8 +309,8 @@ def least_images(
     least: int = LEAST,
     most: int = MOST,
 ) -> int | None:
-    """Return the smallest number of images at which ``power_at`` is ``wanted``, to 6 %; None if
-    ``most`` fail.
+    """Return the smallest number of images at which ``power_at`` is ``wanted``, to 6 %;
+    None if ``most`` fail.
     """
     low = 0
     high = least
@@ -289,7 +321,9 @@ def least_images(
         high = min(most, 2 * high)
     while high - low > max(1, round(NEAR * high)):
         middle = (low + high) // 2
-        low, high = (low, middle) if power_at(middle) >= wanted else (middle, high)
+        low, high = (
+            (low, middle) if power_at(middle) >= wanted else (middle, high)
+        )
     return high
 
 
@@ -308,8 +342,8 @@ class _Search:
         return [*plain, replace(plain[-1], repeats=2)]
 
     def designs(self, wanted: float) -> tuple[list[Option], list[Option]]:
-        """Return designs that reach the power, cheapest first, and for the others what the images
-        at hand allow.
+        """Return designs that reach the power, cheapest first, and for the others what
+        the images at hand allow.
         """
         enough = []
         short = []
@@ -319,43 +353,55 @@ class _Search:
                 enough.append(self.option(replace(shape, images=images), 1.0))
             if images is None or images > self.target.pool.images:
                 short.append(shape)
-        best = sorted(enough, key=lambda one: one.worth)[:SHOWN]
-        confirmed = [self._confirmed(one.design, wanted) for one in best]
-        found = [one for one in confirmed if one is not None]
-        found.sort(key=lambda one: one.worth)
-        if any(not one.missing for one in found):
-            return found, []
+        best = sorted(enough, key=lambda item: item.worth)[:SHOWN]
+        confirmed = [self._confirmed(item.design, wanted) for item in best]
+        collected = [item for item in confirmed if item is not None]
+        collected.sort(key=lambda item: item.worth)
+        if any(not item.missing for item in collected):
+            return collected, []
         there = self.target.pool.images
-        nearest = [(shape, self._power(shape, CONFIRMED, there)) for shape in short]
-        return found, [
-            self.option(replace(shape, images=there), power) for shape, power in nearest
+        nearest = [
+            (shape, self._power(shape, CONFIRMED, there)) for shape in short
+        ]
+        return collected, [
+            self.option(replace(shape, images=there), power)
+            for shape, power in nearest
         ]
 
     def _power(self, shape: Design, studies: int, images: int) -> float:
         design = replace(shape, images=images)
         sizes = [int(size) for size in asdict(design).values()]
         at_once = max(
-            1, min(studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes)))
+            1,
+            min(
+                studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes))
+            ),
         )
         rng = rng_for(self.seed, "plan", *sizes)
         judge = self.question.judge
-        parts = [min(at_once, studies - done) for done in range(0, studies, at_once)]
+        parts = [
+            min(at_once, studies - done) for done in range(0, studies, at_once)
+        ]
         reached = [
             self.question.reached(
-                judge_simulation.simulated(self.target.pool, judge, design, part, rng)
+                judge_simulation.simulated(
+                    self.target.pool, judge, design, part, rng
+                )
             )
             for part in parts
         ]
         return float(np.concatenate(reached).mean())
 
     def _confirmed(self, design: Design, wanted: float) -> Option | None:
-        """Return the design with its power from more studies, enlarged if the search was lucky."""
+        """Return the design with its power from more studies, enlarged if the search
+        was lucky."""
         for _ in range(8):
             power = self._power(design, CONFIRMED, design.images)
             if power >= wanted:
                 return self.option(design, power)
             design = replace(
-                design, images=max(design.images + 1, round(1.07 * design.images))
+                design,
+                images=max(design.images + 1, round(1.07 * design.images)),
             )
         return None
 
@@ -376,8 +422,11 @@ class _Search:
 
 
 def _pairs(pool: Pool, design: Design, images: int) -> int:
-    """Return the number of pairs on so many images: some have fewer than the design's."""
-    return round(images * float(np.minimum(pool.per_image, design.pairs).mean()))
+    """Return the number of pairs on so many images: some have fewer than the
+    design's."""
+    return round(
+        images * float(np.minimum(pool.per_image, design.pairs).mean())
+    )
 
 
 # ---------------------------------------------------------------- in words
@@ -394,9 +443,9 @@ def with_error(power: float) -> str:
     return f"{percent(power, 0)} ± {200 * error_of(power):.0f}"
 
 
-def shape(one: Option) -> str:
+def shape(item: Option) -> str:
     """Describe a design apart from its images: 3 pairs, both orders."""
-    design = one.design
+    design = item.design
     parts = [
         many(design.pairs, "pair"),
         "both orders" if design.orders == 2 else "one order",
@@ -407,19 +456,20 @@ def shape(one: Option) -> str:
 
 def answer(plan: Plan) -> str:
     """Return the recommendation in one or two sentences."""
-    one = plan.chosen
+    item = plan.chosen
     there = many(plan.target.pool.images, "image")
-    spent = many(one.calls, "call") + (
-        "" if one.cost is None else f", cost {money(one.cost)}"
+    spent = many(item.calls, "call") + (
+        "" if item.cost is None else f", cost {money(item.cost)}"
     )
-    asked = f"{many(one.design.images, 'image')} with {shape(one)} ({spent})"
-    asked += f": power {with_error(one.power)}."
+    asked = f"{many(item.design.images, 'image')} with {shape(item)} ({spent})"
+    asked += f": power {with_error(item.power)}."
     if plan.goal_reached:
         return f"Ask about {asked}"
     wanted = percent(plan.wanted, 0)
-    if one.missing:
+    if item.missing:
         return (
-            f"These {there} cannot settle it with a power of {wanted}: collect {one.missing} more. "
+            f"These {there} cannot settle it with a power of {wanted}: collect "
+            f"{item.missing} more. "
             f"Then ask about {asked}"
         )
     return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
@@ -429,16 +479,23 @@ def designs_table(plan: Plan) -> Table:
     """Return the best designs, the chosen one first."""
     rows = [
         (
-            str(one.design.images),
-            shape(one),
-            f"{one.calls:,}",
-            "–" if one.cost is None else money(one.cost),
-            with_error(one.power),
-            str(one.missing) if one.missing else "–",
+            str(option.design.images),
+            shape(option),
+            f"{option.calls:,}",
+            "–" if option.cost is None else money(option.cost),
+            with_error(option.power),
+            str(option.missing) if option.missing else "–",
         )
-        for one in plan.options
+        for option in plan.options
     ]
-    columns = ("Images", "Each with", "Calls", "Cost", "Power, %", "Images missing")
+    columns = (
+        "Images",
+        "Each with",
+        "Calls",
+        "Cost",
+        "Power, %",
+        "Images missing",
+    )
     note = "Power ± twice the error of the simulation."
     return Table(columns, tuple(rows), (note,), keys=0)
 
@@ -467,7 +524,9 @@ def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
     return made, shlex.join(asked)
 
 
-def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list[str]:
+def judge_options(
+    encodings: Sequence[str], *, swap: bool, repeats: int
+) -> list[str]:
     """Return the options of `judge` that ask only the design's questions."""
     words = [
         "--type",
@@ -484,14 +543,14 @@ def as_json(plan: Plan) -> dict[str, object]:
     target = plan.target
     designs = [
         {
-            **asdict(one.design),
-            "calls": one.calls,
-            "cost": one.cost,
-            "images_missing": one.missing,
-            "power": one.power,
-            "power_error": error_of(one.power),
+            **asdict(option.design),
+            "calls": option.calls,
+            "cost": option.cost,
+            "images_missing": option.missing,
+            "power": option.power,
+            "power_error": error_of(option.power),
         }
-        for one in plan.options
+        for option in plan.options
     ]
     asked = {"type": "pairwise", "encodings": [target.encoding]}
     return {
@@ -500,8 +559,16 @@ def as_json(plan: Plan) -> dict[str, object]:
         "supposed": plan.claim,
         "wanted_power": plan.wanted,
         "reached": plan.goal_reached,
-        "build": {"task": target.task, "seed": plan.seed, "caps": asdict(plan.caps)},
-        "judge": {**asked, "swap": design.orders == 2, "repeats": design.repeats},
+        "build": {
+            "task": target.task,
+            "seed": plan.seed,
+            "caps": asdict(plan.caps),
+        },
+        "judge": {
+            **asked,
+            "swap": design.orders == 2,
+            "repeats": design.repeats,
+        },
         "designs": designs,
         "model": asdict(target.judge),
         "notes": list(plan.notes),
@@ -511,9 +578,11 @@ def as_json(plan: Plan) -> dict[str, object]:
 # ---------------------------------------------------------------- building it
 
 
-def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, ...]]:
-    """Return the caps of `build` for this number of images and pairs, and their effect in a data
-    folder.
+def _caps(
+    target: Target, design: Design, seed: int
+) -> tuple[Caps, tuple[str, ...]]:
+    """Return the caps of `build` for this number of images and pairs, and their effect
+    in a data folder.
     """
     if not target.groups:
         return Caps(0, 0, design.images, design.images * design.pairs, 0, 0), ()
@@ -521,15 +590,18 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
     pairs = groups = 0
     at_hand = min(design.images, target.pool.images)
     wanted = _pairs(target.pool, design, at_hand)
-    for found in spread(target.groups, len(target.groups), seed):
+    for result in spread(target.groups, len(target.groups), seed):
         if len(images) >= at_hand and pairs >= wanted:
             break
-        images.add(found.key[0])
-        pairs += sum(1 for _ in islice(pairs_of(found, seed, Caps()), design.pairs))
+        images.add(result.key[0])
+        pairs += sum(
+            1 for _ in islice(pairs_of(result, seed, Caps()), design.pairs)
+        )
         groups += 1
     calls = many(wanted * design.orders * design.repeats, "call")
     note = (
-        f"`build` draws {many(wanted, 'pair')} on {many(len(images), 'image')}, and `judge` asks "
+        f"`build` draws {many(wanted, 'pair')} on {many(len(images), 'image')}, and "
+        "`judge` asks "
         f"about them in {calls}."
     )
     return Caps(0, 0, groups, wanted, 0, 0), (note,)
@@ -555,8 +627,8 @@ class SavedPlan(TypedDict):
 
 
 def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
-    """Read task, seed and caps of a plan that :meth:`Plan.save` wrote, and the options of `judge`
-    for its design.
+    """Read task, seed and caps of a plan that :meth:`Plan.save` wrote, and the options
+    of `judge` for its design.
 
     Raises
     ------
@@ -565,11 +637,15 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
     """
     place = Path(path)
     hint = "; `visualjudge plan --json FILE` writes a plan"
-    plan = record_of(SavedPlan, jsons.read(place, "description"), place, hint=hint)
+    plan = record_of(
+        SavedPlan, jsons.read(place, "description"), place, hint=hint
+    )
     build = plan["build"]
-    unknown = build["caps"].keys() - {one.name for one in fields(Caps)}
+    unknown = build["caps"].keys() - {field.name for field in fields(Caps)}
     if unknown:
-        raise DataError(f"{place}: build: caps: {min(unknown)} is unknown{hint}")
+        raise DataError(
+            f"{place}: build: caps: {min(unknown)} is unknown{hint}"
+        )
     caps: Any = build["caps"]
     judge = plan["judge"]
     options = judge_options(

@@ -1,1 +1,2 @@
-"""Probes: questions whose answer is known without truth, to test what a judge must ignore."""
+"""Probes: questions whose answer is known without truth, to test what a judge must
+ignore."""

@@ -29,7 +29,8 @@ CONTROL = "control"
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """Result: the number of questions of each probe, and of unchanged ones as ``control``."""
+    """Result: the number of questions of each probe, and of unchanged ones as
+    ``control``."""
 
     asked: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -60,19 +61,20 @@ def build_probes(
     data, out
         Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
     options
-        Seed, tasks, prompts and the longer side of images, as in a build. Processes and engine do
-        not affect the result: the same data, seed and options give the same bytes.
+        Seed, tasks, prompts and the longer side of images, as in a build. Processes and
+        engine do not affect the result: the same data, seed and options give the same
+        bytes.
     only
         Names of probes; None = all.
     number
-        Maximum number of questions per probe, in addition to the unchanged ones that some probes
-        compare with.
+        Maximum number of questions per probe, in addition to the unchanged ones that
+        some probes compare with.
 
     Raises
     ------
     UsageError
-        If a probe is unknown, ``number`` is below 2, ``data`` is not a data folder, ``out`` exists,
-        or an option is invalid.
+        If a probe is unknown, ``number`` is below 2, ``data`` is not a data folder,
+        ``out`` exists, or an option is invalid.
     DataError
         If no question can be asked.
     """
@@ -87,17 +89,22 @@ def build_probes(
     with staged(target) as stage, open_workers(folder, tasks, chosen) as opened:
         (stage / MEDIA).mkdir()
         blind = {kind.pool for kind in kinds.values()} & {"grey", "other"}
-        found = pools(folder, stage, tasks, number, chosen, opened, blind)
+        result = pools(folder, stage, tasks, number, chosen, opened, blind)
         made = {
-            name: _questions(kind, found, number, partial(_edit, stage))
+            name: _questions(kind, result, number, partial(_edit, stage))
             for name, kind in kinds.items()
         }
         compared = [
-            q for name, kind in kinds.items() if kind.compared for q in made[name]
+            q
+            for name, kind in kinds.items()
+            if kind.compared
+            for q in made[name]
         ]
-        made = {CONTROL: _controls(compared, found["image"]), **made}
+        made = {CONTROL: _controls(compared, result["image"]), **made}
         if not any(made.values()):
-            raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
+            raise DataError(
+                f"{data}: no record fits a probe of: {', '.join(kinds)}"
+            )
         write_dataset(
             stage,
             [q for questions in made.values() for q in questions],
@@ -119,13 +126,16 @@ def _meta(
         "tasks": tasks,
         "max_side": options.max_side,
     }
-    prompts = {"prompts": options.prompts.used(), **own_prompts(options.prompts)}
+    prompts = {
+        "prompts": options.prompts.used(),
+        **own_prompts(options.prompts),
+    }
     return {"seed": options.seed, "options": asked, **prompts}
 
 
 def _edit(stage: Path, path: str, name: str, paint: Paint) -> str:
-    """Apply ``paint`` to the image at ``path`` and return the path of the result; each change is
-    written once.
+    """Apply ``paint`` to the image at ``path`` and return the path of the result; each
+    change is written once.
     """
     relative = f"{MEDIA}/{file_name(CHANGED + name, Path(path).stem)}.png"
     if not (stage / relative).exists():
@@ -134,18 +144,22 @@ def _edit(stage: Path, path: str, name: str, paint: Paint) -> str:
 
 
 def _questions(
-    kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, edit: Edit
+    kind: ProbeKind,
+    result: Mapping[Pool, Sequence[Base]],
+    number: int,
+    edit: Edit,
 ) -> list[Question]:
-    """Return up to ``number`` questions of the probe; a base contributes all of its questions or
-    none.
+    """Return up to ``number`` questions of the probe; a base contributes all of its
+    questions or none.
     """
     out: list[Question] = []
     used = 0
-    for base in found[kind.pool]:
+    for base in result[kind.pool]:
         if len(out) >= number:
             break
         made = [
-            _named(question) for question in kind.make(replace(base, number=used), edit)
+            _named(question)
+            for question in kind.make(replace(base, number=used), edit)
         ]
         if made and len(out) + len(made) <= number:
             out += made
@@ -153,9 +167,13 @@ def _questions(
     return out
 
 
-def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Question]:
+def _controls(
+    compared: Sequence[Question], bases: Sequence[Base]
+) -> list[Question]:
     groups = {
-        question.probe.group for question in compared if question.probe is not None
+        question.probe.group
+        for question in compared
+        if question.probe is not None
     }
     note = Probe(CONTROL, "control", "", "nothing", "answer")
     return [
@@ -168,6 +186,12 @@ def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Quest
 def _named(question: Question) -> Question:
     """Give the question an id: 80 bits of the SHA-256 of the question and its probe."""
     asked = orjson.dumps(
-        [question.id, question.prompt, question.images, question.answer, question.probe]
+        [
+            question.id,
+            question.prompt,
+            question.images,
+            question.answer,
+            question.probe,
+        ]
     )
     return replace(question, id=hashlib.sha256(asked).hexdigest()[:20])

@@ -1,8 +1,9 @@
-"""PROBES, the table of probes: the sampled questions each one uses, and the changes it makes.
+"""PROBES, the table of probes: the sampled questions each one uses, and the changes it
+makes.
 
-A probe is a function from one sampled question to the questions that replace it. The design named
-in each :class:`~visualjudge.core.records.Probe` determines how answers are compared; see
-:mod:`visualjudge.analysis.figures.probes`.
+A probe is a function from one sampled question to the questions that replace it. The
+design named in each :class:`~visualjudge.core.records.Probe` determines how answers are
+compared; see :mod:`visualjudge.analysis.figures.probes`.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ _SIDES = re.compile(r"left|right", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Basis of a probe: a pair, or the steps of a staircase; ``number`` counts within the probe.
+    """Basis of a probe: a pair, or the steps of a staircase; ``number`` counts within
+    the probe.
 
-    ``group`` identifies all questions made from it; ``given`` is the prompt's word for the
-    original.
+    ``group`` identifies all questions made from it; ``given`` is the prompt's word for
+    the original.
     """
 
     questions: tuple[Question, ...]
@@ -65,13 +67,13 @@ class ProbeKind:
     Attributes
     ----------
     pool
-        Questions from which it is made: pairs in an image encoding (``image``; ``other_image`` is
-        the same pair in another such encoding), pairs in a text encoding, or scoring questions of
-        decreasing quality; ``grey`` and ``other`` are the pairs of ``image`` on grey and on another
-        photograph of their task.
+        Questions from which it is made: pairs in an image encoding (``image``;
+        ``other_image`` is the same pair in another such encoding), pairs in a text
+        encoding, or scoring questions of decreasing quality; ``grey`` and ``other`` are
+        the pairs of ``image`` on grey and on another photograph of their task.
     make
-        (base, edit) → the questions to ask, each with its ``probe`` record; none if the base is
-        unsuitable.
+        (base, edit) → the questions to ask, each with its ``probe`` record; none if the
+        base is unsuitable.
     about
         Description of the probe.
     compared
@@ -90,7 +92,9 @@ def _asset() -> PromptTemplate:
 
 def _cues(name: str, **values: object) -> tuple[str, str]:
     asset = _asset()
-    return asset.part(f"{name}_cued", values), asset.part(f"{name}_plain", values)
+    return asset.part(f"{name}_cued", values), asset.part(
+        f"{name}_plain", values
+    )
 
 
 def _probed(
@@ -110,8 +114,8 @@ def _probed(
 def line_cue(
     name: str, base: Base, _edit: Edit, levels: Sequence[float | None] = (None,)
 ) -> Sequence[Question]:
-    """Return the pair twice: with an irrelevant line of text at option A and its counterpart at B,
-    and the reverse.
+    """Return the pair twice: with an irrelevant line of text at option A and its
+    counterpart at B, and the reverse.
     """
     level = levels[base.number % len(levels)]
     cued, plain = _cues(name, level=level)
@@ -133,8 +137,8 @@ def line_cue(
 def image_cue(
     name: str, cued: Paint, plain: Paint, changed: str, base: Base, edit: Edit
 ) -> Sequence[Question]:
-    """Return the pair twice: with the images of option A changed by ``cued`` and those of B by
-    ``plain``, and the reverse.
+    """Return the pair twice: with the images of option A changed by ``cued`` and those
+    of B by ``plain``, and the reverse.
     """
     out = []
     for k, letter in enumerate("AB"):
@@ -142,14 +146,20 @@ def image_cue(
         question = edited(question, 1 - k, f"{name}_plain", plain, edit)
         out.append(
             _probed(
-                question, base, name, "cue", f"option {letter}: {changed}", cue=letter
+                question,
+                base,
+                name,
+                "cue",
+                f"option {letter}: {changed}",
+                cue=letter,
             )
         )
     return out
 
 
 def painted(base: Base, edit: Edit) -> Sequence[Question]:
-    """Paint an instruction into the image of one option, and other words into the other."""
+    """Paint an instruction into the image of one option, and other words into the
+    other."""
     cued, plain = _cues("painted")
     instruct, name = (partial(with_banner, text=text) for text in (cued, plain))
     return image_cue(
@@ -168,7 +178,11 @@ def image_change(
     """Change all images of the pair in the same way."""
     return [
         _probed(
-            edited(base.pair, None, name, paint, edit), base, name, "change", changed
+            edited(base.pair, None, name, paint, edit),
+            base,
+            name,
+            "change",
+            changed,
         )
     ]
 
@@ -177,7 +191,9 @@ def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
     """Mirror all images, if the prompt does not mention left and right."""
     if _SIDES.search(base.pair.prompt):
         return []
-    return image_change("mirrored", mirrored_image, "all images mirrored", base, edit)
+    return image_change(
+        "mirrored", mirrored_image, "all images mirrored", base, edit
+    )
 
 
 def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -198,22 +214,34 @@ def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
 def other_encoding(base: Base, _edit: Edit) -> Sequence[Question]:
     """Return the pair in another encoding."""
     return [
-        _probed(base.pair, base, "encoding", "change", f"shown as {base.pair.encoding}")
+        _probed(
+            base.pair,
+            base,
+            "encoding",
+            "change",
+            f"shown as {base.pair.encoding}",
+        )
     ]
 
 
-def blind(name: str, shown: str, base: Base, _edit: Edit) -> Sequence[Question]:
+def blind(name: str, text: str, base: Base, _edit: Edit) -> Sequence[Question]:
     """Return the pair with something else in place of the photograph."""
-    changed = f"{shown} in place of the photograph"
+    changed = f"{text} in place of the photograph"
     return [_probed(base.pair, base, name, "photograph", changed)]
 
 
 def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
-    """Show the same option twice; the option, and the position recorded as right, are balanced."""
+    """Show the same option twice; the option, and the position recorded as right, are
+    balanced."""
     question = doubled(base.pair, base.number // 2 % 2, base.number % 2)
     return [
         _probed(
-            question, base, "same_option", "same", "both options are the same", "any"
+            question,
+            base,
+            "same_option",
+            "same",
+            "both options are the same",
+            "any",
         )
     ]
 
@@ -225,7 +253,12 @@ def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
         return []
     return [
         _probed(
-            question, base, "withheld", "withheld", "the original is not shown", "any"
+            question,
+            base,
+            "withheld",
+            "withheld",
+            "the original is not shown",
+            "any",
         )
     ]
 
@@ -253,7 +286,10 @@ def _line(name: str, about: str) -> ProbeKind:
 
 def _image(name: str, paint: Paint, about: str, changed: str) -> ProbeKind:
     return ProbeKind(
-        "image", partial(image_change, name, paint, changed), about, compared=True
+        "image",
+        partial(image_change, name, paint, changed),
+        about,
+        compared=True,
     )
 
 
@@ -280,7 +316,10 @@ _ROWS = {
         "all images through JPEG",
     ),
     "mirrored": ProbeKind(
-        "image", mirrored, "left and right of all images exchanged", compared=True
+        "image",
+        mirrored,
+        "left and right of all images exchanged",
+        compared=True,
     ),
     "encoding": ProbeKind(
         "other_image",
@@ -314,7 +353,9 @@ _ROWS = {
         partial(line_cue, "tool", levels=LEVELS),
         "what a tool says, right or wrong",
     ),
-    "severity": ProbeKind("steps", staircase, "quality that falls step by step"),
+    "severity": ProbeKind(
+        "steps", staircase, "quality that falls step by step"
+    ),
     "grey": ProbeKind(
         "grey",
         partial(blind, "grey", "uniform grey"),

@@ -1,5 +1,5 @@
-"""Edits of a question by probes: added lines, changed images, removal of the original. Spans remain
-valid. Edits of images are at the end.
+"""Edits of a question by probes: added lines, changed images, removal of the original.
+Spans remain valid. Edits of images are at the end.
 """
 
 from __future__ import annotations
@@ -12,17 +12,26 @@ import cv2
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import IMAGE_MARK, LETTERS, Pixels, Question, Span, Spans
+from visualjudge.core.records import (
+    IMAGE_MARK,
+    LETTERS,
+    Pixels,
+    Question,
+    Span,
+    Spans,
+)
 from visualjudge.prompts.spans import images_within, spans_of
 from visualjudge.vision.raster.images import through_jpeg, to_uint8
 
 Paint = Callable[[Pixels], Pixels]
 Edit = Callable[[str, str, Paint], str]
-"""(path of an image in the dataset, name of the change, function) → path of the changed image."""
+"""(path of an image in the dataset, name of the change, function) → path of the changed
+image."""
 
 
 def _spliced(question: Question, start: int, end: int, text: str) -> Question:
-    """Replace the prompt's characters ``start`` … ``end`` with ``text`` and shift the spans."""
+    """Replace the prompt's characters ``start`` … ``end`` with ``text`` and shift the
+    spans."""
     shift = len(text) - (end - start)
 
     def moved(span: Span) -> Span:
@@ -61,7 +70,8 @@ def option_images(question: Question, k: int) -> slice:
     """
     if question.prompt.count(IMAGE_MARK) != len(question.images):
         raise DataError(
-            f"question {question.id}: the prompt must have one {IMAGE_MARK} for each image"
+            f"question {question.id}: the prompt must have one {IMAGE_MARK} for each "
+            "image"
         )
     return images_within(question, spans_of(question).options[k])
 
@@ -69,7 +79,8 @@ def option_images(question: Question, k: int) -> slice:
 def edited(
     question: Question, k: int | None, name: str, paint: Paint, edit: Edit
 ) -> Question:
-    """Change the images of option ``k``, or of all options and the original if ``k`` is None."""
+    """Change the images of option ``k``, or of all options and the original if ``k`` is
+    None."""
     places = range(len(question.images))[
         slice(None) if k is None else option_images(question, k)
     ]
@@ -80,14 +91,16 @@ def edited(
 
 
 def doubled(question: Question, k: int, answer: int) -> Question:
-    """Return a pair whose options are both option ``k``; ``answer`` is the position recorded as
-    right.
+    """Return a pair whose options are both option ``k``; ``answer`` is the position
+    recorded as right.
     """
     other = 1 - k
     images = list(question.images)
     images[option_images(question, other)] = images[option_images(question, k)]
     spans = spans_of(question).options
-    question = _spliced(question, *spans[other], question.prompt[slice(*spans[k])])
+    question = _spliced(
+        question, *spans[other], question.prompt[slice(*spans[k])]
+    )
 
     def both(values: Sequence[Any]) -> tuple[Any, Any]:
         return values[k], values[k]
@@ -109,8 +122,8 @@ def doubled(question: Question, k: int, answer: int) -> Question:
 
 
 def without_original(question: Question, sentence: str) -> Question | None:
-    """Remove the original, and ``sentence``, which mentions it; None if the question shows no
-    original.
+    """Remove the original, and ``sentence``, which mentions it; None if the question
+    shows no original.
     """
     original = spans_of(question).original
     if original is None or original[0] == original[1]:
@@ -125,7 +138,9 @@ def without_original(question: Question, sentence: str) -> Question | None:
     question = replace(question, spans=replace(spans, original=None))
     place = question.prompt.find(sentence, 0, spans.options[0][0])
     return (
-        question if place < 0 else _spliced(question, place, place + len(sentence), "")
+        question
+        if place < 0
+        else _spliced(question, place, place + len(sentence), "")
     )
 
 
@@ -155,15 +170,19 @@ def toned(image: Pixels, saturation: float, light: float) -> Pixels:
 
 
 def with_banner(image: Pixels, text: str) -> Pixels:
-    """Write ``text`` in black on a white band along the upper edge, as large as the image
-    allows.
+    """Write ``text`` in black on a white band along the upper edge, as large as the
+    image allows.
     """
     out = image.copy()
     width = image.shape[1]
     margin = 2
     height = max(8, min(48, image.shape[0] // 8))
-    (wide, tall), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 1.0, 2)
-    scale = min((width - 2 * margin) / wide, (height - 2 * margin) / (tall + below))
+    (wide, tall), below = cv2.getTextSize(
+        text, cv2.FONT_HERSHEY_SIMPLEX, 1.0, 2
+    )
+    scale = min(
+        (width - 2 * margin) / wide, (height - 2 * margin) / (tall + below)
+    )
     band = np.full((height, width, 3), 255, dtype=np.uint8)
     place = (margin, round(height - margin - below * scale))
     thick = max(1, round(2 * scale))

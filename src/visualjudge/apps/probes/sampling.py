@@ -1,11 +1,18 @@
-"""Questions from which probes start: pairs and staircases of a data folder, drawn and rendered as
-in a build.
+"""Questions from which probes start: pairs and staircases of a data folder, drawn and
+rendered as in a build.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
@@ -38,7 +45,8 @@ from visualjudge.vision.predictions import type_of
 
 T = TypeVar("T")
 SPARE = 2
-"""Number of pairs to draw per pair needed, since some encodings show two options alike."""
+"""Number of pairs to draw per pair needed, since some encodings show two options
+alike."""
 FEWEST_STEPS = 3
 
 
@@ -52,15 +60,17 @@ class Chosen:
 
 
 def chosen(task: str) -> Chosen:
-    """Return two image encodings and one text encoding, without drawn labels if possible, so that
-    they can be mirrored.
+    """Return two image encodings and one text encoding, without drawn labels if
+    possible, so that they can be mirrored.
     """
     rows = [row for row in encodings(task) if row.is_final]
     images = sorted(
         (row for row in rows if row.kind == "pixel"),
         key=lambda row: bool(getattr(row.style, "tags", False)),
     )
-    texts = [row for row in rows if row.kind == "text" and not type_of(task).is_image]
+    texts = [
+        row for row in rows if row.kind == "text" and not type_of(task).is_image
+    ]
     first, second = ([row.stem for row in images] + [None, None])[:2]
     return Chosen(first, second, texts[0].stem if texts else None)
 
@@ -77,14 +87,16 @@ class _Drawn:
     workers: Workers
 
     def forms(
-        self, items: Sequence[Item], stand_in: Callable[[Unit], StandIn] | None = None
+        self,
+        items: Sequence[Item],
+        stand_in: Callable[[Unit], StandIn] | None = None,
     ) -> tuple[dict[int, bytes], dict[bytes, None]]:
-        """Return each of ``items`` that can be asked, by index, as JSON, and the predictions
-        shown.
+        """Return each of ``items`` that can be asked, by index, as JSON, and the
+        predictions shown.
         """
         options = self.options
-        found = dict[int, bytes]()
-        shown: dict[bytes, None] = {}
+        collected = dict[int, bytes]()
+        displayed: dict[bytes, None] = {}
         units = units_of(items, self.tasks)
         jobs = (
             Job(str(self.root), str(self.stage), unit, options.prompts, options.max_side,
@@ -92,9 +104,9 @@ class _Drawn:
             for unit in units
         )  # fmt: skip
         for piece in self.workers.map(render, jobs):
-            found.update(piece.questions)
-            shown.update(dict.fromkeys(piece.predictions))
-        return found, shown
+            collected.update(piece.questions)
+            displayed.update(dict.fromkeys(piece.predictions))
+        return collected, displayed
 
 
 def pools(
@@ -106,8 +118,8 @@ def pools(
     workers: Workers,
     blind: Collection[Pool] = (),
 ) -> Mapping[Pool, Sequence[Base]]:
-    """Return bases for up to ``wanted`` questions per probe, each pool balanced over the tasks
-    ``names``; images go to ``stage``.
+    """Return bases for up to ``wanted`` questions per probe, each pool balanced over
+    the tasks ``names``; images go to ``stage``.
 
     The pools ``grey`` and ``other`` are made if ``blind`` names them.
 
@@ -119,10 +131,12 @@ def pools(
     each = SPARE * -(-wanted // len(names)) + SPARE
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
     tasks = read_tasks(folder, names, workers, lambda *progress: None)
-    shown = {name: chosen(name) for name in names}
+    displayed = {name: chosen(name) for name in names}
     stems = {
-        name: Stems((), tuple(filter(None, (one.image, one.other_image, one.text))))
-        for name, one in shown.items()
+        name: Stems(
+            (), tuple(filter(None, (item.image, item.other_image, item.text)))
+        )
+        for name, item in displayed.items()
     }
     items = sample_tasks(
         tasks, (JUDGE_ANALYSIS,), caps, options.seed, stems.__getitem__
@@ -131,20 +145,33 @@ def pools(
     questions = _rendered(drawn)
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")
-    pairs = [question for question in questions if question.question_type == "pairwise"]
-    given = options.prompts.asset("layout").part("given")
+    pairs = [
+        question
+        for question in questions
+        if question.question_type == "pairwise"
+    ]
+    stated = options.prompts.asset("layout").part("given")
     seed = options.seed
     out: dict[Pool, Sequence[Base]] = {
         "image": _pairs(
-            pairs, {name: one.image for name, one in shown.items()}, given, seed
+            pairs,
+            {name: item.image for name, item in displayed.items()},
+            stated,
+            seed,
         ),
         "other_image": _pairs(
-            pairs, {name: one.other_image for name, one in shown.items()}, given, seed
+            pairs,
+            {name: item.other_image for name, item in displayed.items()},
+            stated,
+            seed,
         ),
         "text": _pairs(
-            pairs, {name: one.text for name, one in shown.items()}, given, seed
+            pairs,
+            {name: item.text for name, item in displayed.items()},
+            stated,
+            seed,
         ),
-        "steps": _staircases(questions, given, seed),
+        "steps": _staircases(questions, stated, seed),
     }
     asked_as_image = {base.group for base in out["image"]}
     out["other_image"] = [
@@ -164,8 +191,8 @@ def pools(
 
 
 def _rendered(drawn: _Drawn) -> list[Question]:
-    forms, shown = drawn.forms(drawn.items)
-    (drawn.stage / PREDICTIONS).write_bytes(b"".join(shown))
+    forms, displayed = drawn.forms(drawn.items)
+    (drawn.stage / PREDICTIONS).write_bytes(b"".join(displayed))
     places = sorted(forms)
     asked = [drawn.items[place] for place in places]
     turns = _alike(asked, deal(asked, drawn.options.seed))
@@ -196,39 +223,44 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
     ]
 
     def stand_in(unit: Unit) -> StandIn:
-        known = ((task, others.get((task, unit.image_id))) for task in unit.images)
+        known = (
+            (task, others.get((task, unit.image_id))) for task in unit.images
+        )
         return StandIn(
             name, {task: record for task, record in known if record is not None}
         )
 
-    found = {}
+    collected = {}
     for place, form in drawn.forms(items, stand_in)[0].items():
         k, base = wanted[_pair_key(items[place])]
         turn = items[place].annotation_ids != base.pair.annotation_ids
-        found[k] = replace(base, questions=(_read(form, turn, place),))
-    return [found[k] for k in sorted(found)]
+        collected[k] = replace(base, questions=(_read(form, turn, place),))
+    return [collected[k] for k in sorted(collected)]
 
 
 def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
     """Return another image of the task for each image: the next one with a different
     file, in random order."""
-    found = {}
+    collected = {}
     for task in drawn.tasks:
         used = {
             member.entry.annotation.image_id for member in task.members
         } & task.images.keys()
         ring = sorted(
             used,
-            key=lambda image: seed_for(drawn.options.seed, "other", task.name, image),
+            key=lambda image: seed_for(
+                drawn.options.seed, "other", task.name, image
+            ),
         )
         for k, image in enumerate(ring):
             rest = (task.images[name] for name in ring[k + 1 :] + ring[:k])
             other = next(
-                (row for row in rest if row.file != task.images[image].file), None
+                (row for row in rest if row.file != task.images[image].file),
+                None,
             )
             if other is not None:
-                found[task.name, image] = other
-    return found
+                collected[task.name, image] = other
+    return collected
 
 
 def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
@@ -250,32 +282,41 @@ def _pair_key(pair: Question | Item) -> str:
 
 
 def _pairs(
-    pairs: Iterable[Question], stems: Mapping[str, str | None], given: str, seed: int
+    pairs: Iterable[Question],
+    stems: Mapping[str, str | None],
+    text: str,
+    seed: int,
 ) -> list[Base]:
-    found = [
-        Base((q,), _pair_key(q), given)
+    collected = [
+        Base((q,), _pair_key(q), text)
         for q in pairs
         if stems.get(q.task) == q.encoding
     ]
-    return _in_turn(found, seed)
+    return _in_turn(collected, seed)
 
 
-def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Base]:
+def _staircases(
+    questions: Iterable[Question], text: str, seed: int
+) -> list[Base]:
     """Return scoring questions about one image and one error type, from best to worst,
     each score once."""
     groups: dict[tuple[object, ...], dict[float, Question]] = defaultdict(dict)
     for q in questions:
         if q.question_type == "scoring" and q.encoding == chosen(q.task).image:
-            groups[q.task, q.image_id, q.class_of_interest, q.error_type].setdefault(
-                q.final_scores[0], q
-            )
-    found = []
+            groups[
+                q.task, q.image_id, q.class_of_interest, q.error_type
+            ].setdefault(q.final_scores[0], q)
+    collected = []
     for steps in groups.values():
         if len(steps) >= FEWEST_STEPS:
-            ordered = tuple(steps[score] for score in sorted(steps, reverse=True))
-            key = "|".join((ordered[0].task, *(q.annotation_ids[0] for q in ordered)))
-            found.append(Base(ordered, key, given))
-    return _in_turn(found, seed)
+            ordered = tuple(
+                steps[score] for score in sorted(steps, reverse=True)
+            )
+            key = "|".join(
+                (ordered[0].task, *(q.annotation_ids[0] for q in ordered))
+            )
+            collected.append(Base(ordered, key, text))
+    return _in_turn(collected, seed)
 
 
 def _in_turn(bases: Sequence[Base], seed: int) -> list[Base]:
@@ -286,8 +327,8 @@ def _in_turn(bases: Sequence[Base], seed: int) -> list[Base]:
 
 
 def in_turn(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
-    """Return the first item of each key, then the second of each, …, in their original order within
-    each round.
+    """Return the first item of each key, then the second of each, …, in their original
+    order within each round.
     """
     seen: Counter[Hashable] = Counter()
     rounds = []

@@ -1,5 +1,5 @@
-"""Check what works here and what is missing: the environment, API keys, a server, one question with
-an image.
+"""Check what works here and what is missing: the environment, API keys, a server, one
+question with an image.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ COLOURS = {
 }
 SHOWN = ("green", "red", "blue")
 _PROMPT = (
-    "The image has three vertical stripes. Which colour has each, from left to right? Reply with "
+    "The image has three vertical stripes. Which colour has each, from left to right? "
+    "Reply with "
     "JSON."
 )
 _PLACES = ("left", "middle", "right")
@@ -82,7 +83,9 @@ def environment() -> Iterator[Check]:
     )
     yield Check("version", "ok", version)
     for extra, modules in EXTRAS.items():
-        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        missing = [
+            name for name in modules if importlib.util.find_spec(name) is None
+        ]
         if missing:
             detail = f"not installed: {', '.join(missing)}"
             yield Check(
@@ -116,9 +119,9 @@ def _cache() -> Check:
 
 def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
     """Check which API keys are set, without showing them."""
-    found = os.environ if environ is None else environ
+    result = os.environ if environ is None else environ
     for name, backend in KEYS.items():
-        if found.get(name):
+        if result.get(name):
             yield Check(name, "ok", f"set (used by --backend {backend})")
         else:
             yield Check(
@@ -130,27 +133,34 @@ def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
 
 
 def server(base_url: str, backend: str = "api") -> Check:
-    """Check whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no
-    key is sent.
+    """Check whether anything answers HTTP at ``base_url``, such as
+    ``http://127.0.0.1:8000/v1``; no key is sent.
     """
-    shown = public_url(base_url)
+    displayed = public_url(base_url)
     client = CLIENT_REGISTRY.find(backend)
     path = getattr(client, "models_path", RemoteClient.models_path)
     try:
         status = run_sync(_status(base_url.rstrip("/") + path))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        advice = "check that the server runs, the address and port, and a proxy or firewall on the way"
+        advice = (
+            "check that the server runs, the address and port, and a proxy or "
+            "firewall on the way"
+        )
         return Check(
-            "server", "failed", f"{shown}: no answer ({type(error).__name__})", advice
+            "server",
+            "failed",
+            f"{displayed}: no answer ({type(error).__name__})",
+            advice,
         )
     if status == 404:
         wrong = version_problem(base_url, getattr(client, "versioned", False))
         return Check(
             "server",
             "ok",
-            f"{shown}: answers, but lists no models" + (f"; {wrong}" if wrong else ""),
+            f"{displayed}: answers, but lists no models"
+            + (f"; {wrong}" if wrong else ""),
         )
-    return Check("server", "ok", f"{shown}: answers")
+    return Check("server", "ok", f"{displayed}: answers")
 
 
 async def _status(url: str) -> int:
@@ -168,14 +178,17 @@ def question(config: Mapping[str, Any]) -> Iterator[Check]:
     Parameters
     ----------
     config
-        See :func:`visualjudge.clients.registry.open_client`: ``backend``, ``model_name``,
-        ``base_url`` …
+        See :func:`visualjudge.clients.registry.open_client`: ``backend``,
+        ``model_name``, ``base_url`` …
     """
     try:
         reply = run_sync(_ask(config))
     except VisualJudgeError as error:
         yield Check(
-            "question", "failed", " ".join(str(error).split()), _advice(str(error))
+            "question",
+            "failed",
+            " ".join(str(error).split()),
+            _advice(str(error)),
         )
         return
     yield Check("question", "ok", f"a reply came ({reply.finish_reason})")
@@ -196,7 +209,9 @@ def _stripes() -> Any:
     import numpy as np
 
     return np.repeat(
-        np.array([[COLOURS[name] for name in SHOWN]], dtype=np.uint8), 64, axis=1
+        np.array([[COLOURS[name] for name in SHOWN]], dtype=np.uint8),
+        64,
+        axis=1,
     ).repeat(192, axis=0)
 
 
@@ -211,24 +226,29 @@ def _schema(reply: Reply) -> Check:
             "use --set mode=text; replies are then read as text",
         )
     return Check(
-        "JSON schema", "ok", "the reply follows it: --set mode=auto or json can be used"
+        "JSON schema",
+        "ok",
+        "the reply follows it: --set mode=auto or json can be used",
     )
 
 
 def _image(reply: Reply) -> Check:
-    told = _told(reply.text)
-    if told == list(SHOWN):
+    message = _message(reply.text)
+    if message == list(SHOWN):
         return Check("image", "ok", "the model sees images")
     detail = (
-        f"stripes of {', '.join(SHOWN)} were read as {', '.join(told) or 'no colours'}"
+        f"stripes of {', '.join(SHOWN)} were read as "
+        f"{', '.join(message) or 'no colours'}"
     )
-    advice = "use a vision-language model, and a server that hands images on to it"
+    advice = (
+        "use a vision-language model, and a server that hands images on to it"
+    )
     return Check("image", "failed", detail, advice)
 
 
-def _told(text: str) -> list[str]:
-    """Return the colours that a reply names: those of its fields, or else the last three in its
-    text.
+def _message(text: str) -> list[str]:
+    """Return the colours that a reply names: those of its fields, or else the last
+    three in its text.
     """
     if follows(text, SCHEMA):
         value = orjson.loads(text)
@@ -246,7 +266,10 @@ def _advice(message: str) -> str:
         ("HTTP 403", "the key may not use this model: check the account"),
         ("HTTP 404", "check --model and --base-url"),
         ("HTTP 429", "wait, or raise the quota; runs wait by themselves"),
-        ("needs a key", "set the variable, or name another server with --base-url"),
+        (
+            "needs a key",
+            "set the variable, or name another server with --base-url",
+        ),
     ):
         if mark in message:
             return advice

@@ -51,9 +51,11 @@ class _Labels:
 
 
 def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
-    """Return what ``folder`` has, the surest beginning first; empty if nothing is known.
+    """Return what ``folder`` has, the surest beginning first; empty if nothing is
+    known.
 
-    Only names and the first bytes of files are read, so a file may turn out to be damaged.
+    Only names and the first bytes of files are read, so a file may turn out to be
+    damaged.
 
     Parameters
     ----------
@@ -75,7 +77,8 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         *_tables(files, is_verdicts),
     ]
     places = [
-        Sight(place, pluralize(count, "image")) for place, count in photographs.items()
+        Sight(place, pluralize(count, "image"))
+        for place, count in photographs.items()
     ]
     if masks and not any(sight.command for sight in sights):
         sights = [*_label_maps(masks, photographs), *sights]
@@ -97,7 +100,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _folders(files: list[Path], suffixes: frozenset[str]) -> dict[Path, int]:
     """Return the folders that hold files of these kinds, the fullest first."""
-    counts = Counter(path.parent for path in files if path.suffix.lower() in suffixes)
+    counts = Counter(
+        path.parent for path in files if path.suffix.lower() in suffixes
+    )
     return dict(counts.most_common())
 
 
@@ -106,15 +111,27 @@ def _own(folder: Path, files: list[Path]) -> Iterator[Sight]:
     runs = [path.parent for path in files if path.name == "run.json"]
     datasets = [path.parent for path in files if path.name == "dataset.json"]
     data = [
-        path.parent.parent for path in files if path.name.endswith("_annotations.json")
+        path.parent.parent
+        for path in files
+        if path.name.endswith("_annotations.json")
     ]
     if runs:
         yield Sight(runs[0], "a run of a judge", ("card", *runs))
     elif datasets:
-        command = ("judge", datasets[0], "--swap", "--model", "MODEL", "--out", "run")
+        command = (
+            "judge",
+            datasets[0],
+            "--swap",
+            "--model",
+            "MODEL",
+            "--out",
+            "run",
+        )
         yield Sight(datasets[0], "a dataset of questions", command)
     elif data and all(place == data[0] for place in data):
-        yield Sight(data[0], "a data folder", ("build", data[0], "--out", "dataset"))
+        yield Sight(
+            data[0], "a data folder", ("build", data[0], "--out", "dataset")
+        )
 
 
 def _head(path: Path) -> str:
@@ -152,13 +169,19 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
         command = ("perturb", *command[2:])
     yield Sight(truths[0], "COCO annotations", (*command, "--out", "data"))
     yield from (Sight(path, "COCO annotations") for path in truths[1:])
-    yield from (Sight(path, f"COCO results, {task}") for path, task in results.items())
+    yield from (
+        Sight(path, f"COCO results, {task}") for path, task in results.items()
+    )
 
 
 def _coco_task(text: str) -> str:
     if '"keypoints"' in text:
         return "keypoint"
-    return "instance_segmentation" if '"segmentation"' in text else "object_detection"
+    return (
+        "instance_segmentation"
+        if '"segmentation"' in text
+        else "object_detection"
+    )
 
 
 def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
@@ -170,18 +193,22 @@ def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
                 folders[path.parent] = _Labels(path.parent, len(line.split()))
     if not folders:
         return
-    truth = min(folders.values(), key=lambda one: (one.values, len(one.path.parts)))
+    truth = min(
+        folders.values(), key=lambda item: (item.values, len(item.path.parts))
+    )
     boxes = truth.values == _BOX_VALUES
     task = "object_detection" if boxes else "instance_segmentation"
     classes = next(filter(_names_classes, files), "data.yaml")
     images = next(iter(photographs), "IMAGES")
-    others = [one.path for one in folders.values() if one is not truth]
+    others = [folder.path for folder in folders.values() if folder is not truth]
     command: Words = ("--task", task, "--gt", truth.path, "--images", images)
     command = ("import", "yolo", *command, "--classes", classes)
     for path in others:
         command = (*command, "--pred", path, "--source", _model(path))
-    told = "boxes" if boxes else "polygons"
-    yield Sight(truth.path, f"YOLO labels, {told}", (*command, "--out", "data"))
+    message = "boxes" if boxes else "polygons"
+    yield Sight(
+        truth.path, f"YOLO labels, {message}", (*command, "--out", "data")
+    )
     yield from (Sight(path, "YOLO labels of a model") for path in others)
 
 
@@ -201,8 +228,12 @@ def _names_classes(path: Path) -> bool:
 
 
 def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
-    first = {path.parent: path for path in reversed(files) if path.suffix == ".xml"}
-    folders = [place for place, path in first.items() if "<annotation" in _head(path)]
+    first = {
+        path.parent: path for path in reversed(files) if path.suffix == ".xml"
+    }
+    folders = [
+        place for place, path in first.items() if "<annotation" in _head(path)
+    ]
     folders.sort()
     if not folders:
         return
@@ -210,13 +241,18 @@ def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     command: Words = ("import", "voc", "--gt", folders[0], "--images", images)
     for path in folders[1:]:
         command = (*command, "--pred", path, "--source", path.name)
-    yield Sight(folders[0], "PASCAL VOC annotations", (*command, "--out", "data"))
+    yield Sight(
+        folders[0], "PASCAL VOC annotations", (*command, "--out", "data")
+    )
 
 
 def _has_masks(place: Path, files: list[Path]) -> bool:
-    """Return whether a folder's first image has one channel, or indices of a palette."""
+    """Return whether a folder's first image has one channel, or indices of a
+    palette."""
     path = next(
-        path for path in files if path.parent == place and path.suffix.lower() in IMAGES
+        path
+        for path in files
+        if path.parent == place and path.suffix.lower() in IMAGES
     )
     try:
         with Image.open(path) as image:
@@ -225,9 +261,18 @@ def _has_masks(place: Path, files: list[Path]) -> bool:
         return False
 
 
-def _label_maps(masks: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
+def _label_maps(
+    masks: list[Path], photographs: dict[Path, int]
+) -> Iterator[Sight]:
     images = next(iter(photographs), "IMAGES")
-    command: Words = ("import", "label-map", "--gt", masks[0], "--images", images)
+    command: Words = (
+        "import",
+        "label-map",
+        "--gt",
+        masks[0],
+        "--images",
+        images,
+    )
     command = (*command, "--classes", "classes.csv")
     for path in masks[1:]:
         command = (*command, "--pred", path, "--source", path.name)
@@ -265,7 +310,8 @@ def _header(path: Path) -> list[str]:
 
 
 def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
-    """Return controlled errors of photographs, or the import of what names tell apart."""
+    """Return controlled errors of photographs, or the import of what names tell
+    apart."""
     sharp = next((named[name] for name in CLEAN if name in named), None)
     poor = next((named[name] for name in DEGRADED if name in named), None)
     if sharp and poor:
@@ -276,5 +322,16 @@ def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
                 command = (*command, "--pred", path, "--source", path.name)
         return Sight(sharp, "clean images", (*command, "--out", "data"))
     task = ("--task", "lowlevel-deblur")
-    command = ("perturb", *task, "--gt", first, "--images", first, "--out", "data")
-    return Sight(first, "photographs alone: controlled errors test a judge", command)
+    command = (
+        "perturb",
+        *task,
+        "--gt",
+        first,
+        "--images",
+        first,
+        "--out",
+        "data",
+    )
+    return Sight(
+        first, "photographs alone: controlled errors test a judge", command
+    )

@@ -31,7 +31,8 @@ def write_project(folder: str | Path) -> list[Path]:
     Raises
     ------
     UsageError
-        If one of the files exists, or ``folder`` is a file, a dataset, a run or a data folder.
+        If one of the files exists, or ``folder`` is a file, a dataset, a run or a data
+        folder.
     """
     root = Path(folder)
     if root.exists() and not root.is_dir():

@@ -1,1 +1,2 @@
-"""Batches: a client that sends requests in batches, and the providers' batch interfaces."""
+"""Batches: a client that sends requests in batches, and the providers' batch
+interfaces."""

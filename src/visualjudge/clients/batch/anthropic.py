@@ -1,9 +1,9 @@
 """Anthropic's message batches.
 
-https://docs.anthropic.com/en/api/creating-message-batches: at most 100,000 requests or 256 MB per
-batch; results come in any order and are kept for 29 days. Batches cannot be named: an unconfirmed
-batch is the newest with its number of requests that was created since. If that is another's, its
-results name none of ours, which count as lost.
+https://docs.anthropic.com/en/api/creating-message-batches: at most 100,000 requests or
+256 MB per batch; results come in any order and are kept for 29 days. Batches cannot be
+named: an unconfirmed batch is the newest with its number of requests that was created
+since. If that is another's, its results name none of ours, which count as lost.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class AnthropicBatches(Provider):
 
     def fits(self, row: Fields, part: Part) -> bool:
         total = sum(
-            count_of(member(row.get("request_counts"), name)) for name in _COUNTS
+            count_of(member(row.get("request_counts"), name))
+            for name in _COUNTS
         )
         try:
             created = datetime.fromisoformat(str(row.get("created_at")))
@@ -75,7 +76,11 @@ class AnthropicBatches(Provider):
             return name, Result(200, orjson.dumps(result["message"]))
         if result["type"] == "errored":
             error = result["error"]
-            kind = str(member(member(error, "error"), "type") or member(error, "type"))
-            return name, Result(STATUS_OF_TYPE.get(kind, 500), orjson.dumps(error))
+            kind = str(
+                member(member(error, "error"), "type") or member(error, "type")
+            )
+            return name, Result(
+                STATUS_OF_TYPE.get(kind, 500), orjson.dumps(error)
+            )
         cause = _CAUSES[result["type"]]
         return name, Result(0, b"", cause, retryable=cause != CANCELLED)

@@ -1,8 +1,9 @@
-"""A client that takes replies from batches. Requests without a reply go into the next batch.
+"""A client that takes replies from batches. Requests without a reply go into the next
+batch.
 
-Only the way to the server differs: bodies, refused parameters, replies and refusals are those of a
-live call. A request's name is a digest of its body and the number of the try, so it stays the same
-when the run is resumed on any machine.
+Only the way to the server differs: bodies, refused parameters, replies and refusals are
+those of a live call. A request's name is a digest of its body and the number of the
+try, so it stays the same when the run is resumed on any machine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from visualjudge.clients.base import (
 )
 from visualjudge.clients.http import Answer
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.core.errors import ClientError, Pending, TransportError, UsageError
+from visualjudge.core.errors import (
+    ClientError,
+    Pending,
+    TransportError,
+    UsageError,
+)
 
 # Maximum number of failed batches per request.
 MOST_TRIES = 4
@@ -34,7 +40,8 @@ QUEUED = "too much is queued"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one batched request: HTTP status and body, or why they are missing."""
+    """The result of one batched request: HTTP status and body, or why they are
+    missing."""
 
     status: int
     body: bytes
@@ -64,7 +71,8 @@ class Settings:
 
 
 class Batched(Wrapping):
-    """A client that uses batches. Only a run, which sets ``result`` and ``note``, may use it.
+    """A client that uses batches. Only a run, which sets ``result`` and ``note``, may
+    use it.
 
     Raises
     ------
@@ -84,10 +92,13 @@ class Batched(Wrapping):
         # Returns the result of a request, by its name; None if there is none yet.
         self.result: Callable[[str], Result | None] | None = None
         # Adds a request to the next batch, unless it is already in a batch.
-        self.note: Callable[[str, Sequence[bytes]], None] = lambda name, body: None
+        self.note: Callable[[str, Sequence[bytes]], None] = lambda name, body: (
+            None
+        )
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the reply from a batch, marked ``cached`` if its cost was counted before.
+        """Return the reply from a batch, marked ``cached`` if its cost was counted
+        before.
 
         Raises
         ------
@@ -103,7 +114,8 @@ class Batched(Wrapping):
         results: defaultdict[str, list[Result]] = defaultdict(list)
 
         async def post(body: Sequence[bytes]) -> Answer:
-            # A request without a refused parameter has another body, and so another name.
+            # A request without a refused parameter has another body, and so another
+            # name.
             sample = f" {request.repeat} {attempt}".encode()
             stem = hashlib.sha256(b"".join([*body, sample])).hexdigest()[:40]
             name = f"{stem}-{len(results[stem])}"
@@ -119,9 +131,13 @@ class Batched(Wrapping):
 
         while True:
             try:
-                reply = await self.inner.ask(request, attempt=attempt, post=post)
+                reply = await self.inner.ask(
+                    request, attempt=attempt, post=post
+                )
                 last = [*results.values()][-1][-1]
-                return replace(with_failed(reply, billed), cached=last.is_counted)
+                return replace(
+                    with_failed(reply, billed), cached=last.is_counted
+                )
             except Pending:
                 raise
             except ClientError as error:
@@ -132,7 +148,8 @@ class Batched(Wrapping):
 
 
 def _again(results: Sequence[Result], error: ClientError) -> bool:
-    # Return whether to retry in another batch a failure that the request may not have caused.
+    # Return whether to retry in another batch a failure that the request may not have
+    # caused.
     tries = sum(result.cause != QUEUED for result in results)
     within = tries < MOST_TRIES and len(results) < MOST_QUEUED
     return error.retryable and results[-1].retryable and within
@@ -140,4 +157,6 @@ def _again(results: Sequence[Result], error: ClientError) -> bool:
 
 def batched_in(client: object) -> Batched | None:
     """Return the batched client that ``client`` is or contains."""
-    return next((layer for layer in layers(client) if isinstance(layer, Batched)), None)
+    return next(
+        (layer for layer in layers(client) if isinstance(layer, Batched)), None
+    )

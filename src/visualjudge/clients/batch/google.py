@@ -1,7 +1,8 @@
-"""Gemini's batch interface: upload a file of requests, create a batch, download a file of replies.
+"""Gemini's batch interface: upload a file of requests, create a batch, download a file
+of replies.
 
-https://ai.google.dev/api/batch-api. Requests are always sent as a file of at most 2 GB; the inline
-form, for less than 20 MB, is not used.
+https://ai.google.dev/api/batch-api. Requests are always sent as a file of at most 2 GB;
+the inline form, for less than 20 MB, is not used.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _TYPE = "application/jsonl"
 
 
 class GoogleBatches(Provider):
-    """Gemini's batches. Names, counts and states are in the metadata of an operation."""
+    """Gemini's batches. Names, counts and states are in the metadata of an
+    operation."""
 
     most_requests = 100_000
     most_bytes = 2_000_000_000
@@ -48,7 +50,10 @@ class GoogleBatches(Provider):
     async def create(self, part: Part, path: Path) -> str:
         file = await self.patiently(lambda: self._upload(part.name, path))
         model = quote(self.client.model.removeprefix("models/"), safe="")
-        batch = {"displayName": f"{TAG}-{part.name}", "inputConfig": {"fileName": file}}
+        batch = {
+            "displayName": f"{TAG}-{part.name}",
+            "inputConfig": {"fileName": file},
+        }
         address = f"/v1beta/models/{model}:batchGenerateContent"
         return await self.make(address, orjson.dumps({"batch": batch}), part)
 
@@ -66,12 +71,15 @@ class GoogleBatches(Provider):
         answer = await self.client.wire.send("POST", start, headers, about)
         if answer.status >= 300:
             self.client.object_of(answer)
-        # Only to the same server, whatever it says, because the headers contain the key.
+        # Only to the same server, whatever it says, because the headers contain the
+        # key.
         own, stated = (
             urlsplit(url)
             for url in (start, answer.headers.get("X-Goog-Upload-URL", ""))
         )
-        target = urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
+        target = urlunsplit(
+            (own.scheme, own.netloc, stated.path, stated.query, "")
+        )
         rest = {
             "X-Goog-Upload-Offset": "0",
             "X-Goog-Upload-Command": "upload, finalize",
@@ -84,18 +92,26 @@ class GoogleBatches(Provider):
         return self.id_in(member(self.client.object_of(answer), "file"), "name")
 
     def fits(self, row: Fields, part: Part) -> bool:
-        return bool(member(row.get("metadata"), "displayName") == f"{TAG}-{part.name}")
+        return bool(
+            member(row.get("metadata"), "displayName") == f"{TAG}-{part.name}"
+        )
 
     def looked(self, body: Fields) -> Look:
         about = body.get("metadata")
         error = body.get("error")
         state = word_of(member(about, "state"))
-        state = state.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
+        state = (
+            state.removeprefix("BATCH_STATE_")
+            .removeprefix("JOB_STATE_")
+            .lower()
+        )
         file = member(body.get("response"), "responsesFile") or member(
             member(about, "output"), "responsesFile"
         )
         return Look(
-            "ended" if body.get("done") is True and state not in ENDED else state,
+            "ended"
+            if body.get("done") is True and state not in ENDED
+            else state,
             limited=member(error, "code") == 8,
             succeeded=count_of(
                 member(member(about, "batchStats"), "successfulRequestCount")

@@ -1,7 +1,7 @@
 """OpenAI's batch interface, also used by other servers.
 
-https://platform.openai.com/docs/api-reference/batch: at most 50,000 requests or 200 MB and one
-model per file.
+https://platform.openai.com/docs/api-reference/batch: at most 50,000 requests or 200 MB
+and one model per file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class OpenAiBatches(Provider):
     results = "/files/{}/content"
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        head = orjson.dumps({"custom_id": name, "method": "POST", "url": ENDPOINT})
+        head = orjson.dumps(
+            {"custom_id": name, "method": "POST", "url": ENDPOINT}
+        )
         return [head[:-1], b',"body":', *body, b"}"]
 
     async def create(self, part: Part, path: Path) -> str:
@@ -49,7 +51,10 @@ class OpenAiBatches(Provider):
                 form = aiohttp.FormData({"purpose": "batch"})
                 name = f"{part.name}.jsonl"
                 form.add_field(
-                    "file", file, filename=name, content_type="application/jsonl"
+                    "file",
+                    file,
+                    filename=name,
+                    content_type="application/jsonl",
                 )
                 return self.id_in(await self.call("POST", "/files", form))
 
@@ -72,16 +77,26 @@ class OpenAiBatches(Provider):
             word_of(body.get("status")).lower(),
             limited=any(member(error, "code") in _LIMITS for error in errors),
             succeeded=count_of(member(body.get("request_counts"), "completed")),
-            files=tuple(file for file in files if isinstance(file, str) and file),
-            reason="; ".join(str(member(error, "message")) for error in errors) or None,
+            files=tuple(
+                file for file in files if isinstance(file, str) and file
+            ),
+            reason="; ".join(str(member(error, "message")) for error in errors)
+            or None,
         )
 
     def read(self, row: Fields) -> tuple[str, Result]:
         response = row.get("response")
         error = row.get("error")
-        if isinstance(response, dict) and type(response.get("status_code")) is int:
+        if (
+            isinstance(response, dict)
+            and type(response.get("status_code")) is int
+        ):
             body = orjson.dumps(response.get("body"))
             return row["custom_id"], Result(response["status_code"], body)
-        code = str(member(error, "code") or member(error, "message") or "batch error")
+        code = str(
+            member(error, "code") or member(error, "message") or "batch error"
+        )
         cause = _CAUSES.get(code, code)
-        return row["custom_id"], Result(0, b"", cause, retryable=cause != CANCELLED)
+        return row["custom_id"], Result(
+            0, b"", cause, retryable=cause != CANCELLED
+        )

@@ -1,4 +1,5 @@
-"""Base class of the providers' batch interfaces. Only calls that are safe to repeat are retried."""
+"""Base class of the providers' batch interfaces. Only calls that are safe to repeat are
+retried."""
 
 from __future__ import annotations
 
@@ -26,13 +27,16 @@ LONGEST_WORD = 60
 MOST_PAGES = 1_000
 
 Found = TypeVar("Found")
-PATIENCE = RetryPolicy(attempts=8, absent=8, longest_wait_s=120.0, patience_s=3600.0)
+PATIENCE = RetryPolicy(
+    attempts=8, absent=8, longest_wait_s=120.0, patience_s=3600.0
+)
 # Field that names the part of a run in a provider's batch metadata.
 TAG = "visualjudge_part"
 # A batch or file id that is safe in a URL, a file and a message.
 ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 _LONGEST_ID = 200
-# States of a batch that has ended, for the providers and compatible servers, in lower case.
+# States of a batch that has ended, for the providers and compatible servers, in lower
+# case.
 ENDED = frozenset(
     {"ended", "completed", "succeeded", "partially_succeeded"}
     | {"failed", "expired", "cancelled", "canceled"}
@@ -44,7 +48,8 @@ class Part(NamedTuple):
 
     name: str
     requests: int
-    # Time of the first attempt to create the batch, ISO 8601, until the server refused it.
+    # Time of the first attempt to create the batch, ISO 8601, until the server refused
+    # it.
     since: str | None = None
     batch: str | None = None
     # How the batch ended.
@@ -53,8 +58,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The state of a batch. ``succeeded`` is the number of replies that its results must
-    contain.
+    """The state of a batch. ``succeeded`` is the number of replies that its results
+    must contain.
     """
 
     status: str
@@ -84,7 +89,8 @@ class Provider(ABC):
     framing: ClassVar[tuple[bytes, bytes, bytes]] = (b"", b"\n", b"\n")
     # Price of a batched request as a share of its list price.
     discount: ClassVar[float] = 0.5
-    # Path of the list of batches with the query of its first page, and the rows of a page.
+    # Path of the list of batches with the query of its first page, and the rows of a
+    # page.
     listed: ClassVar[str]
     rows: ClassVar[str] = "data"
     # Parameter of the query that names the last row of the page before.
@@ -133,8 +139,8 @@ class Provider(ABC):
         """
 
     async def find(self, part: Part, known: Collection[str]) -> str | None:
-        """Return the batch that was, or may have been, created for a part, searching all batches
-        of the server except those ``known`` to be others.
+        """Return the batch that was, or may have been, created for a part, searching
+        all batches of the server except those ``known`` to be others.
         """
         address = self.listed
         for _ in range(MOST_PAGES):
@@ -178,7 +184,9 @@ class Provider(ABC):
     def result_of(self, line: bytes) -> tuple[str, Result]:
         """Return the result of :meth:`read` for a line of results."""
         name, result = self.read(orjson.loads(line))
-        return str(name), replace(result, cause=result.cause and word_of(result.cause))
+        return str(name), replace(
+            result, cause=result.cause and word_of(result.cause)
+        )
 
     def id_in(self, body: Any, key: str = "id") -> str:
         """Return an id of the server.
@@ -207,16 +215,23 @@ class Provider(ABC):
         if not (isinstance(data, bytes) or extra):
             del headers["Content-Type"]
         url = self.client.address(path)
-        answer = await self.client.wire.send(method, url, headers, data, bulk=True)
+        answer = await self.client.wire.send(
+            method, url, headers, data, bulk=True
+        )
         return self.client.object_of(answer)
 
     async def make(self, path: str, data: Any, part: Part) -> str:
-        """Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
-        exist.
+        """Send a POST that creates a batch, once. If the answer is lost, the batch may
+        or may not exist.
         """
-        extra = {"Content-Type": "application/json", "Idempotency-Key": part.name}
+        extra = {
+            "Content-Type": "application/json",
+            "Idempotency-Key": part.name,
+        }
         try:
-            return self.id_in(await self.call("POST", path, data, **extra), self.id)
+            return self.id_in(
+                await self.call("POST", path, data, **extra), self.id
+            )
         except TransportError as error:
             raise Unsure(str(error)) from None
         except ApiError as error:

@@ -1,4 +1,5 @@
-"""Export a dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, lmms-eval, TRL JSONL."""
+"""Export a dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, lmms-eval,
+TRL JSONL."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ FORMATS: Registry[str, Format] = Registry(
     {
         "parquet": Format(export_parquet, is_folder=True),
         "json": Format(partial(export_form, packed=False), is_folder=True),
-        "dataset-parquet": Format(partial(export_form, packed=True), is_folder=True),
+        "dataset-parquet": Format(
+            partial(export_form, packed=True), is_folder=True
+        ),
         "vlmevalkit": Format(export_vlmevalkit, is_folder=True),
         "trl": Format(export_trl, is_folder=False, training=True),
         "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
@@ -63,7 +66,9 @@ def export(
         If an image of the dataset is missing, or it has no questions.
     """
     if name not in FORMATS:
-        raise UsageError(f"--format must be {one_of(name, FORMATS)}, got {name!r}")
+        raise UsageError(
+            f"--format must be {one_of(name, FORMATS)}, got {name!r}"
+        )
     form = FORMATS[name]
     path = Path(out)
     if not dataset.questions:
@@ -76,8 +81,8 @@ def export(
 
 
 def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
-    """Check that a dataset may be exported: evaluation-only benchmarks may not be exported for
-    training.
+    """Check that a dataset may be exported: evaluation-only benchmarks may not be
+    exported for training.
 
     Raises
     ------
@@ -87,10 +92,13 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
     if training and dataset.benchmark.get("use") == "evaluation only":
         licence = dataset.benchmark.get("licence")
         raise UsageError(
-            f"{dataset.root}: may be used for evaluation only ({licence}); {name} is for training"
+            f"{dataset.root}: may be used for evaluation only ({licence}); {name} is "
+            "for training"
         )
     if training and dataset.without_truth:
-        raise UsageError(f"{dataset.root}: holds no right answers; {name} needs them")
+        raise UsageError(
+            f"{dataset.root}: holds no right answers; {name} needs them"
+        )
     if training and dataset.labels_only:
         raise UsageError(
             f"{dataset.root}: contains only labels; {name} needs the labelled content"
@@ -98,8 +106,8 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
 
 
 def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
-    """Check that ``out`` may be written: a file or folder as required, empty or absent unless
-    ``force`` is given.
+    """Check that ``out`` may be written: a file or folder as required, empty or absent
+    unless ``force`` is given.
 
     Raises
     ------
@@ -110,10 +118,13 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
         return
     if out.is_dir() != is_folder:
         is_one, due = ("folder", "file") if out.is_dir() else ("file", "folder")
-        raise UsageError(f"--out: {out} is a {is_one}; {name} is written to a {due}")
+        raise UsageError(
+            f"--out: {out} is a {is_one}; {name} is written to a {due}"
+        )
     if force or (is_folder and not any(out.iterdir())):
         return
     raise UsageError(
-        f"--out: {out} {'is a folder that is not empty' if is_folder else 'already exists'}; "
+        f"--out: {out} "
+        f"{'is a folder that is not empty' if is_folder else 'already exists'}; "
         "choose another, or add --force to overwrite it"
     )

@@ -1,4 +1,5 @@
-"""A dataset in its other form: ``questions.json`` and ``media/``, or one Parquet file."""
+"""A dataset in its other form: ``questions.json`` and ``media/``, or one Parquet
+file."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ from visualjudge.dataset.write_dataset import pack, write_dataset
 
 
 def export_form(
-    dataset: Dataset, out: Path, tick: Callable[[int, int], None], *, packed: bool
+    dataset: Dataset,
+    out: Path,
+    tick: Callable[[int, int], None],
+    *,
+    packed: bool,
 ) -> list[Path]:
     check_target(out, force=True)
     count = len(dataset)

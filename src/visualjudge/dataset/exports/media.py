@@ -26,7 +26,9 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
 
 def answer_text(answer: str | float) -> str:
     return (
-        answer if isinstance(answer, str) else f"{answer:.4f}".rstrip("0").rstrip(".")
+        answer
+        if isinstance(answer, str)
+        else f"{answer:.4f}".rstrip("0").rstrip(".")
     )
 
 
@@ -35,7 +37,8 @@ def absolute_paths(dataset: Dataset, question: Question) -> list[str]:
 
 
 def truth_columns(question: Question) -> dict[str, Any]:
-    """Return the columns that a reward reads; the answer is text, so that a column has one type."""
+    """Return the columns that a reward reads; the answer is text, so that a column has
+    one type."""
     return {
         "question_type": question.question_type,
         "answer": answer_text(question.answer),

@@ -1,10 +1,10 @@
-"""Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)`` reads it,
-offline too.
+"""Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)``
+reads it, offline too.
 
-Columns are the fields of a question. ``images`` is a list of images (bytes and name, as stored by
-the library's Image feature). ``answer`` is text for all question types; ``answer_score`` is the
-number of a scoring question. The library reads the types from the file's footer; its old and new
-versions both support "Sequence".
+Columns are the fields of a question. ``images`` is a list of images (bytes and name, as
+stored by the library's Image feature). ``answer`` is text for all question types;
+``answer_score`` is the number of a scoring question. The library reads the types from
+the file's footer; its old and new versions both support "Sequence".
 """
 
 from __future__ import annotations
@@ -57,14 +57,16 @@ _KINDS: dict[str, pl.DataType] = {
 def export_parquet(
     dataset: Dataset, out: Path, tick: Callable[[int, int], None]
 ) -> list[Path]:
-    """Write ``out/data/test.parquet`` and ``out/README.md``. Image bytes are copied from the
-    dataset.
+    """Write ``out/data/test.parquet`` and ``out/README.md``. Image bytes are copied
+    from the dataset.
     """
     footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
     path = confined_target(out, FILE)
     with atomic_path(path) as scratch:
         frames = _frames(dataset, tick)
-        write_parquet(scratch, frames, schema(), rows_a_group=ROWS, metadata=footer)
+        write_parquet(
+            scratch, frames, schema(), rows_a_group=ROWS, metadata=footer
+        )
     write_text(out / "README.md", _card(dataset))
     return [path, out / "README.md"]
 
@@ -77,9 +79,13 @@ def schema() -> pl.Schema:
             "final_scores": pl.List(pl.Float64()),
             "answer_score": pl.Float64(),
             "features": pl.List(
-                pl.Struct({name: _KINDS[kind] for name, kind in _OPTION.items()})
+                pl.Struct(
+                    {name: _KINDS[kind] for name, kind in _OPTION.items()}
+                )
             ),
-            "images": pl.List(pl.Struct({"bytes": pl.Binary(), "path": pl.String()})),
+            "images": pl.List(
+                pl.Struct({"bytes": pl.Binary(), "path": pl.String()})
+            ),
         }
     )
 
@@ -90,14 +96,18 @@ def hf_features() -> Json:
         kind: {"dtype": kind, "_type": "Value"}
         for kind in ("string", "float64", "int64")
     }
-    many = {kind: {"feature": value[kind], "_type": "Sequence"} for kind in value}
-    found: Json = dict.fromkeys(_TEXTS, value["string"])
-    found |= dict.fromkeys(_TEXT_LISTS, many["string"])
-    found["final_scores"] = many["float64"]
-    found["answer_score"] = value["float64"]
-    found["features"] = [{name: value[kind] for name, kind in _OPTION.items()}]
-    found["images"] = {"feature": {"_type": "Image"}, "_type": "Sequence"}
-    return found
+    many = {
+        kind: {"feature": value[kind], "_type": "Sequence"} for kind in value
+    }
+    collected: Json = dict.fromkeys(_TEXTS, value["string"])
+    collected |= dict.fromkeys(_TEXT_LISTS, many["string"])
+    collected["final_scores"] = many["float64"]
+    collected["answer_score"] = value["float64"]
+    collected["features"] = [
+        {name: value[kind] for name, kind in _OPTION.items()}
+    ]
+    collected["images"] = {"feature": {"_type": "Image"}, "_type": "Sequence"}
+    return collected
 
 
 def _row(dataset: Dataset, question: Question) -> Json:
@@ -133,12 +143,13 @@ def _frames(
 
 def _card(dataset: Dataset) -> str:
     counts = dataset.meta.get("counts", {}).get("by_question_type", {})
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    message = ", ".join(f"{count} {name}" for name, count in counts.items())
     return (
         "---\n"
         "configs:\n- config_name: default\n  data_files:\n"
         f"  - split: {SPLIT}\n    path: {FILE}\n"
         "---\n\n"
-        f"Judge questions made by visualjudge: {told}. Seed {dataset.meta.get('seed')}, "
+        f"Judge questions made by visualjudge: {message}. Seed "
+        f"{dataset.meta.get('seed')}, "
         f"SHA-256 of questions.json {dataset.checksum}.\n"
     )

@@ -23,13 +23,17 @@ Line = dict[str, Any]
 def export_trl(
     dataset: Dataset, out: Path, tick: Callable[[int, int], None]
 ) -> list[Path]:
-    """Write ``out`` with one preference per pairwise or ranking question: ``prompt``, ``chosen``,
-    ``rejected``, ``images``, ``image_id``, and the columns that a reward reads.
+    """Write ``out`` with one preference per pairwise or ranking question: ``prompt``,
+    ``chosen``, ``rejected``, ``images``, ``image_id``, and the columns that a reward
+    reads.
 
-    The rejected answer is the other letter, or the reversed ranking. Scores and ties are omitted,
-    because they have no opposite.
+    The rejected answer is the other letter, or the reversed ranking. Scores and ties
+    are omitted, because they have no opposite.
     """
-    with OutputFile(out, "--out").scratch() as scratch, scratch.open("wb") as file:
+    with (
+        OutputFile(out, "--out").scratch() as scratch,
+        scratch.open("wb") as file,
+    ):
         for done, question in enumerate(dataset.questions, start=1):
             line = _line(dataset, question, out.resolve().parent)
             if line is not None:
@@ -42,14 +46,18 @@ def _line(dataset: Dataset, question: Question, home: Path) -> Line | None:
     answer = question.answer
     if not isinstance(answer, str) or answer in (question.ties or ()):
         return None
-    wrong = TURNED[answer] if question.question_type == "pairwise" else answer[::-1]
+    wrong = (
+        TURNED[answer] if question.question_type == "pairwise" else answer[::-1]
+    )
     return {
         "id": question.id,
         "prompt": [{"role": "user", "content": _parts(question.prompt)}],
         "chosen": [_reply(answer)],
         "rejected": [_reply(wrong)],
         "images": [
-            Path(os.path.relpath(dataset.image_path(path).resolve(), home)).as_posix()
+            Path(
+                os.path.relpath(dataset.image_path(path).resolve(), home)
+            ).as_posix()
             for path in question.images
         ],
         "image_id": question.image_id,
@@ -63,7 +71,9 @@ def _parts(prompt: str) -> list[Line]:
         if k:
             parts.append({"type": "image", "text": None})
         if text.strip():
-            parts.append({"type": "text", "text": text.strip("\n") if k == 0 else text})
+            parts.append(
+                {"type": "text", "text": text.strip("\n") if k == 0 else text}
+            )
     return parts
 
 

@@ -1,9 +1,9 @@
 """TSV for VLMEvalKit: ``index``, images, ``question``, options, ``answer``, categories.
 
-Conventions (vlmeval/dataset/image_base.py, image_mcq.py): a cell with several images is the text of
-a Python list; ``<image 1>``, ``<image 2>`` … mark their places in the question. Images are files
-with absolute paths in ``image_path``. Pairwise questions are multiple choice; rankings and scores
-have no options and are written to separate tables.
+Conventions (vlmeval/dataset/image_base.py, image_mcq.py): a cell with several images is
+the text of a Python list; ``<image 1>``, ``<image 2>`` … mark their places in the
+question. Images are files with absolute paths in ``image_path``. Pairwise questions are
+multiple choice; rankings and scores have no options and are written to separate tables.
 """
 
 from __future__ import annotations
@@ -36,22 +36,27 @@ CHOICES = {"A": "Option A", "B": "Option B"}
 def export_vlmevalkit(
     dataset: Dataset, out: Path, tick: Callable[[int, int], None]
 ) -> list[Path]:
-    """Write ``out/<dataset's name>_<question type>.tsv`` for each question type in the dataset.
+    """Write ``out/<dataset's name>_<question type>.tsv`` for each question type in the
+    dataset.
 
-    Each image is written once, to ``out/images/<dataset's name>/``. The tables contain absolute
-    paths.
+    Each image is written once, to ``out/images/<dataset's name>/``. The tables contain
+    absolute paths.
     """
     name = dataset.root.resolve().name
     folder = f"{IMAGES}/{name}"
     home = out.resolve() / folder
-    for path in {path for question in dataset.questions for path in question.images}:
+    for path in {
+        path for question in dataset.questions for path in question.images
+    }:
         write_bytes(
             confined_target(out.resolve(), f"{folder}/{path}"),
             image_bytes(dataset, path),
         )
     files = []
     done = itertools.count(1)
-    for kind in dict.fromkeys(question.question_type for question in dataset.questions):
+    for kind in dict.fromkeys(
+        question.question_type for question in dataset.questions
+    ):
         table = out / f"{name}_{kind}.tsv"
         choices = CHOICES if kind == "pairwise" else {}
         with (
@@ -67,7 +72,9 @@ def export_vlmevalkit(
             )
             for index, question in enumerate(asked, start=1):
                 row = _row(index, question, home) | choices
-                writer.writerow([row[column] for column in (*COLUMNS, *choices)])
+                writer.writerow(
+                    [row[column] for column in (*COLUMNS, *choices)]
+                )
                 tick(next(done), len(dataset.questions))
         files.append(table)
     return files
@@ -75,7 +82,9 @@ def export_vlmevalkit(
 
 def numbered(prompt: str) -> str:
     first, *rest = prompt.split(IMAGE_MARK)
-    return first + "".join(f"<image {k}>{part}" for k, part in enumerate(rest, start=1))
+    return first + "".join(
+        f"<image {k}>{part}" for k, part in enumerate(rest, start=1)
+    )
 
 
 def _row(index: int, question: Question, home: Path) -> dict[str, str | int]:

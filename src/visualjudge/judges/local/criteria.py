@@ -1,5 +1,5 @@
-"""Criteria that the local judge can answer: how the option that it calls worse differs from the
-other, measured as if the other was the ground truth.
+"""Criteria that the local judge can answer: how the option that it calls worse differs
+from the other, measured as if the other was the ground truth.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from visualjudge.prompts.rubric import FAULTS, NONE, Choice, Criterion, Rubric
 
 
 def criteria_of(
-    rubric: Rubric, question: Question, better: str, faults: Sequence[Fault], size: Size
+    rubric: Rubric,
+    question: Question,
+    better: str,
+    faults: Sequence[Fault],
+    size: Size,
 ) -> dict[str, Any]:
-    """Return the values of a pair's criteria, in the letters of the stored question; "Failed" of
-    those that do not ask for differences. ``faults`` are those of the worse option beside the
-    ``better`` one, in pixels of an image of ``size``.
+    """Return the values of a pair's criteria, in the letters of the stored question;
+    "Failed" of those that do not ask for differences. ``faults`` are those of the worse
+    option beside the ``better`` one, in pixels of an image of ``size``.
     """
     total: Counter[str] = Counter()
     for fault in faults:
@@ -39,7 +43,11 @@ def criteria_of(
 
 
 def _value(
-    criterion: Criterion, kind: str, place: Any, better: str, total: Counter[str]
+    criterion: Criterion,
+    kind: str,
+    place: Any,
+    better: str,
+    total: Counter[str],
 ) -> Any:
     form = criterion.answer
     if form == "place":

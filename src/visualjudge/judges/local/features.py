@@ -1,5 +1,5 @@
-"""Features of a prediction for the local judge. ``vision/<type>/features.py`` defines those of each
-type.
+"""Features of a prediction for the local judge. ``vision/<type>/features.py`` defines
+those of each type.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ DIGITS = 9
 """Decimals of features, so that they do not depend on the order of summation."""
 
 
-def features_of(task: str, prediction: Any, given: Given) -> Features:
-    """Return the features of a typed prediction; empty if this judge cannot assess it."""
+def features_of(task: str, prediction: Any, inputs: Given) -> Features:
+    """Return the features of a typed prediction; empty if this judge cannot assess
+    it."""
     kind = type_of(task)
-    if kind.look is None or (given.image is None and not kind.is_image):
+    if kind.look is None or (inputs.image is None and not kind.is_image):
         return NOTHING
     return {
         name: round(value, DIGITS)
-        for name, value in kind.look(prediction, given).items()
+        for name, value in kind.look(prediction, inputs).items()
     }

@@ -1,5 +1,5 @@
-"""The local judge, which assesses the image and the prediction, without the ground truth or a
-language model.
+"""The local judge, which assesses the image and the prediction, without the ground
+truth or a language model.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
 
 @dataclass
 class LocalJudge(OfflineJudge):
-    """A judge that compares options by their features. It declines if there are none or they are
-    equal.
+    """A judge that compares options by their features. It declines if there are none or
+    they are equal.
     """
 
     looks: QuestionFeatures
@@ -73,44 +73,57 @@ class LocalJudge(OfflineJudge):
     """Criteria, of which it answers those about differences of the options."""
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Return the verdict, with the probabilities or the score as the raw response."""
+        """Return the verdict, with the probabilities or the score as the raw
+        response."""
         begun = time.perf_counter()
         try:
             return await asyncio.to_thread(self._judged, ask, begun)
         except DataError as error:
-            return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
+            return Judged(
+                failed(ask, "unreadable question", error=str(error)), calls=0
+            )
 
     def _judged(self, ask: Ask, begun: float) -> Judged:
         question = ask.question
         weights = self.model.tasks.get(question.task)
         if weights is None:
             why = (
-                f"the model {self.name} knows no {question.task}; python tools/train_local.py "
+                f"the model {self.name} knows no {question.task}; python "
+                "tools/train_local.py "
                 "--data DATA --out model.vj fits one to scored predictions"
             )
             return declined(ask, why, begun)
         if changed(question):
-            why = "a probe has changed its images, and this judge reads the predictions as data"
+            why = (
+                "a probe has changed its images, and this judge reads the "
+                "predictions as data"
+            )
             return declined(ask, why, begun)
         options = self.looks.options(question)
         if not all(options):
             return declined(
-                ask, "there is nothing but the prompt to hold the image against", begun
+                ask,
+                "there is nothing but the prompt to hold the image against",
+                begun,
             )
         if question.question_type == "scoring":
             return declined(
-                ask, "this judge compares predictions and does not score one", begun
+                ask,
+                "this judge compares predictions and does not score one",
+                begun,
             )
-        shown = options[::-1] if ask.order == "BA" else options
+        displayed = options[::-1] if ask.order == "BA" else options
         if question.question_type != "pairwise":
-            return _ranking(ask, shown, weights, begun)
-        judged = _pairwise(ask, shown, weights, begun)
+            return _ranking(ask, displayed, weights, begun)
+        judged = _pairwise(ask, displayed, weights, begun)
         better = str(judged.verdict.value)
         if self.rubric is None or better not in LETTERS[:2]:
             return judged
         faults, size = self.looks.differences(question, LETTERS.index(better))
         criteria = criteria_of(self.rubric, question, better, faults, size)
-        return replace(judged, verdict=replace(judged.verdict, criteria=criteria))
+        return replace(
+            judged, verdict=replace(judged.verdict, criteria=criteria)
+        )
 
     def describe(self) -> Mapping[str, Any]:
         """Return backend and model."""
@@ -133,26 +146,32 @@ def _pairwise(
     log_odds = weights.log_odds(options[0], options[1])
     if log_odds == 0:
         return declined(
-            ask, "the options do not differ in anything that this judge sees", begun
+            ask,
+            "the options do not differ in anything that this judge sees",
+            begun,
         )
     probability = float(1 / (1 + np.exp(-np.clip(log_odds, -50, 50))))
     letter = "A" if log_odds > 0 else "B"
-    said = f"P(A is better) = {probability:.3f}\nAnswer: {letter}"
-    return computed(ask, letter, said, begun, probability_a=probability)
+    text = f"P(A is better) = {probability:.3f}\nAnswer: {letter}"
+    return computed(ask, letter, text, begun, probability_a=probability)
 
 
 def _ranking(
     ask: Ask, options: Sequence[Features], weights: Weights, begun: float
 ) -> Judged:
     strength = [
-        sum(weights.log_odds(one, other) for other in options) for one in options
+        sum(weights.log_odds(option, other) for other in options)
+        for option in options
     ]
     if len(set(strength)) < len(options):
         return declined(
-            ask, "two options do not differ in anything that this judge sees", begun
+            ask,
+            "two options do not differ in anything that this judge sees",
+            begun,
         )
     order = "".join(
-        LETTERS[k] for k in sorted(range(len(options)), key=lambda k: -strength[k])
+        LETTERS[k]
+        for k in sorted(range(len(options)), key=lambda k: -strength[k])
     )
     listed = ", ".join(f"{s:.2f}" for s in strength)
     return computed(ask, order, f"log-odds: {listed}\nAnswer: {order}", begun)

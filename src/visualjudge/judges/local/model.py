@@ -1,8 +1,9 @@
-"""A model of the local judge: for each task, a weight per feature and the conversion to a
-probability.
+"""A model of the local judge: for each task, a weight per feature and the conversion to
+a probability.
 
-The probability p that A is better is the logistic function of the weighted feature difference (a
-Bradley-Terry model with covariates), so swapping the options gives exactly 1 - p.
+The probability p that A is better is the logistic function of the weighted feature
+difference (a Bradley-Terry model with covariates), so swapping the options gives
+exactly 1 - p.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from visualjudge.vision.view import Features
 FORMAT = "visualjudge-local"
 VERSION = 4
 CLIP = 4.0
-"""Feature differences are clipped to this many standard deviations, so that a single outlier never
-decides.
+"""Feature differences are clipped to this many standard deviations, so that a single
+outlier never decides.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The model of one task: ``names``, ``scale`` and ``weights`` have one entry per feature;
-    ``temperature`` divides the log-odds.
+    """The model of one task: ``names``, ``scale`` and ``weights`` have one entry per
+    feature; ``temperature`` divides the log-odds.
     """
 
     names: tuple[str, ...]
@@ -40,7 +41,9 @@ class Weights:
 
     def log_odds(self, first: Features, second: Features) -> float:
         """Return the log-odds that ``first`` is better; 0 if the features are equal."""
-        apart = [first.get(name, 0.0) - second.get(name, 0.0) for name in self.names]
+        apart = [
+            first.get(name, 0.0) - second.get(name, 0.0) for name in self.names
+        ]
         units = np.clip(np.array(apart) / np.array(self.scale), -CLIP, CLIP)
         return float(units @ np.array(self.weights)) / self.temperature
 
@@ -60,7 +63,8 @@ def shipped() -> Model:
 
 
 def load(path: str | Path) -> Model:
-    """Load a model from a file that ``tools/train_local.py`` or an earlier version wrote.
+    """Load a model from a file that ``tools/train_local.py`` or an earlier version
+    wrote.
 
     Raises
     ------
@@ -74,9 +78,13 @@ def load(path: str | Path) -> Model:
         )
     content = jsons.read(place, "model", "; train it again")
     try:
-        if content["format"] != FORMAT or not 1 <= content["version"] <= VERSION:
+        if (
+            content["format"] != FORMAT
+            or not 1 <= content["version"] <= VERSION
+        ):
             raise ValueError(
-                f"format must be {FORMAT} {VERSION}, got {content['format']} {content['version']}"
+                f"format must be {FORMAT} {VERSION}, got {content['format']} "
+                f"{content['version']}"
             )
         return Model(
             {name: _weights(row) for name, row in content["tasks"].items()},
@@ -84,7 +92,8 @@ def load(path: str | Path) -> Model:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
-            f"{place}: is not a model of the local judge ({error!r:.200}); train it again"
+            f"{place}: is not a model of the local judge ({error!r:.200}); train it "
+            "again"
         ) from None
 
 
@@ -96,6 +105,11 @@ def _weights(row: Fields) -> Weights:
     temperature = float(row["temperature"])
     if not len(names) == len(scale) == len(weights):
         raise ValueError("names, scale and weights must be of equal length")
-    if not np.isfinite([*scale, *weights, temperature]).all() or temperature <= 0:
-        raise ValueError("all values must be finite numbers, temperature above 0")
+    if (
+        not np.isfinite([*scale, *weights, temperature]).all()
+        or temperature <= 0
+    ):
+        raise ValueError(
+            "all values must be finite numbers, temperature above 0"
+        )
     return Weights(names, scale, weights, temperature)

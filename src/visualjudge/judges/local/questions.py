@@ -23,9 +23,9 @@ KEPT = 4096
 class QuestionFeatures:
     """The features of the options of a dataset's questions, computed once and cached.
 
-    The cache key is what is assessed: media files for depth maps and whole images, and data for
-    other predictions, which are the same in all encodings. Threads take turns, because concurrent
-    questions share options.
+    The cache key is what is assessed: media files for depth maps and whole images, and
+    data for other predictions, which are the same in all encodings. Threads take turns,
+    because concurrent questions share options.
     """
 
     def __init__(self, root: str | Path) -> None:
@@ -53,36 +53,43 @@ class QuestionFeatures:
         with self._one_by_one:
             return [
                 self._features(place, name, image, colours)
-                for name, image in zip(question.annotation_ids, drawn, strict=True)
+                for name, image in zip(
+                    question.annotation_ids, drawn, strict=True
+                )
             ]
 
     def differences(
         self, question: Question, better: int
     ) -> tuple[tuple[Fault, ...], Size]:
-        """Return the faults of a pair's worse option as if the ``better`` one (0 or 1) was the ground
-        truth, and the (height, width) of the images; none of predictions that are drawn in colours.
+        """Return the faults of a pair's worse option as if the ``better`` one (0 or 1)
+        was the ground truth, and the (height, width) of the images; none of predictions
+        that are drawn in colours.
 
         Raises
         ------
         DataError
             If an image or a prediction cannot be read.
         """
-        given = self._given(question.images[:1]).image
+        supplied = self._given(question.images[:1]).image
         kind = type_of(question.task)
-        if given is None or (kind.file_field is not None and not kind.is_image):
+        if supplied is None or (
+            kind.file_field is not None and not kind.is_image
+        ):
             return (), (1, 1)
-        size = given.shape[:2]
+        size = supplied.shape[:2]
         if kind.is_image:
-            shown = [WholeImage(self._pixels(name)) for name in question.images[-2:]]
-            size = shown[0].pixels.shape[:2]
-            both: list[Prediction] = list(shown)
+            displayed = [
+                WholeImage(self._pixels(name)) for name in question.images[-2:]
+            ]
+            size = displayed[0].pixels.shape[:2]
+            both: list[Prediction] = list(displayed)
         else:
             both = [
                 self._shown.prediction(question.task, name, size)
                 for name in question.annotation_ids
             ]
         worse = both[1 - better]
-        stated = faults_of(question.task, worse, both[better], None, given)
+        stated = faults_of(question.task, worse, both[better], None, supplied)
         return stated_faults(stated) or (), size
 
     def _look(
@@ -93,16 +100,18 @@ class QuestionFeatures:
         colours: str,
     ) -> Features:
         task = place[0]
-        given = self._given(place[2][:1])
+        stated = self._given(place[2][:1])
         if image is None:
-            if given.image is None:
+            if stated.image is None:
                 return NOTHING
-            height, width = given.image.shape[:2]
-            prediction = self._shown.prediction(task, annotation_id, (height, width))
-            return features_of(task, prediction, given)
+            height, width = stated.image.shape[:2]
+            prediction = self._shown.prediction(
+                task, annotation_id, (height, width)
+            )
+            return features_of(task, prediction, stated)
         pixels = self._pixels(image)
         look = type_of(task).look_drawn
-        return NOTHING if look is None else look(pixels, colours, given)
+        return NOTHING if look is None else look(pixels, colours, stated)
 
     def _read_given(self, context: tuple[str, ...]) -> Given:
         return Given(self._pixels(context[0]) if context else None)
@@ -114,6 +123,7 @@ class QuestionFeatures:
 def changed(question: Question) -> bool:
     """Return whether predictions stored as data may no longer match the images."""
     named = any(
-        PurePosixPath(image).name.startswith(CHANGED) for image in question.images
+        PurePosixPath(image).name.startswith(CHANGED)
+        for image in question.images
     )
     return named and not type_of(question.task).is_image

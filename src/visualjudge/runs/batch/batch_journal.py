@@ -1,9 +1,9 @@
-"""The batches of a run: what was submitted and what has arrived, to continue after a kill, on any
-machine.
+"""The batches of a run: what was submitted and what has arrived, to continue after a
+kill, on any machine.
 
-``batches/journal.sqlite`` holds the parts (the requests of one batch each) with the steps that each
-has taken, and the requests, at last with their results. Each step is on disk before the next is
-taken. No file holds an API key.
+``batches/journal.sqlite`` holds the parts (the requests of one batch each) with the
+steps that each has taken, and the requests, at last with their results. Each step is on
+disk before the next is taken. No file holds an API key.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from visualjudge.core.untrusted import confined_target
 
 _FOLDER = "batches"
 _OF = "the batches of a run"
-# ``ask`` is the name of a request without the number of the try. ``body`` holds its line of a
-# batch until it is settled, then its result.
+# ``ask`` is the name of a request without the number of the try. ``body`` holds its
+# line of a batch until it is settled, then its result.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS parts (
     name TEXT PRIMARY KEY, requests INTEGER NOT NULL, since TEXT, batch TEXT, status TEXT);
@@ -47,8 +47,8 @@ def _own(run: str | Path, name: str) -> Path:
 
 
 class BatchJournal:
-    """The parts and requests of one run, as a context manager. One process uses it at a time,
-    because it holds the lock on the run's verdicts.
+    """The parts and requests of one run, as a context manager. One process uses it at a
+    time, because it holds the lock on the run's verdicts.
 
     Parameters
     ----------
@@ -64,15 +64,23 @@ class BatchJournal:
     def __enter__(self) -> Self:
         if _own(self._run, "journal.jsonl").exists():
             raise UsageError(
-                f"{self._run}: its batches were made by version 1.0; continue with that version, "
+                f"{self._run}: its batches were made by version 1.0; continue with "
+                "that version, "
                 "or choose another --out"
             )
         self.path = _own(self._run, "journal.sqlite")
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = sqlite3.connect(self.path)
-        settings = ("auto_vacuum = FULL", "trusted_schema = OFF", "synchronous = FULL")
-        for statement in (*(f"PRAGMA {one}" for one in settings), *_TABLES.split(";")):
+        settings = (
+            "auto_vacuum = FULL",
+            "trusted_schema = OFF",
+            "synchronous = FULL",
+        )
+        for statement in (
+            *(f"PRAGMA {setting}" for setting in settings),
+            *_TABLES.split(";"),
+        ):
             self._do(statement)
         return self
 
@@ -87,11 +95,15 @@ class BatchJournal:
         try:
             return self._file.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise RunError(f"{self.path}: {error}; continue with --resume") from None
+            raise RunError(
+                f"{self.path}: {error}; continue with --resume"
+            ) from None
 
     def parts(self) -> list[Part]:
         """Return all parts, in order."""
-        return [Part(*row) for row in self._do("SELECT * FROM parts ORDER BY rowid")]
+        return [
+            Part(*row) for row in self._do("SELECT * FROM parts ORDER BY rowid")
+        ]
 
     def open_parts(self) -> list[Part]:
         """Return the parts whose batch has not ended, in order."""
@@ -100,7 +112,11 @@ class BatchJournal:
     def write(self, part: Part, **step: str | None) -> None:
         """Record one step of a part on disk."""
         fields = ", ".join(f"{name} = ?" for name in step)
-        self._do(f"UPDATE parts SET {fields} WHERE name = ?", *step.values(), part.name)
+        self._do(
+            f"UPDATE parts SET {fields} WHERE name = ?",
+            *step.values(),
+            part.name,
+        )
         self._file.commit()
 
     def forget_failures(self) -> None:
@@ -112,7 +128,8 @@ class BatchJournal:
         self._file.commit()
 
     def drop(self, part: Part) -> None:
-        """Remove a part that was not submitted, so that its requests are asked again."""
+        """Remove a part that was not submitted, so that its requests are asked
+        again."""
         self._do("DELETE FROM requests WHERE part = ?", part.name)
         self._do("DELETE FROM parts WHERE name = ?", part.name)
         self._file.commit()
@@ -122,7 +139,9 @@ class BatchJournal:
     def is_open(self, name: str) -> bool:
         """Return whether a request waits for its result."""
         return bool(
-            self._do("SELECT 1 FROM requests WHERE name = ? AND status IS NULL", name)
+            self._do(
+                "SELECT 1 FROM requests WHERE name = ? AND status IS NULL", name
+            )
         )
 
     def add(self, name: str, body: Sequence[bytes]) -> None:
@@ -135,11 +154,15 @@ class BatchJournal:
         """
         line = b"".join(self._provider.line(name, body))
         if len(line) > self._room:
-            message = f"a request of {len(line)} bytes exceeds that of a batch; build with max_side"
+            message = (
+                f"a request of {len(line)} bytes exceeds that of a batch; build "
+                "with max_side"
+            )
             raise TransportError(message, cause="too large", retryable=False)
         row = (name, name.rpartition("-")[0], line)
         self._do(
-            "INSERT OR IGNORE INTO requests (name, ask, body) VALUES (?, ?, ?)", *row
+            "INSERT OR IGNORE INTO requests (name, ask, body) VALUES (?, ?, ?)",
+            *row,
         )
 
     @property
@@ -147,14 +170,15 @@ class BatchJournal:
         return self._provider.most_bytes - sum(map(len, self._provider.framing))
 
     def plan(self) -> None:
-        """Divide the requests that were added since the last call into parts, and record all on
-        disk.
+        """Divide the requests that were added since the last call into parts, and
+        record all on disk.
         """
         part = ""
         requests = self._most
         size = 0
         added = (
-            "SELECT name, length(body) FROM requests WHERE part IS NULL ORDER BY rowid"
+            "SELECT name, length(body) FROM requests WHERE part IS NULL ORDER BY "
+            "rowid"
         )
         for name, length in self._do(added):
             requests = requests + 1
@@ -163,7 +187,9 @@ class BatchJournal:
                 part = secrets.token_hex(8)
                 requests = 1
                 size = length
-                self._do("INSERT INTO parts (name, requests) VALUES (?, 0)", part)
+                self._do(
+                    "INSERT INTO parts (name, requests) VALUES (?, 0)", part
+                )
             self._do("UPDATE requests SET part = ? WHERE name = ?", part, name)
         count = "SELECT count(*) FROM requests WHERE part = parts.name"
         self._do(f"UPDATE parts SET requests = ({count}) WHERE requests = 0")
@@ -171,12 +197,15 @@ class BatchJournal:
 
     @contextmanager
     def request_file(self, part: Part) -> Iterator[Path]:
-        """Yield the path of a file with the requests of a part, as the provider takes them."""
+        """Yield the path of a file with the requests of a part, as the provider takes
+        them."""
         path = _own(self._run, "requests.jsonl")
         head, between, tail = self._provider.framing
         query = "SELECT body FROM requests WHERE part = ? ORDER BY rowid"
         with writing(path), path.open("wb") as file:
-            for number, row in enumerate(self._file.execute(query, (part.name,))):
+            for number, row in enumerate(
+                self._file.execute(query, (part.name,))
+            ):
                 file.writelines([between if number else head, row[0]])
             file.write(tail)
         try:
@@ -196,12 +225,14 @@ class BatchJournal:
         return Result(*rows[0]) if rows else None
 
     def collect(self, part: Part, look: Look, files: Iterable[bytes]) -> int:
-        """Read the results of a part, recorded by the next step unless :meth:`undo` comes first.
-        Return the number of replies.
+        """Read the results of a part, recorded by the next step unless :meth:`undo`
+        comes first. Return the number of replies.
         """
         replies = 0
         for name, result in self._read(files):
-            known = self._settle(result, "name = ? AND part = ?", name, part.name)
+            known = self._settle(
+                result, "name = ? AND part = ?", name, part.name
+            )
             replies += known * (result.status == 200)
         self._settle(
             _absent(look, lost=replies < look.succeeded), "part = ?", part.name
@@ -213,7 +244,8 @@ class BatchJournal:
         self._file.rollback()
 
     def _settle(self, result: Result, where: str, *values: str) -> int:
-        # Write the result of the open requests that fit a condition, and return their number.
+        # Write the result of the open requests that fit a condition, and return their
+        # number.
         fields = (result.status, result.body, result.cause, result.retryable)
         return len(
             self._do(

@@ -1,11 +1,12 @@
-"""Run over batches: rounds of asking, submitting and waiting until each question has its verdict.
-The providers' interfaces are in ``clients/batch``.
+"""Run over batches: rounds of asking, submitting and waiting until each question has
+its verdict. The providers' interfaces are in ``clients/batch``.
 
-Each round asks the judge every question that is not waiting for a batch. Requests that a batch has
-answered become verdicts; the others go into new batches. The journal records each step before and
-after it is taken: where the answer to a submission was lost, the server is asked whether the batch
-exists before it is submitted again, so that nothing is paid twice. A batch that fails costs its own
-questions; one that cannot be looked at ends the run, and is looked at again when it is resumed.
+Each round asks the judge every question that is not waiting for a batch. Requests that
+a batch has answered become verdicts; the others go into new batches. The journal
+records each step before and after it is taken: where the answer to a submission was
+lost, the server is asked whether the batch exists before it is submitted again, so that
+nothing is paid twice. A batch that fails costs its own questions; one that cannot be
+looked at ends the run, and is looked at again when it is resumed.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class BatchEngine:
     provider: Provider
     run: Path
     fresh: bool = False
-    # By the hash of an ask's key: the request that it waits for; empty for an answered ask.
+    # By the hash of an ask's key: the request that it waits for; empty for an answered
+    # ask.
     _where: dict[int, str] = field(default_factory=dict)
     # The ask that is being answered, and by whom each result was used first.
     _asker: int = 0
@@ -74,20 +76,28 @@ class BatchEngine:
     # Why no more batches are submitted.
     _problem: str | None = None
 
-    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
+    async def __call__(
+        self, todo: Todo, ask: AskOne[Ask], control: Runner
+    ) -> Progress:
         self._stop = control.stop
         settings = self.client.settings
-        with BatchJournal(self.run, self.provider, settings.size) as self.journal:
+        with BatchJournal(
+            self.run, self.provider, settings.size
+        ) as self.journal:
             self.client.result = self._result
             self.client.note = self.journal.add
             await self._recall()
             while self._stop.reason is None:
                 jobs = self._unanswered(todo)
-                await control.run(jobs, self._asking(ask), concurrency=1, give_up=False)
+                await control.run(
+                    jobs, self._asking(ask), concurrency=1, give_up=False
+                )
                 await self._submit_all()
                 if self._running():
                     if not settings.wait:
-                        self._stop.request("submitted; the batches are at the server")
+                        self._stop.request(
+                            "submitted; the batches are at the server"
+                        )
                     await self._wait()
                 elif self._problem is not None:
                     raise RunError(
@@ -99,7 +109,8 @@ class BatchEngine:
         control.progress.stopped = self._stop.reason
         return control.progress
 
-    # ------------------------------------------------------------ requests of the client
+    # ------------------------------------------------------------ requests of the
+    # client
 
     def _result(self, name: str) -> Result | None:
         result = self.journal.result(name)
@@ -132,17 +143,20 @@ class BatchEngine:
     # ------------------------------------------------------------ submitting
 
     async def _recall(self) -> None:
-        # Continue the parts of earlier invocations. One that was not submitted is planned again,
-        # because settings may differ.
+        # Continue the parts of earlier invocations. One that was not submitted is
+        # planned again, because settings may differ.
         if self.fresh:
             self.journal.forget_failures()
         for part in self.journal.open_parts():
-            batch = part.batch or (await self._found(part) if part.since else None)
+            batch = part.batch or (
+                await self._found(part) if part.since else None
+            )
             if batch is None:
                 self.journal.drop(part)
 
     async def _found(self, part: Part) -> str | None:
-        # Return the batch of a part whose confirmation was lost, or None if it was not made.
+        # Return the batch of a part whose confirmation was lost, or None if it was not
+        # made.
         known = {other.batch for other in self.journal.parts() if other.batch}
         for _ in range(_LISTINGS):
             await self._sleep(_UNSURE_S)
@@ -163,7 +177,9 @@ class BatchEngine:
                     await retried(
                         partial(self._submit, part),
                         PATIENCE,
-                        failed=lambda _failures, _error: self._stop.reason is None,
+                        failed=lambda _failures, _error: (
+                            self._stop.reason is None
+                        ),
                         sleep=self._sleep,
                     )
                 except (

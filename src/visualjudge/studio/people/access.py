@@ -38,7 +38,8 @@ class Tokens:
             os.name == "posix" and path.stat().st_mode & 0o077
         ):
             raise RunError(
-                f"{path}: must have {_BYTES} bytes that you alone can read (mode 0600); remove it"
+                f"{path}: must have {_BYTES} bytes that you alone can read (mode "
+                "0600); remove it"
             )
         self._key = hmac.digest(
             secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256"

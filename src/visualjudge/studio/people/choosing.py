@@ -1,5 +1,5 @@
-"""Chooses the questions of a study, from a selection, a queue or a file of ids, and its known
-items.
+"""Chooses the questions of a study, from a selection, a queue or a file of ids, and its
+known items.
 """
 
 from __future__ import annotations
@@ -36,17 +36,21 @@ def named_rows(shelf: Shelf, path: Path) -> list[int]:
         (name for name, row in zip(names, rows, strict=True) if row < 0), None
     )
     if missing is not None:
-        raise UsageError(f"--questions: question {missing!r} is not in the dataset")
+        raise UsageError(
+            f"--questions: question {missing!r} is not in the dataset"
+        )
     return rows
 
 
 def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
-    """Return the question for each item of the queue, with its probability of selection.
+    """Return the question for each item of the queue, with its probability of
+    selection.
 
     Raises
     ------
     DataError
-        If the queue cannot be read, or has an item that no question of the dataset asks.
+        If the queue cannot be read, or has an item that no question of the dataset
+        asks.
     """
     by, drawn = read_queue(queue)
     study = shelf.study
@@ -74,8 +78,8 @@ def plan_of(
     drawn: Mapping[int, float] | None = None,
     named: Sequence[int] | None = None,
 ) -> Plan:
-    """Return the plan: the questions from the selection, the queue (``drawn``), the ids (``named``)
-    or a sample, and the easiest as known and practice questions.
+    """Return the plan: the questions from the selection, the queue (``drawn``), the ids
+    (``named``) or a sample, and the easiest as known and practice questions.
     """
     facts = _facts(shelf)
     fit = _selected(shelf, settings.filter)
@@ -87,35 +91,45 @@ def plan_of(
         rows = [row for row in rows if some is None or row in some]
     if settings.sample is not None and settings.sample < len(rows):
         order = (
-            rng_for(settings.seed, "people", "sample").permutation(len(rows)).tolist()
+            rng_for(settings.seed, "people", "sample")
+            .permutation(len(rows))
+            .tolist()
         )
         rows = [rows[place] for place in sorted(order[: settings.sample])]
     if not rows:
         raise UsageError(
-            f"--show {settings.encoding or 'all'}: no question that is selected is shown this way; "
+            f"--show {settings.encoding or 'all'}: no question that is selected is "
+            "shown this way; "
             "choose another (drawn, text or all)"
         )
     names = dict(zip(rows, shelf.study.identities(rows), strict=True))
     drawn = drawn or {}
-    items = tuple(Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows)
+    items = tuple(
+        Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows
+    )
     easy = [names[row] for row in _easiest(rows, facts)]
     checks = easy[: settings.known]
     practice = easy[settings.known :][: settings.practice]
     textual = sum(kinds[row] == "text" for row in rows)
-    return Plan(settings, items, tuple(checks), tuple(practice), textual, left_out)
+    return Plan(
+        settings, items, tuple(checks), tuple(practice), textual, left_out
+    )
 
 
-# Type, number of options, margin, whether a probe changed it, and how predictions are shown.
+# Type, number of options, margin, whether a probe changed it, and how predictions are
+# shown.
 Facts = tuple[QuestionType, int, float | None, bool, str]
 
 
 def _facts(shelf: Shelf) -> list[Facts]:
     values: Fields = shelf.study.values
     records = shelf.study.all(
-        "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY row"
+        "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY "
+        "row"
     )
     return [
-        (values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in records
+        (values["type"][k][0], *rest, values["form"][f][0])
+        for k, *rest, f in records
     ]
 
 
@@ -125,7 +139,8 @@ def _selected(shelf: Shelf, text: str) -> list[int]:
         return sorted(shelf.select(State(copies=True)))
     if not text.startswith("{"):
         raise UsageError(
-            f"this study asks the questions of a grid's address ({text}), which 1.1 does not read; "
+            f"this study asks the questions of a grid's address ({text}), which 1.1 "
+            "does not read; "
             "give their ids with --questions, and another folder"
         )
     dataset = load_dataset(shelf.study.root).choose(Selection.of_text(text))
@@ -135,8 +150,8 @@ def _selected(shelf: Shelf, text: str) -> list[int]:
 def _easiest(rows: Sequence[int], facts: Sequence[Facts]) -> list[int]:
     """Return the questions that any attentive rater answers correctly, easiest first.
 
-    Pairs with a positive margin whose options are drawn, widest margin first; then those whose
-    options are text. Rankings and scores have no obvious answer.
+    Pairs with a positive margin whose options are drawn, widest margin first; then
+    those whose options are text. Rankings and scores have no obvious answer.
     """
     fit = []
     for row in rows:

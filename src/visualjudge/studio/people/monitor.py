@@ -1,4 +1,5 @@
-"""The state of a study: each rater's progress and checks, whom to remind, and who agrees."""
+"""The state of a study: each rater's progress and checks, whom to remind, and who
+agrees."""
 
 from __future__ import annotations
 
@@ -29,8 +30,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One rater's row on the overview: the number of answers without practice, of questions left,
-    and the seconds since the last answer; and what shows whether the rater looks.
+    """One rater's row on the overview: the number of answers without practice, of
+    questions left, and the seconds since the last answer; and what shows whether the
+    rater looks.
     """
 
     name: str
@@ -59,20 +61,31 @@ def progress(
     known = [line for line in lines if line["purpose"] == "known"]
     first = {line["id"]: line for line in lines if line["turn"] == 0}
     again = [
-        line for line in lines if line["purpose"] == "repeat" and line["id"] in first
+        line
+        for line in lines
+        if line["purpose"] == "repeat" and line["id"] in first
     ]
     counted = [line for line in lines if line["purpose"] != "practice"]
-    seconds = [line["latency_s"] for line in counted if line["latency_s"] is not None]
+    seconds = [
+        line["latency_s"] for line in counted if line["latency_s"] is not None
+    ]
     last = max(
-        (datetime.fromisoformat(line["answered"]) for line in lines), default=None
+        (datetime.fromisoformat(line["answered"]) for line in lines),
+        default=None,
     )
     return Progress(
         rater.name,
         rater.counted,
         left,
-        None if last is None else ((now or datetime.now(UTC)) - last).total_seconds(),
-        _share([line["value"] == question(line["id"]).answer for line in known]),
-        _share([_same(line["value"], first[line["id"]]["value"]) for line in again]),
+        None
+        if last is None
+        else ((now or datetime.now(UTC)) - last).total_seconds(),
+        _share(
+            [line["value"] == question(line["id"]).answer for line in known]
+        ),
+        _share(
+            [_same(line["value"], first[line["id"]]["value"]) for line in again]
+        ),
         _share([line["status"] == "cannot_tell" for line in counted]),
         Measured(statistics.median(seconds) if seconds else None, len(seconds)),
     )
@@ -106,11 +119,17 @@ def answers_of(raters: Iterable[Rater]) -> dict[str, Json]:
     }
 
 
-def same_answers(people: Answers, judges: Answers) -> list[tuple[str, str, int, int]]:
-    """Return for two raters, or a rater and a judge, how many of the questions that both answered
-    have the same answer, and their number; pairs without such a question are left out.
+def same_answers(
+    people: Answers, judges: Answers
+) -> list[tuple[str, str, int, int]]:
+    """Return for two raters, or a rater and a judge, how many of the questions that
+    both answered have the same answer, and their number; pairs without such a question
+    are left out.
     """
-    pairs = [*itertools.combinations(people, 2), *itertools.product(people, judges)]
+    pairs = [
+        *itertools.combinations(people, 2),
+        *itertools.product(people, judges),
+    ]
     pairs_compared = []
     for name, other in pairs:
         first = people[name]
@@ -123,7 +142,8 @@ def same_answers(people: Answers, judges: Answers) -> list[tuple[str, str, int, 
 
 
 def disagreements(people: Answers) -> dict[str, Json]:
-    """Return the questions to which two raters gave different answers, with all of them."""
+    """Return the questions to which two raters gave different answers, with all of
+    them."""
     by_question: dict[str, Json] = {}
     for rater, answers in people.items():
         for name, value in answers.items():
@@ -131,5 +151,7 @@ def disagreements(people: Answers) -> dict[str, Json]:
     return {
         name: answers
         for name, answers in by_question.items()
-        if not all(_same(a, b) for a, b in itertools.combinations(answers.values(), 2))
+        if not all(
+            _same(a, b) for a, b in itertools.combinations(answers.values(), 2)
+        )
     }

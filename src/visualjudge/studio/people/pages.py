@@ -1,6 +1,7 @@
 """The pages for raters: command options, application, links and routes.
 
-Each address requires the rater's token; in this mode no page shows scores, sources or verdicts.
+Each address requires the rater's token; in this mode no page shows scores, sources or
+verdicts.
 """
 
 from __future__ import annotations
@@ -70,10 +71,14 @@ MOST_APART = 50
 
 
 def shown_images(question: Question, slot: Slot) -> list[str]:
-    """Return the dataset's images in the slot's order: the originals, then those of the options."""
+    """Return the dataset's images in the slot's order: the originals, then those of the
+    options."""
     images = option_images(question)
     option_files = (images["ABCDE".index(stored)] for stored in slot.shown)
-    return [*original_images(question), *(image for image in option_files if image)]
+    return [
+        *original_images(question),
+        *(image for image in option_files if image),
+    ]
 
 
 def view(question: Question, slot: Slot, name: str, address: str) -> Json:
@@ -111,8 +116,8 @@ def view(question: Question, slot: Slot, name: str, address: str) -> Json:
 
 
 def _around(question: Question) -> tuple[str, str]:
-    """Return the prompt's text before and after the options, without marks and letters that the
-    page adds.
+    """Return the prompt's text before and after the options, without marks and letters
+    that the page adds.
     """
     try:
         spans = spans_of(question).options
@@ -150,7 +155,11 @@ class PeoplePages:
         return [
             ("/", self.overview, "GET"),
             ("/disagreement/{identity}", self.disagreement, "GET"),
-            ("/instructions-image/{number:int}", self.instructions_image, "GET"),
+            (
+                "/instructions-image/{number:int}",
+                self.instructions_image,
+                "GET",
+            ),
             ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
             ("/people/{rater}", self.page, "GET"),
             ("/people/{rater}/next", self.next, "GET"),
@@ -159,7 +168,8 @@ class PeoplePages:
         ]
 
     def link(self, name: str) -> str:
-        """Return the address of a rater's page, including the token; for ADMIN, of the overview."""
+        """Return the address of a rater's page, including the token; for ADMIN, of the
+        overview."""
         path = "/" if name == ADMIN else f"/people/{quote(name, safe='')}"
         return f"{path}?{urlencode({'token': self.tokens.token(name)})}"
 
@@ -171,7 +181,8 @@ class PeoplePages:
         plan = self.run.plan
         run = self.run
         raters = [
-            progress(r, run.left(r.name), self._question) for r in run.raters.values()
+            progress(r, run.left(r.name), self._question)
+            for r in run.raters.values()
         ]
         people = answers_of(self.run.raters.values())
         apart = disagreements(people)
@@ -189,7 +200,8 @@ class PeoplePages:
         )
 
     def _judged(self, people: Answers) -> dict[str, Json]:
-        """Return what the judges whose runs are open said to the questions that people answered."""
+        """Return what the judges whose runs are open said to the questions that people
+        answered."""
         names = {name for answers in people.values() for name in answers}
         rows = dict(zip(self.shelf.study.rows_of(names), names, strict=True))
         judged: dict[str, Json] = {}
@@ -203,8 +215,8 @@ class PeoplePages:
         return judged
 
     def disagreement(self, request: Request) -> Response:
-        """Show a question that raters answered differently, as the first of them saw it, with all
-        answers in the letters of that rater.
+        """Show a question that raters answered differently, as the first of them saw
+        it, with all answers in the letters of that rater.
         """
         self._check_link(request, ADMIN)
         name = request.path_params["identity"]
@@ -230,12 +242,16 @@ class PeoplePages:
             question=view_of,
             name=name,
             layers=orjson.dumps(layers).decode(),
-            answers={name: as_shown(value, slot) for name, value in answers.items()},
+            answers={
+                name: as_shown(value, slot) for name, value in answers.items()
+            },
             overview=self.link(ADMIN),
         )
 
     def _check_link(self, request: Request, name: str) -> None:
-        if not same_token(request.query_params.get("token"), self.tokens.token(name)):
+        if not same_token(
+            request.query_params.get("token"), self.tokens.token(name)
+        ):
             raise refused()
 
     def page(self, request: Request) -> Response:
@@ -260,7 +276,8 @@ class PeoplePages:
         return image_response(self.guide.images[number])
 
     def image(self, request: Request) -> Response:
-        """Return an image of a question by its index; the question's name reveals nothing."""
+        """Return an image of a question by its index; the question's name reveals
+        nothing."""
         rater = request.path_params["rater"]
         number = request.path_params["number"]
         if rater not in self.run.raters:
@@ -271,13 +288,16 @@ class PeoplePages:
             raise missing("image") from None
         images = shown_images(self._question(slot.id), slot)
         path = (
-            confined(self.study.root, images[number]) if number < len(images) else None
+            confined(self.study.root, images[number])
+            if number < len(images)
+            else None
         )
         if path is None:
             raise missing("image")
         return image_response(path)
 
-    # ---------------------------------------------------------------- questions and answers
+    # ---------------------------------------------------------------- questions and
+    # answers
 
     async def next(self, request: Request) -> Response:
         """Return the current question."""
@@ -300,11 +320,13 @@ class PeoplePages:
             "value": as_shown(line["value"], slot),
             "cannot_tell": line["status"] == "cannot_tell",
         }
-        return self._json(name, question, answer={**answer, "note": line.get("note")})
+        return self._json(
+            name, question, answer={**answer, "note": line.get("note")}
+        )
 
     async def answer(self, request: Request) -> Response:
-        """Write an answer; the response has the next question and is sent once the answer is on
-        disk.
+        """Write an answer; the response has the next question and is sent once the
+        answer is on disk.
         """
         name = self._allowed(request)
         try:
@@ -338,17 +360,20 @@ class PeoplePages:
     # ---------------------------------------------------------------- helpers
 
     def _allowed(self, request: Request) -> str:
-        """Return the rater of a request with the right token in its header; refuse others."""
+        """Return the rater of a request with the right token in its header; refuse
+        others."""
         name = str(request.path_params["rater"])
         if name not in self.run.raters:
             raise refused()
-        if not same_token(request.headers.get(TOKEN_HEADER), self.tokens.token(name)):
+        if not same_token(
+            request.headers.get(TOKEN_HEADER), self.tokens.token(name)
+        ):
             raise refused()
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
-        """Return the slot with this opaque name: the rater's next one (also after a restart) or an
-        answered one.
+        """Return the slot with this opaque name: the rater's next one (also after a
+        restart) or an answered one.
         """
         known = self.run.raters[rater]
         pending = known.pending or self.run.next(rater)
@@ -386,7 +411,9 @@ class PeoplePages:
     ) -> Response:
         rater = self.run.raters[name]
         left = self.run.left(name)
-        question = None if fields_shown is None else {**fields_shown, "given": answer}
+        question = (
+            None if fields_shown is None else {**fields_shown, "given": answer}
+        )
         return json_response(
             {
                 "question": question,
@@ -399,8 +426,8 @@ class PeoplePages:
 
 
 def _feedback(slot: Slot, answer: Given, question: Question) -> Fields | None:
-    """Return the feedback after a practice question: whether it was right, and the answer in the
-    letters shown.
+    """Return the feedback after a practice question: whether it was right, and the
+    answer in the letters shown.
     """
     if slot.purpose != "practice":
         return None
@@ -420,26 +447,30 @@ def people_pages(
     Raises
     ------
     UsageError
-        If there is not exactly one dataset, it holds labels only, no question fits, a rater's name
-        cannot be used, or the folder holds another run.
+        If there is not exactly one dataset, it holds labels only, no question fits, a
+        rater's name cannot be used, or the folder holds another run.
     RunError
         If another process writes to the folder.
     """
     if len(site.places.datasets) != 1:
         raise UsageError(
-            f"people are asked about exactly one dataset, got {len(site.places.datasets)}"
+            "people are asked about exactly one dataset, got "
+            f"{len(site.places.datasets)}"
         )
     for name in raters:
         fits = name.isprintable() and "/" not in name and name == name.strip()
         if not fits or not 0 < len(name) <= LONGEST_NAME:
             raise UsageError(
-                f"--rater must be 1 to {LONGEST_NAME} printable characters without '/' and without "
+                f"--rater must be 1 to {LONGEST_NAME} printable characters without '/' "
+                "and without "
                 f"blanks around them, got {name!r}"
             )
     stored = RunFolder(folder).manifest()
     if not raters and not stored.get("people", {}).get("raters"):
         raise UsageError("people need at least one rater: --rater NAME")
-    paths = {name: path for name, path in asdict(files).items() if path is not None}
+    paths = {
+        name: path for name, path in asdict(files).items() if path is not None
+    }
     for name in asdict(files).keys() - paths.keys():
         if (stored.get("parameters") or {}).get(name):
             option = f"--{name.replace('_', '-')}"
@@ -455,7 +486,9 @@ def people_pages(
     guide = (
         None
         if files.instructions is None
-        else read_instructions(files.instructions, "/instructions-image/{}".format)
+        else read_instructions(
+            files.instructions, "/instructions-image/{}".format
+        )
     )
     checksums: Json = {name: file_sha256(path) for name, path in paths.items()}
     settings = replace(settings, **checksums)
@@ -471,26 +504,32 @@ def people_pages(
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
-    """Return the settings to continue with: those of the study in ``folder`` if the command gives
-    none.
+    """Return the settings to continue with: those of the study in ``folder`` if the
+    command gives none.
 
-    A new study leaves out questions whose predictions are shown only as text, unless they are
-    requested by ``settings.encoding`` or ``named`` in a file of questions.
+    A new study leaves out questions whose predictions are shown only as text, unless
+    they are requested by ``settings.encoding`` or ``named`` in a file of questions.
     """
     stored = RunFolder(folder).manifest().get("parameters")
     if not isinstance(stored, dict):
-        drawn = not (settings.encoding or named or "encodings" in settings.filter)
+        drawn = not (
+            settings.encoding or named or "encodings" in settings.filter
+        )
         return replace(settings, encoding="drawn") if drawn else settings
     if settings == Settings() and not named:
         names = {setting.name for setting in fields(Settings)} - {
             setting.name for setting in fields(StudyFiles)
         }
-        return Settings(**{name: stored[name] for name in names & stored.keys()})
-    return replace(settings, encoding=settings.encoding or stored.get("encoding", ""))
+        return Settings(
+            **{name: stored[name] for name in names & stored.keys()}
+        )
+    return replace(
+        settings, encoding=settings.encoding or stored.get("encoding", "")
+    )
 
 
 def people_app(pages: PeoplePages, names: frozenset[str] = LOOPBACK) -> Any:
-    """Create the application for raters under these host names; it has none of the dataset's own
-    pages.
+    """Create the application for raters under these host names; it has none of the
+    dataset's own pages.
     """
     return application(pages.routes(), names)

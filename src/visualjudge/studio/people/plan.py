@@ -1,5 +1,5 @@
-"""The plan of who is asked what and when: drawn from the seed, balanced for each rater, unchanged
-by a restart.
+"""The plan of who is asked what and when: drawn from the seed, balanced for each rater,
+unchanged by a restart.
 """
 
 from __future__ import annotations
@@ -40,25 +40,27 @@ class Settings:
     repeats
         Questions that each rater is asked a second time.
     known
-        Questions with the largest margins that each rater is asked, to find who answers without
-        looking.
+        Questions with the largest margins that each rater is asked, to find who answers
+        without looking.
     sample
         Questions drawn from those that the selection leaves; None = all.
     filter
         The selection as text; empty = the whole dataset.
     items
-        SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
+        SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty =
+        none.
     questions
         SHA-256 of the file of ids that are asked; empty = none.
     instructions
         SHA-256 of the instructions that raters read; empty = none.
     practice
-        Number of easy questions that each rater answers first, with feedback; they are not counted.
+        Number of easy questions that each rater answers first, with feedback; they are
+        not counted.
     least_seconds
         Minimum time in view before an answer is accepted.
     encoding
-        "drawn" leaves out questions whose predictions are shown only as text, "text" leaves out
-        all others, "all" and empty leave out none.
+        "drawn" leaves out questions whose predictions are shown only as text, "text"
+        leaves out all others, "all" and empty leave out none.
     """
 
     seed: int = 42
@@ -83,7 +85,8 @@ class StudyFiles:
     Parameters
     ----------
     items
-        A file written by ``visualjudge label``: only its items are asked, in one question each.
+        A file written by ``visualjudge label``: only its items are asked, in one
+        question each.
     questions
         A file of ids, one per line: only these questions are asked.
     instructions
@@ -118,8 +121,8 @@ class Item:
 class Slot:
     """One question for one rater.
 
-    ``turn`` distinguishes a repeat from the first time; ``shown`` lists the stored letters in the
-    order shown.
+    ``turn`` distinguishes a repeat from the first time; ``shown`` lists the stored
+    letters in the order shown.
     """
 
     id: str
@@ -136,8 +139,8 @@ class Slot:
 
 @dataclass(frozen=True)
 class Plan:
-    """The queue: ``items`` in dataset order; ``known`` and ``practice`` are ids of some of
-    them.
+    """The queue: ``items`` in dataset order; ``known`` and ``practice`` are ids of some
+    of them.
 
     Attributes
     ----------
@@ -186,15 +189,19 @@ class Plan:
         shared = round(self.settings.overlap * len(ordinary))
         order = self._shuffled(ordinary, "overlap")
         several = self.settings.raters_per_question
-        return {name: several if k < shared else 1 for k, name in enumerate(order)}
+        return {
+            name: several if k < shared else 1 for k, name in enumerate(order)
+        }
 
     def _shuffled(self, names: Sequence[str], *words: str) -> list[str]:
-        order = rng_for(self.settings.seed, "people", *words).permutation(len(names))
+        order = rng_for(self.settings.seed, "people", *words).permutation(
+            len(names)
+        )
         return [names[place] for place in order.tolist()]
 
     def sequence(self, rater: str) -> list[str]:
-        """Return the ordinary questions in the rater's order: shared ones first, so that overlap
-        builds up early.
+        """Return the ordinary questions in the rater's order: shared ones first, so
+        that overlap builds up early.
         """
         order = self._shuffled(list(self.wanted), "questions", rater)
         return sorted(order, key=lambda name: self.wanted[name] == 1)
@@ -204,12 +211,17 @@ class Plan:
         return self._shuffled(self.known, "known", rater)
 
     def slot(
-        self, rater: str, identity: str, purpose: Purpose, turn: int, pairs_before: int
+        self,
+        rater: str,
+        identity: str,
+        purpose: Purpose,
+        turn: int,
+        pairs_before: int,
     ) -> Slot:
         """Return the question as this rater sees it.
 
-        Pairs come in blocks of two, one in each order, so that the counts of the two orders never
-        differ by more than one; the options of a ranking are permuted.
+        Pairs come in blocks of two, one in each order, so that the counts of the two
+        orders never differ by more than one; the options of a ranking are permuted.
         """
         item = self.by_id[identity]
         seed = self.settings.seed
@@ -217,7 +229,9 @@ class Plan:
         letters = "ABCDE"[: item.options]
         if item.type == "pairwise":
             first = int(
-                rng_for(seed, "people", "order", rater, pairs_before // 2).integers(2)
+                rng_for(
+                    seed, "people", "order", rater, pairs_before // 2
+                ).integers(2)
             )
             order = _ORDERS[first ^ (pairs_before % 2)]
             letters = order
@@ -229,9 +243,11 @@ class Plan:
         return Slot(identity, purpose, turn, order, letters)
 
 
-def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]:
-    """Return the kinds of question for a rater's ``step``-th turn, best first; unavailable kinds
-    are skipped.
+def next_purpose(
+    step: int, known_left: int, repeats_left: int
+) -> list[Purpose]:
+    """Return the kinds of question for a rater's ``step``-th turn, best first;
+    unavailable kinds are skipped.
     """
     place = step % EVERY
     first: list[Purpose] = []
@@ -247,8 +263,11 @@ def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]
     ]
 
 
-def repeatable(answered: Sequence[Slot], after: int = REPEAT_AFTER) -> str | None:
-    """Return a rater's oldest question asked once, with at least ``after`` others since."""
+def repeatable(
+    answered: Sequence[Slot], after: int = REPEAT_AFTER
+) -> str | None:
+    """Return a rater's oldest question asked once, with at least ``after`` others
+    since."""
     repeated = {slot.id for slot in answered if slot.purpose == "repeat"}
     early = answered[: max(len(answered) - after, 0)]
     return next(

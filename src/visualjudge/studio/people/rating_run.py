@@ -1,5 +1,5 @@
-"""The run of several raters: each rater's next question, and a folder of checked answers with one
-writer.
+"""The run of several raters: each rater's next question, and a folder of checked
+answers with one writer.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class RatedLine(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An answer in stored letters; ``value`` is "Failed" with status ``cannot_tell`` if the rater
-    could not tell.
+    """An answer in stored letters; ``value`` is "Failed" with status ``cannot_tell`` if
+    the rater could not tell.
     """
 
     value: Answer
@@ -91,8 +91,8 @@ def read_answer(
     ties: tuple[str, ...] = (),
     least_seconds: float = 0.0,
 ) -> Given:
-    """Read the answer in the body of a request; ``ties`` are the allowed answers to a pair besides
-    A and B.
+    """Read the answer in the body of a request; ``ties`` are the allowed answers to a
+    pair besides A and B.
 
     Raises
     ------
@@ -101,8 +101,12 @@ def read_answer(
     """
     note = raw.get("note")
     seconds = raw.get("seconds")
-    if note is not None and (not isinstance(note, str) or len(note) > LONGEST_NOTE):
-        raise DataError(f"note must be a text of at most {LONGEST_NOTE} characters")
+    if note is not None and (
+        not isinstance(note, str) or len(note) > LONGEST_NOTE
+    ):
+        raise DataError(
+            f"note must be a text of at most {LONGEST_NOTE} characters"
+        )
     if (
         isinstance(seconds, bool)
         or not isinstance(seconds, int | float)
@@ -119,11 +123,16 @@ def read_answer(
     if raw.get("cannot_tell") is True:
         return Given(FAILED, "cannot_tell", text, round(float(seconds), 2))
     return Given(
-        _value(raw.get("value"), slot, kind, ties), "ok", text, round(float(seconds), 2)
+        _value(raw.get("value"), slot, kind, ties),
+        "ok",
+        text,
+        round(float(seconds), 2),
     )
 
 
-def _value(value: Any, slot: Slot, kind: QuestionType, ties: tuple[str, ...]) -> Answer:
+def _value(
+    value: Any, slot: Slot, kind: QuestionType, ties: tuple[str, ...]
+) -> Answer:
     letters = "ABCDE"[: len(slot.shown)]
     if kind == "scoring":
         if (
@@ -131,7 +140,9 @@ def _value(value: Any, slot: Slot, kind: QuestionType, ties: tuple[str, ...]) ->
             or not isinstance(value, int | float)
             or not 0 <= value <= 10
         ):
-            raise DataError(f"value must be a number from 0 to 10, got {value!r}")
+            raise DataError(
+                f"value must be a number from 0 to 10, got {value!r}"
+            )
         return float(value)
     if kind == "pairwise":
         if value in ties:
@@ -151,12 +162,14 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
     if not isinstance(value, str) or value in (FAILED, *TIES):
         return value
     return "".join(
-        "ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown
+        "ABCDE"[slot.shown.index(letter)]
+        for letter in value
+        if letter in slot.shown
     )
 
 
-# Settings that every study states; others stand in ``run.json`` where they are not as by default,
-# so that a study of an earlier version goes on.
+# Settings that every study states; others stand in ``run.json`` where they are not as
+# by default, so that a study of an earlier version goes on.
 _FIRST = (
     "seed",
     "overlap",
@@ -177,7 +190,8 @@ class Stale(DataError):
 
 @dataclass(slots=True)
 class Rater:
-    """The work of one rater; ``slots`` and ``lines`` are parallel, in order of first answers."""
+    """The work of one rater; ``slots`` and ``lines`` are parallel, in order of first
+    answers."""
 
     name: str
     slots: list[Slot] = field(default_factory=list)
@@ -228,10 +242,13 @@ class RatingRun:
         old = self._folder.manifest()
         self._manifest = _manifest(plan, dataset, old)
         differences = changes(old, self._manifest) if old else ()
-        changed = [change for change in differences if change.name not in _DROPPED]
+        changed = [
+            change for change in differences if change.name not in _DROPPED
+        ]
         if changed:
             raise UsageError(
-                f"{folder}: cannot continue with other settings: {'; '.join(map(str, changed))}. "
+                f"{folder}: cannot continue with other settings: "
+                f"{'; '.join(map(str, changed))}. "
                 "Start another study in another folder"
             )
         path = self._folder.journal_path
@@ -250,7 +267,8 @@ class RatingRun:
         self._folder.write_manifest(self._manifest)
 
     def _take_in(self, record: Json) -> None:
-        """Apply a line of the journal; a later line on the same slot replaces the earlier one."""
+        """Apply a line of the journal; a later line on the same slot replaces the
+        earlier one."""
         line = self._checked(record)
         rater = self.raters.setdefault(line["rater"], Rater(line["rater"]))
         slot = _slot_of(line)
@@ -280,8 +298,8 @@ class RatingRun:
     # ---------------------------------------------------------------- handing out
 
     def next(self, name: str) -> Slot | None:
-        """Return the rater's current question, the same in every window until it is answered; None
-        if none is left.
+        """Return the rater's current question, the same in every window until it is
+        answered; None if none is left.
         """
         with self._lock:
             rater = self.raters[name]
@@ -296,7 +314,9 @@ class RatingRun:
         again = settings.repeats - rater.count("repeat")
         practice = self._left_of(rater, self.plan.practice)
         if practice:
-            return self.plan.slot(rater.name, practice[0], "practice", 0, rater.pairs)
+            return self.plan.slot(
+                rater.name, practice[0], "practice", 0, rater.pairs
+            )
         after = REPEAT_AFTER
         for purpose in next_purpose(
             len(rater.slots) - len(self.plan.practice), len(known), again
@@ -304,7 +324,11 @@ class RatingRun:
             identity = self._found(rater, purpose, known, after)
             if identity is not None:
                 return self.plan.slot(
-                    rater.name, identity, purpose, int(purpose == "repeat"), rater.pairs
+                    rater.name,
+                    identity,
+                    purpose,
+                    int(purpose == "repeat"),
+                    rater.pairs,
                 )
             after = (
                 1 if purpose == "question" else after
@@ -313,7 +337,9 @@ class RatingRun:
 
     def _left_of(self, rater: Rater, identities: Sequence[str]) -> list[str]:
         return [
-            name for name in identities if rater.name not in self._taken.get(name, ())
+            name
+            for name in identities
+            if rater.name not in self._taken.get(name, ())
         ]
 
     def _found(
@@ -326,8 +352,8 @@ class RatingRun:
         return next(self._open(rater), None)
 
     def _open(self, rater: Rater) -> Iterator[str]:
-        """Yield the ordinary questions still open to the rater: not answered by this rater or by
-        enough others.
+        """Yield the ordinary questions still open to the rater: not answered by this
+        rater or by enough others.
         """
         held = self._held(rater)
         if rater.name not in self._sequences:
@@ -369,11 +395,13 @@ class RatingRun:
     def coverage(self) -> Counter[int]:
         """Count ordinary questions by their number of raters."""
         with self._lock:
-            return Counter(len(self._taken.get(name, ())) for name in self.plan.wanted)
+            return Counter(
+                len(self._taken.get(name, ())) for name in self.plan.wanted
+            )
 
     def back(self, name: str, steps: int) -> tuple[Slot, RatedLine] | None:
-        """Return the slot and answer from ``steps`` questions ago (1 is the last), for a
-        correction.
+        """Return the slot and answer from ``steps`` questions ago (1 is the last), for
+        a correction.
         """
         with self._lock:
             rater = self.raters[name]
@@ -445,7 +473,9 @@ class RatingRun:
         """Write the final state to ``run.json``, and release the folder."""
         with self._lock, closing(self._journal):
             statuses = Counter(
-                line["status"] for rater in self.raters.values() for line in rater.lines
+                line["status"]
+                for rater in self.raters.values()
+                for line in rater.lines
             )
             done = not any(self.left(name) for name in self.raters)
             self._manifest |= {
@@ -464,8 +494,8 @@ def _line(
     revised: bool,
     probability: float | None,
 ) -> Json:
-    """Return a verdict as a line of ``verdicts.jsonl``, followed by the fields that only people's
-    runs have.
+    """Return a verdict as a line of ``verdicts.jsonl``, followed by the fields that
+    only people's runs have.
     """
     line = {
         "id": slot.id,
@@ -482,15 +512,23 @@ def _line(
         "shown": slot.shown,
         "answered": _now(),
     }
-    extra = {"note": answer.note, "revised": revised, "probability": probability}
+    extra = {
+        "note": answer.note,
+        "revised": revised,
+        "probability": probability,
+    }
     return line | {name: value for name, value in extra.items() if value}
 
 
 def _slot_of(line: RatedLine) -> Slot:
-    return Slot(line["id"], line["purpose"], line["turn"], line["order"], line["shown"])
+    return Slot(
+        line["id"], line["purpose"], line["turn"], line["order"], line["shown"]
+    )
 
 
-def _manifest(plan: Plan, dataset: Mapping[str, str | None], old: Manifest) -> Json:
+def _manifest(
+    plan: Plan, dataset: Mapping[str, str | None], old: Manifest
+) -> Json:
     return {
         **PEOPLE,
         "parameters": {

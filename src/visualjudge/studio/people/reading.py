@@ -1,5 +1,5 @@
-"""Texts for raters: Markdown instructions, with HTML escaped and images from their own folder, and
-questions without instructions for models.
+"""Texts for raters: Markdown instructions, with HTML escaped and images from their own
+folder, and questions without instructions for models.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ LONGEST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """The ``html`` for the page, and its ``images`` in order, files inside the Markdown file's
-    folder.
+    """The ``html`` for the page, and its ``images`` in order, files inside the Markdown
+    file's folder.
     """
 
     html: str
     images: tuple[Path, ...]
 
 
-def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions:
+def read_instructions(
+    path: Path, address: Callable[[int], str]
+) -> Instructions:
     """Read the instructions in a Markdown file.
 
     Parameters
@@ -51,7 +53,8 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
         ) from None
     if len(text) > LONGEST:
         raise UsageError(
-            f"--instructions: {path}: must have at most {LONGEST} characters, got {len(text)}"
+            f"--instructions: {path}: must have at most {LONGEST} characters, got "
+            f"{len(text)}"
         )
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
@@ -60,11 +63,14 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
         if token.type == "image":
             name = str(token.attrGet("src"))
             file = (
-                None if urlsplit(name).scheme else confined(path.parent, unquote(name))
+                None
+                if urlsplit(name).scheme
+                else confined(path.parent, unquote(name))
             )
             if not isinstance(file, Path):
                 raise UsageError(
-                    f"--instructions: {path}: image {name!r} must be a file in its folder"
+                    f"--instructions: {path}: image {name!r} must be a file in its "
+                    "folder"
                 )
             token.attrSet("src", address(len(images)))
             images.append(file)
@@ -75,10 +81,12 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
 
 _IMAGES = re.compile(r"^(?:First image|Image): .*$", re.MULTILINE)
 _BEFORE = (
-    (re.compile(r"You are a judge to decide the quality of answers to an? (.+?) task(?: based on "
+    (re.compile(r"You are a judge to decide the quality of answers to an? (.+?) "
+                r"task(?: based on "
                 r"my given image)?\."),
      r"Task: \1."),
-    (re.compile(r"^Format of predictions?:", re.MULTILINE), "How the predictions are shown:"),
+    (re.compile(r"^Format of predictions?:", re.MULTILINE), "How the predictions are "
+                                                            "shown:"),
 )  # fmt: skip
 _AFTER = (
     (re.compile(r"\s*Please answer with A or B\.?"), ""),
@@ -90,7 +98,12 @@ _AFTER = (
         "",
     ),
     (re.compile(r"0 = random guessing / worst"), "0 = worst"),
-    (re.compile(r"\s*Please answer with a single score from 0 to 10 only\.?"), ""),
+    (
+        re.compile(
+            r"\s*Please answer with a single score from 0 to 10 only\.?"
+        ),
+        "",
+    ),
 )
 # The question to show if the prompt states it before the options, for models only.
 ASKED: Mapping[QuestionType, str] = {
@@ -102,8 +115,8 @@ _GAPS = re.compile(r"\n{3,}")
 
 
 def for_people(before: str, after: str, kind: QuestionType) -> tuple[str, str]:
-    """Rewrite a prompt's texts before and after the options for people; other tools' prompts are
-    unchanged.
+    """Rewrite a prompt's texts before and after the options for people; other tools'
+    prompts are unchanged.
     """
     for pattern, wording in _BEFORE:
         before = pattern.sub(wording, before)

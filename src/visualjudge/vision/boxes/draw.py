@@ -7,7 +7,12 @@ from typing import Literal
 
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.record import Detection
-from visualjudge.vision.drawing.canvas import Box, line_width, outline, pixel_box
+from visualjudge.vision.drawing.canvas import (
+    Box,
+    line_width,
+    outline,
+    pixel_box,
+)
 from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.drawing.palette import label_colors
 from visualjudge.vision.drawing.styles import TextStyle
@@ -24,8 +29,8 @@ class BoxStyle:
 
 
 def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
-    """Draw boxes in the colour of their class, the largest first, then the tags; boxes outside the
-    image are skipped.
+    """Draw boxes in the colour of their class, the largest first, then the tags; boxes
+    outside the image are skipped.
     """
     items: tuple[Detection, ...] = scene.prediction.items
     colors, legend = label_colors(scene.classes, [item.label for item in items])
@@ -40,7 +45,9 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
     return Encoded(pixels, None, legend, colors)
 
 
-def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]]:
+def _visible(
+    items: tuple[Detection, ...], scene: Scene
+) -> list[tuple[str, Box]]:
     """Return (label, box in whole pixels) of the boxes inside the image, by decreasing
     area."""
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
@@ -48,20 +55,22 @@ def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]
     return sorted(
         inside,
         key=lambda labelled: (
-            -(labelled[1][2] - labelled[1][0]) * (labelled[1][3] - labelled[1][1])
+            -(labelled[1][2] - labelled[1][0])
+            * (labelled[1][3] - labelled[1][1])
         ),
     )
 
 
 def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
-    """Return ``{"label", "bbox"}`` per detection, in whole pixels. Boxes are not clipped, so the
-    text includes parts that the image cannot show.
+    """Return ``{"label", "bbox"}`` per detection, in whole pixels. Boxes are not
+    clipped, so the text includes parts that the image cannot show.
     """
     items: tuple[Detection, ...] = scene.prediction.items
     bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]
     return Encoded(
         text=array(
-            compact({"label": item.label, "bbox": bbox(item.xyxy)}) for item in items
+            compact({"label": item.label, "bbox": bbox(item.xyxy)})
+            for item in items
         )
     )
 

@@ -1,4 +1,5 @@
-"""Errors of object detection that only boxes have, named as in TIDE (Bolya et al., ECCV 2020)."""
+"""Errors of object detection that only boxes have, named as in TIDE (Bolya et al., ECCV
+2020)."""
 
 from __future__ import annotations
 
@@ -16,20 +17,26 @@ from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 def localization(
     truth: Detections, severity: float, scene: ErrorScene, rng: Rng
 ) -> Detections:
-    """Every box is moved and resized within the image until its IoU with the truth is 1 − 0.55 ×
-    severity.
+    """Every box is moved and resized within the image until its IoU with the truth is 1
+    − 0.55 × severity.
     """
     target = 1 - (1 - LOWEST_IOU) * severity
-    return truth.with_items([moved(item, target, scene, rng) for item in truth.items])
+    return truth.with_items(
+        [moved(item, target, scene, rng) for item in truth.items]
+    )
 
 
 def duplicate(
     truth: Detections, severity: float, scene: ErrorScene, rng: Rng
 ) -> Detections:
     """Some boxes are duplicated, with the copies slightly moved."""
-    drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
+    drawn = (
+        truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels)
+    )
     extra = [moved(item, 0.8, scene, rng) for item in drawn]
-    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+    return truth.with_items(
+        [*truth.items, *extra[: counted(severity, scene.levels)]]
+    )
 
 
 def background(
@@ -43,13 +50,19 @@ def background(
         box = elsewhere(like.xyxy, scene.size, rng, taken)
         taken.append(box)
         extra.append(replace(like, xyxy=box))
-    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+    return truth.with_items(
+        [*truth.items, *extra[: counted(severity, scene.levels)]]
+    )
 
 
-def moved(item: Detection, iou: float, scene: ErrorScene, rng: Rng) -> Detection:
+def moved(
+    item: Detection, iou: float, scene: ErrorScene, rng: Rng
+) -> Detection:
     """Move an item towards a distant box until its IoU with the original is ``iou``."""
     goal = _astray(item.xyxy, scene, rng)
-    share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)
+    share = reach(
+        lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou
+    )
     return replace(item, xyxy=_between(item.xyxy, goal, share))
 
 
@@ -68,11 +81,22 @@ def _astray(box: Xyxy, scene: ErrorScene, rng: Rng) -> Xyxy:
     y1 = max(0.0, cy - new_h / 2)
     x2 = min(float(width), cx + new_w / 2)
     y2 = min(float(height), cy + new_h / 2)
-    if box_iou(box, (x1, y1, x2, y2)) < LOWEST_IOU - 0.1 and x2 > x1 and y2 > y1:
+    if (
+        box_iou(box, (x1, y1, x2, y2)) < LOWEST_IOU - 0.1
+        and x2 > x1
+        and y2 > y1
+    ):
         return float(x1), float(y1), float(x2), float(y2)
-    return box[0] + 0.35 * w, box[1] + 0.35 * h, box[2] - 0.15 * w, box[3] - 0.15 * h
+    return (
+        box[0] + 0.35 * w,
+        box[1] + 0.35 * h,
+        box[2] - 0.15 * w,
+        box[3] - 0.15 * h,
+    )
 
 
 def _between(first: Xyxy, second: Xyxy, share: float) -> Xyxy:
-    x1, y1, x2, y2 = (a + (b - a) * share for a, b in zip(first, second, strict=True))
+    x1, y1, x2, y2 = (
+        a + (b - a) * share for a, b in zip(first, second, strict=True)
+    )
     return x1, y1, x2, y2

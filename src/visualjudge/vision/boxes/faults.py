@@ -16,8 +16,8 @@ def box_faults(
     labels: Collection[str] | None,
     _input_image: Pixels | None,
 ) -> Iterator[Fault]:
-    """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by IoU of
-    boxes.
+    """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by
+    IoU of boxes.
     """
     return item_faults(
         prediction,

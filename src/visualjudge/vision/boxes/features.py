@@ -14,7 +14,9 @@ from visualjudge.vision.view_items import region_features
 
 def box_features(prediction: Detections, inputs: Given) -> Features:
     """Return the features of the boxes of one image."""
-    regions = [_rectangle(item.xyxy, inputs.view.size) for item in prediction.items]
+    regions = [
+        _rectangle(item.xyxy, inputs.view.size) for item in prediction.items
+    ]
     return region_features(
         inputs.view, [item.label for item in prediction.items], regions
     )
@@ -25,4 +27,6 @@ def _rectangle(box: Xyxy, size: Size) -> Mask:
     if drawn is None:
         return empty_mask(size)
     left, top, right, bottom = drawn
-    return Mask(size, top, left, np.ones((bottom - top, right - left), dtype=np.bool_))
+    return Mask(
+        size, top, left, np.ones((bottom - top, right - left), dtype=np.bool_)
+    )

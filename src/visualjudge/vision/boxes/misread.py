@@ -1,5 +1,5 @@
-"""Common mistakes in box coordinates: forms other than ``[x1, y1, x2, y2]`` in pixels of
-the image.
+"""Common mistakes in box coordinates: forms other than ``[x1, y1, x2, y2]`` in pixels
+of the image.
 """
 
 from __future__ import annotations
@@ -68,13 +68,16 @@ def _turned(prediction: Detections, _truth: Detections) -> Detections:
         height = (x2 - x1) * down + (y2 - y1) * across
         x = (x1 + x2 - width) / 2
         y = (y1 + y2 - height) / 2
-        items.append(replace(item, xyxy=(x, y, x + width, y + height), extent=None))
+        items.append(
+            replace(item, xyxy=(x, y, x + width, y + height), extent=None)
+        )
     return prediction.with_items(items)
 
 
 MISREADINGS = (
     Misreading(
-        "coordinates are y before x", _each(lambda x1, y1, x2, y2: (y1, x1, y2, x2))
+        "coordinates are y before x",
+        _each(lambda x1, y1, x2, y2: (y1, x1, y2, x2)),
     ),
     Misreading(
         "boxes are [x1, y1, x2, y2] and were read as [x, y, width, height]",
@@ -96,12 +99,22 @@ MISREADINGS = (
         ),
     ),
     Misreading(
-        "boxes are [x1, y1, x2, y2] and were read as [centre x, centre y, width, height]",
-        _each(lambda x1, y1, x2, y2: ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1)),
+        "boxes are [x1, y1, x2, y2] and were read as [centre x, centre y, width, "
+        "height]",
+        _each(
+            lambda x1, y1, x2, y2: (
+                (x1 + x2) / 2,
+                (y1 + y2) / 2,
+                x2 - x1,
+                y2 - y1,
+            )
+        ),
     ),
     Misreading("the confidence is an angle in radians", _turned),
     Misreading(
-        "boxes refer to an image of another size", _at_size_of_truth, fitted=True
+        "boxes refer to an image of another size",
+        _at_size_of_truth,
+        fitted=True,
     ),
     *letterboxes(_moved),
 )

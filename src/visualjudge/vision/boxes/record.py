@@ -1,4 +1,5 @@
-"""Boxes: ``{"detections": [{"label", "bbox": [x1, y1, x2, y2], "score"?}]}``, in pixels."""
+"""Boxes: ``{"detections": [{"label", "bbox": [x1, y1, x2, y2], "score"?}]}``, in
+pixels."""
 
 from __future__ import annotations
 
@@ -10,7 +11,13 @@ import numpy as np
 
 from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 from visualjudge.vision import fields
-from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
+from visualjudge.vision.base import (
+    Mark,
+    Payload,
+    ReadContext,
+    WriteContext,
+    mark_of,
+)
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.in_memory import rows, shaped
 
@@ -19,8 +26,8 @@ from visualjudge.vision.raster.in_memory import rows, shaped
 class Detection:
     """One box with its label; ``score`` is the detector's confidence.
 
-    ``extent`` is the (width, height) from a file with x, y, width and height; ``x2 - x1`` may
-    differ from it by rounding.
+    ``extent`` is the (width, height) from a file with x, y, width and height; ``x2 -
+    x1`` may differ from it by rounding.
     """
 
     label: str
@@ -37,7 +44,9 @@ class Detections(LabelledItems):
     items: tuple[Detection, ...]
 
     def marks(self) -> Iterator[Mark]:
-        return (mark_of(item.label, item.score, item.xyxy) for item in self.items)
+        return (
+            mark_of(item.label, item.score, item.xyxy) for item in self.items
+        )
 
     def coverage(self, size: Size) -> BoolArray:
         inside = np.zeros(size, dtype=np.bool_)
@@ -66,7 +75,9 @@ def from_arrays(data: Any) -> Any:
     """Return the payload of ``{"boxes": (N, 4), "labels", "scores"?, "classes"?}``."""
     if not isinstance(data, Mapping) or "boxes" not in data:
         return data
-    boxes = shaped(data["boxes"], "boxes", ("N", 4), "float in pixels, x1, y1, x2, y2")
+    boxes = shaped(
+        data["boxes"], "boxes", ("N", 4), "float in pixels, x1, y1, x2, y2"
+    )
     return {"detections": rows(data, len(boxes), bbox=boxes.tolist())}
 
 
@@ -89,11 +100,16 @@ def read(payload: Payload, _reading: ReadContext) -> Detections:
 
 def write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
     """Return the payload of a record."""
-    return {"detections": [_item(item, writing.digits) for item in prediction.items]}
+    return {
+        "detections": [_item(item, writing.digits) for item in prediction.items]
+    }
 
 
 def _item(item: Detection, digits: int | None) -> dict[str, Any]:
-    box = [float(v) if digits is None else round(float(v), digits) for v in item.xyxy]
+    box = [
+        float(v) if digits is None else round(float(v), digits)
+        for v in item.xyxy
+    ]
     return {
         "label": item.label,
         "bbox": box,
@@ -103,6 +119,6 @@ def _item(item: Detection, digits: int | None) -> dict[str, Any]:
 
 def corners(prediction: Detections) -> FloatArray:
     """Return the corners of the boxes, shape (n, 4)."""
-    return np.array([item.xyxy for item in prediction.items], dtype=np.float64).reshape(
-        -1, 4
-    )
+    return np.array(
+        [item.xyxy for item in prediction.items], dtype=np.float64
+    ).reshape(-1, 4)

@@ -1,4 +1,5 @@
-"""Metric of object detection: mean F1 over IoU thresholds, with boxes matched within a label."""
+"""Metric of object detection: mean F1 over IoU thresholds, with boxes matched within a
+label."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ def box_f1(
     *,
     class_of_interest: Collection[str] | None = None,
 ) -> float:
-    """Return the mean of F1(t) over t = .50, .55, … .95, with the boxes of a label matched one to
-    one by decreasing IoU.
+    """Return the mean of F1(t) over t = .50, .55, … .95, with the boxes of a label
+    matched one to one by decreasing IoU.
 
-    Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``)
-    neither count as truth nor make a prediction wrong. The result is in 0..1, and 1 if both are
-    empty.
+    Only labels of the class of interest count, if one is given. Crowd regions (COCO's
+    ``iscrowd``) neither count as truth nor make a prediction wrong. The result is in
+    0..1, and 1 if both are empty.
     """
     return labelled_f1(prediction, truth, box_similarity, class_of_interest)
 
@@ -46,12 +47,16 @@ def note(_pairs: object, _options: object) -> tuple[str]:
 def box_similarity(
     predicted: Sequence[Detection], real: Sequence[Detection]
 ) -> FloatArray:
-    """Return IoU, shape (len(found), len(real)), or the share of a box in a crowd region."""
-    ours, theirs = (corners(Detections(tuple(side))) for side in (predicted, real))
+    """Return IoU, shape (len(found), len(real)), or the share of a box in a crowd
+    region."""
+    ours, theirs = (
+        corners(Detections(tuple(side))) for side in (predicted, real)
+    )
     return box_ious(ours, theirs, crowds(real))
 
 
 def coco_annotation(item: Detection) -> dict[str, Any]:
-    """Return COCO's fields of a box, with the width and height stated in its file, if any."""
+    """Return COCO's fields of a box, with the width and height stated in its file, if
+    any."""
     x1, y1, x2, y2 = item.xyxy
     return {"bbox": [x1, y1, *(item.extent or (x2 - x1, y2 - y1))]}

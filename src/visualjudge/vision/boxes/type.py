@@ -50,7 +50,9 @@ DETECTION = PredictionType(
     record.Detections,
     record.read,
     record.write,
-    tasks=(Task("object_detection", "object detection", "detection", classed=True),),
+    tasks=(
+        Task("object_detection", "object detection", "detection", classed=True),
+    ),
     encodings=(
         *_DETECTION,
         combo(
@@ -72,7 +74,11 @@ DETECTION = PredictionType(
         ),
     ),
     errors=items.item_errors(
-        "detection", MATCHED, errors.localization, errors.duplicate, errors.background
+        "detection",
+        MATCHED,
+        errors.localization,
+        errors.duplicate,
+        errors.background,
     ),
     arrays=record.from_arrays,
     ranked=Ranked("bbox", score.coco_annotation, 100),

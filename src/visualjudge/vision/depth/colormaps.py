@@ -1,5 +1,5 @@
-"""Colour maps with 256 entries, taken from Matplotlib 3: ``plasma`` (CC0), ``turbo`` (Apache 2.0)
-and ``gray``.
+"""Colour maps with 256 entries, taken from Matplotlib 3: ``plasma`` (CC0), ``turbo``
+(Apache 2.0) and ``gray``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from visualjudge.core.records import FloatArray, Pixels
 
 @cache
 def colormap(name: str) -> Pixels:
-    """Return the RGB entries of a map, shape (256, 3), uint8; the last one is the nearest.
+    """Return the RGB entries of a map, shape (256, 3), uint8; the last one is the
+    nearest.
 
-    They are Matplotlib's, except that none is black, which stands for a pixel without depth: the
-    farthest entry of ``gray`` is (1, 1, 1).
+    They are Matplotlib's, except that none is black, which stands for a pixel without
+    depth: the farthest entry of ``gray`` is (1, 1, 1).
     """
     lines = (
         (Path(__file__).parent / "assets" / "colormaps.txt")
@@ -26,19 +27,24 @@ def colormap(name: str) -> Pixels:
         .splitlines()
     )
     tables = dict(line.split() for line in lines)
-    entries = np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(256, 3)
+    entries = np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(
+        256, 3
+    )
     return np.where(entries.any(axis=1, keepdims=True), entries, np.uint8(1))
 
 
 def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Decode the nearness, 0..1, of every pixel of an H×W×3 uint8 image; NaN for black pixels.
+    """Decode the nearness, 0..1, of every pixel of an H×W×3 uint8 image; NaN for black
+    pixels.
 
     Raises
     ------
     DataError
         If the image has colours that are not in the map.
     """
-    red, green, blue = (pixels[..., channel].astype(np.int32) for channel in range(3))
+    red, green, blue = (
+        pixels[..., channel].astype(np.int32) for channel in range(3)
+    )
     codes = red << 16 | green << 8 | blue
     known, level = _colours(colour_map)
     at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
@@ -53,5 +59,7 @@ def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
 def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the packed colours of a map, sorted, and the entry of each."""
     table = colormap(name).astype(np.int64)
-    codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
+    codes, level = np.unique(
+        table @ np.array([1 << 16, 1 << 8, 1]), return_index=True
+    )
     return codes.astype(np.int32), level.astype(np.float64)

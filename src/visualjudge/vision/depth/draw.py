@@ -24,23 +24,27 @@ class DepthStyle:
 
 # Number of pixels per step, so that intermediate results stay in the processor's cache.
 _PIXELS_AT_ONCE = 1 << 14
-# Number of sampled values for the estimate of a percentile, and its margin in places of the sample.
+# Number of sampled values for the estimate of a percentile, and its margin in places of
+# the sample.
 _SAMPLE = 4096
 _MARGIN = 60
 
 
 def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
-    """Draw nearness, scaled between the 2nd and 98th percentile of the valid depths, in a
-    Matplotlib colour map.
+    """Draw nearness, scaled between the 2nd and 98th percentile of the valid depths, in
+    a Matplotlib colour map.
 
-    A map whose size differs from the photograph's is resized by nearest neighbour after colouring.
+    A map whose size differs from the photograph's is resized by nearest neighbour after
+    colouring.
     """
     near, absent = scene.once(_nearness)
     pixels = cv2.applyColorMap(near, colormap(style.colormap)[:, None])
     if absent is not None:
         pixels[absent] = 0
     if pixels.shape[:2] != scene.size:
-        pixels = cv2.resize(pixels, scene.size[::-1], interpolation=cv2.INTER_NEAREST)
+        pixels = cv2.resize(
+            pixels, scene.size[::-1], interpolation=cv2.INTER_NEAREST
+        )
     return Encoded(pixels)
 
 
@@ -54,22 +58,34 @@ def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
         return near, ~valid
     whole = bool(valid.all())
     chosen = depth.values.ravel() if whole else depth.values[valid]
-    low, high = (_at_rank(chosen, share * (chosen.size - 1)) for share in (0.02, 0.98))
+    low, high = (
+        _at_rank(chosen, share * (chosen.size - 1)) for share in (0.02, 0.98)
+    )
     rows = max(1, _PIXELS_AT_ONCE // depth.values.shape[1])
     for start in range(0, len(near), rows):
         part = slice(start, start + rows)
         near[part] = _entries(
-            depth.values[part], None if whole else valid[part], low, high, depth.inverse
+            depth.values[part],
+            None if whole else valid[part],
+            low,
+            high,
+            depth.inverse,
         )
     return near, None if whole else ~valid
 
 
 def _entries(
-    values: FloatArray, valid: BoolArray | None, low: float, high: float, inverse: bool
+    values: FloatArray,
+    valid: BoolArray | None,
+    low: float,
+    high: float,
+    inverse: bool,
 ) -> np.ndarray:
     """Return the uint8 entries of the colour map for a few rows."""
     if high > low:
-        share = (values if valid is None else np.where(valid, values, low)) - low
+        share = (
+            values if valid is None else np.where(valid, values, low)
+        ) - low
         share /= high - low
         np.clip(share, 0, 1, out=share)
     else:
@@ -81,7 +97,8 @@ def _entries(
 
 
 def _at_rank(chosen: NDArray[Any], rank: float) -> float:
-    """Return the value at ``rank``, linearly interpolated as NumPy's percentiles are."""
+    """Return the value at ``rank``, linearly interpolated as NumPy's percentiles
+    are."""
     first = int(rank)
     second = min(int(rank) + 1, chosen.size - 1)
     near, before = _around(chosen, first, second)
@@ -94,7 +111,9 @@ def _at_rank(chosen: NDArray[Any], rank: float) -> float:
     return value + (rank - first) * (other - value)
 
 
-def _around(chosen: NDArray[Any], first: int, second: int) -> tuple[NDArray[Any], int]:
+def _around(
+    chosen: NDArray[Any], first: int, second: int
+) -> tuple[NDArray[Any], int]:
     """Return values that include those at ranks ``first`` and ``second``, and the
     number of smaller values. The range is estimated from a sample. If a count shows
     that it misses the ranks, all values are returned."""

@@ -13,13 +13,17 @@ from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.errors.random_fields import lowest_share, smooth_field
 
 
-def scale(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> DepthMap:
+def scale(
+    truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng
+) -> DepthMap:
     """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
     field = smooth_field(truth.extent, rng, grain=0.25)
     return _times(truth, np.exp(1.6 * severity * field))
 
 
-def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> DepthMap:
+def noise(
+    truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng
+) -> DepthMap:
     """Fine-grained multiplicative noise."""
     height, width = truth.extent
     coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
@@ -27,8 +31,11 @@ def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> Dep
     return _times(truth, np.exp(0.6 * severity * grain))
 
 
-def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: Rng) -> DepthMap:
-    """Edges are blurred; invalid pixels stay invalid and do not affect their neighbours."""
+def blur(
+    truth: DepthMap, severity: float, _scene: ErrorScene, _rng: Rng
+) -> DepthMap:
+    """Edges are blurred; invalid pixels stay invalid and do not affect their
+    neighbours."""
     sigma = 0.12 * max(truth.values.shape) * severity
     valid = truth.valid.astype(np.float64)
     known = np.where(truth.valid, truth.values, 0.0)
@@ -37,11 +44,14 @@ def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: Rng) -> Dep
     return replace(truth, values=np.where(truth.valid, smooth, truth.values))
 
 
-def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> DepthMap:
-    """Near and far are swapped in growing regions: values are mirrored at the median, on a
-    logarithmic scale.
+def ordinal(
+    truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng
+) -> DepthMap:
+    """Near and far are swapped in growing regions: values are mirrored at the median,
+    on a logarithmic scale.
 
-    Equally many near and far pixels are affected, so that median alignment does not undo the error.
+    Equally many near and far pixels are affected, so that median alignment does not
+    undo the error.
     """
     known = truth.values[truth.valid]
     low, middle, high = np.percentile(known, [2, 50, 98])

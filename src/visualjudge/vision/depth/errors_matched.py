@@ -18,18 +18,20 @@ MILD = 0.2
 
 
 def misplaced(error: Perturbation | None) -> Perturbation:
-    """Return an error that shifts a dense map sideways without its margins, and then applies
-    ``error`` at a fixed severity.
+    """Return an error that shifts a dense map sideways without its margins, and then
+    applies ``error`` at a fixed severity.
 
-    The shifted map is as smooth as the truth and has the same depths at each height, but its
-    objects are in the wrong places.
+    The shifted map is as smooth as the truth and has the same depths at each height,
+    but its objects are in the wrong places.
     """
 
     def matched(
         truth: DepthMap, severity: float, scene: ErrorScene, rng: Rng
     ) -> DepthMap:
         to = side(severity, scene.levels, rng)
-        moved = replace(truth, values=aside(_dense(truth), severity, to, np.nan))
+        moved = replace(
+            truth, values=aside(_dense(truth), severity, to, np.nan)
+        )
         prediction: DepthMap = (
             moved if error is None else error(moved, MILD, scene, rng)
         )
@@ -39,7 +41,8 @@ def misplaced(error: Perturbation | None) -> Perturbation:
 
 
 scale, blur, noise, ordinal = (
-    misplaced(error) for error in (errors.scale, errors.blur, errors.noise, None)
+    misplaced(error)
+    for error in (errors.scale, errors.blur, errors.noise, None)
 )
 
 

@@ -1,4 +1,5 @@
-"""Faults of depth maps: the regions where the aligned depth is worst, and how it is wrong there."""
+"""Faults of depth maps: the regions where the aligned depth is worst, and how it is
+wrong there."""
 
 from __future__ import annotations
 
@@ -34,10 +35,10 @@ def depth_faults(
 ) -> Iterator[Fault]:
     """Yield the worst regions after alignment of the medians.
 
-    A fault's weight is the sum of its pixels' absolute log ratios, each divided by log 1.25 (δ1's
-    threshold) and at most 1, as a share of the valid pixels. Its kind: ``ordinal`` if most pixels
-    are on the other side of the median, otherwise ``blur`` or ``noise`` if most detail is lost or
-    new, otherwise ``scale``.
+    A fault's weight is the sum of its pixels' absolute log ratios, each divided by log
+    1.25 (δ1's threshold) and at most 1, as a share of the valid pixels. Its kind:
+    ``ordinal`` if most pixels are on the other side of the median, otherwise ``blur``
+    or ``noise`` if most detail is lost or new, otherwise ``scale``.
     """
     known, predicted, real = log_depths(prediction, truth)
     sigma = DETAIL * max(known.shape)

@@ -1,5 +1,5 @@
-"""Features of a depth map: whether its edges lie on image edges, whether it is smooth between them,
-and whether the ground comes nearer towards the bottom.
+"""Features of a depth map: whether its edges lie on image edges, whether it is smooth
+between them, and whether the ground comes nearer towards the bottom.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ WINDOW = (15, 15)
 
 
 def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
-    """Return the features of an H×W map of nearness (0 far .. 1 near; NaN where unknown)."""
+    """Return the features of an H×W map of nearness (0 far .. 1 near; NaN where
+    unknown)."""
     known = np.isfinite(nearness)
     fine = np.where(known, nearness, 0).astype(np.float32)
     height, width = view.edges.shape
     small = cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA)
     seen = (
         cv2.resize(
-            known.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA
+            known.astype(np.float32),
+            (width, height),
+            interpolation=cv2.INTER_AREA,
         )
         > 0.99
     )
@@ -39,7 +42,9 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
         cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1)
     )
     steps = np.where(
-        cv2.erode(seen.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0, steps, 0
+        cv2.erode(seen.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0,
+        steps,
+        0,
     )
     around = cv2.dilate(view.edges, np.ones((3, 3), np.uint8))
     total = float(steps.sum())
@@ -100,15 +105,16 @@ def depth_features(prediction: DepthMap, inputs: Given) -> Features:
 
 
 def drawn_features(pixels: Pixels, stem: str, inputs: Given) -> Features:
-    """Return the features of a depth map decoded from its image in the colour map ``stem``."""
+    """Return the features of a depth map decoded from its image in the colour map
+    ``stem``."""
     if inputs.image is None:
         return NOTHING
     return nearness_features(inputs.view, decoded(strided(pixels), stem))
 
 
 def nearness_of(depth: DepthMap) -> FloatArray:
-    """Return the nearness, 0 (far) .. 1 (near), of every k-th pixel, as shown by the encodings; NaN
-    where the map is invalid.
+    """Return the nearness, 0 (far) .. 1 (near), of every k-th pixel, as shown by the
+    encodings; NaN where the map is invalid.
     """
     values = strided(depth.values)
     valid = strided(depth.valid)

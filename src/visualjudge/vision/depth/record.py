@@ -1,5 +1,5 @@
-"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and infinity mean that
-a pixel has no depth.
+"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and
+infinity mean that a pixel has no depth.
 """
 
 from __future__ import annotations
@@ -16,15 +16,20 @@ from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.records import BoolArray, FloatArray, Size
 from visualjudge.vision import fields
-from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
+from visualjudge.vision.base import (
+    Payload,
+    Prediction,
+    ReadContext,
+    WriteContext,
+)
 from visualjudge.vision.raster.images import read_depth
 from visualjudge.vision.raster.in_memory import shaped
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DepthMap(Prediction):
-    """Depths, H×W float64 (stored value × scale): larger = farther, or nearer if ``inverse``
-    (disparity).
+    """Depths, H×W float64 (stored value × scale): larger = farther, or nearer if
+    ``inverse`` (disparity).
     """
 
     values: FloatArray
@@ -41,14 +46,18 @@ class DepthMap(Prediction):
 
     def scaled(self, size: Size, target: Size) -> DepthMap:
         return DepthMap(
-            cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST),
+            cv2.resize(
+                self.values, target[::-1], interpolation=cv2.INTER_NEAREST
+            ),
             self.inverse,
         )
 
     def check(self, size: Size) -> None:
         fields.check_size("depth", self.extent, size)
         if not self.valid.any():
-            raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
+            raise DataError(
+                "depth: has no valid value (all are 0, NaN or infinite)"
+            )
 
 
 def from_arrays(data: Any) -> Any:

@@ -17,20 +17,22 @@ RATIO = 1.25
 SAME_UNIT = 0.5, 2.0
 
 
-def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> float:
-    """Return the share, 0..1, of valid truth pixels with max(d/d*, d*/d) < 1.25, where d is the
-    aligned prediction and d* the truth.
+def delta1(
+    prediction: DepthMap, truth: DepthMap, *, align: str = "median"
+) -> float:
+    """Return the share, 0..1, of valid truth pixels with max(d/d*, d*/d) < 1.25, where
+    d is the aligned prediction and d* the truth.
 
-    A pixel without a valid prediction counts as wrong. Source: Eigen et al. 2014 (δ1); MiDaS
-    (Ranftl et al. 2020) for the affine fit.
+    A pixel without a valid prediction counts as wrong. Source: Eigen et al. 2014 (δ1);
+    MiDaS (Ranftl et al. 2020) for the affine fit.
 
     Parameters
     ----------
     align
         How the prediction is aligned with the truth: none, median or affine.
 
-        "median" scales the prediction by the ratio of the medians; "affine" fits scale and shift by
-        least squares, in disparity if the prediction is one.
+        "median" scales the prediction by the ratio of the medians; "affine" fits scale
+        and shift by least squares, in disparity if the prediction is one.
 
     Raises
     ------
@@ -38,10 +40,13 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
         If the sizes differ, or no truth pixel is valid.
     """
     if align not in ALIGNMENTS:
-        raise UsageError(f"align must be one of {', '.join(ALIGNMENTS)}, got {align!r}")
+        raise UsageError(
+            f"align must be one of {', '.join(ALIGNMENTS)}, got {align!r}"
+        )
     if prediction.values.shape != truth.values.shape:
         raise DataError(
-            f"depth: must match the truth size {truth.values.shape} (height, width), got "
+            f"depth: must match the truth size {truth.values.shape} (height, width), "
+            "got "
             f"{prediction.values.shape}"
         )
     judged = _positive(truth)
@@ -54,7 +59,9 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
     real = _depth(truth, both)
     predicted = _aligned(prediction, both, real, align)
     near = (predicted > 0) & (
-        np.maximum(predicted / real, real / np.where(predicted > 0, predicted, 1))
+        np.maximum(
+            predicted / real, real / np.where(predicted > 0, predicted, 1)
+        )
         < RATIO
     )
     return int(np.count_nonzero(near)) / total
@@ -63,8 +70,8 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
 def note(
     pairs: Sequence[tuple[DepthMap, DepthMap]], options: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Return how the score is made, and the factor that the alignment divides out if predictions
-    and truth are not in one unit.
+    """Return how the score is made, and the factor that the alignment divides out if
+    predictions and truth are not in one unit.
     """
     align = options.get("align") or "median"
     how = f"δ1 after align={align}"
@@ -73,7 +80,8 @@ def note(
         both = _positive(real) & _positive(prediction)
         if both.any():
             factors.append(
-                np.median(_depth(real, both)) / np.median(_depth(prediction, both))
+                np.median(_depth(real, both))
+                / np.median(_depth(prediction, both))
             )
     if align == "none" or not factors:
         return (how,)
@@ -83,7 +91,8 @@ def note(
         return (how,)
     return (
         how,
-        f"the predictions are not in the unit of the truth: {factor:.4g} times they are; the "
+        f"the predictions are not in the unit of the truth: {factor:.4g} times they "
+        "are; the "
         f"default, align={align}, divides that out; align=none scores it",
     )
 
@@ -91,8 +100,8 @@ def note(
 def log_depths(
     prediction: DepthMap, truth: DepthMap
 ) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """Return the pixels that are valid on both sides, H×W bool, and the logarithms of the predicted
-    depth, aligned by the median, and of the true depth, H×W; 0 elsewhere.
+    """Return the pixels that are valid on both sides, H×W bool, and the logarithms of
+    the predicted depth, aligned by the median, and of the true depth, H×W; 0 elsewhere.
     """
     both = _positive(prediction) & _positive(truth)
     predicted = np.zeros(both.shape)
@@ -128,4 +137,8 @@ def _aligned(
             else fitted
         )
     depth = _depth(prediction, both)
-    return depth * (np.median(real) / np.median(depth)) if align == "median" else depth
+    return (
+        depth * (np.median(real) / np.median(depth))
+        if align == "median"
+        else depth
+    )

@@ -39,7 +39,13 @@ DEPTH = PredictionType(
         ("gray", "Depth in grey", draw.DepthStyle("gray")),
     ),
     metrics=(
-        Metric("depth", "delta1", score.delta1, frozenset({"align"}), note=score.note),
+        Metric(
+            "depth",
+            "delta1",
+            score.delta1,
+            frozenset({"align"}),
+            note=score.note,
+        ),
     ),
     errors=(
         ErrorType("depth", "scale", errors.scale, matched=matched.scale),

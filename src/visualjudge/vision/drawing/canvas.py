@@ -1,5 +1,5 @@
-"""Fills and lines on an H×W×3 uint8 array, with sizes that scale with the image. Coordinates are
-integers.
+"""Fills and lines on an H×W×3 uint8 array, with sizes that scale with the image.
+Coordinates are integers.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Box = tuple[int, int, int, int]
 
 
 def line_width(size: Size) -> int:
-    """Return the width of outlines, contours and dashes in pixels: 0.4 % of the longer side, at
-    least 2 (1 below 64 px).
+    """Return the width of outlines, contours and dashes in pixels: 0.4 % of the longer
+    side, at least 2 (1 below 64 px).
     """
     longer = max(size)
     return 1 if longer < 64 else max(2, round(0.004 * longer))
 
 
 def pixel_box(box: Xyxy, size: Size) -> Box | None:
-    """Clip ``box`` to the image and round it to whole pixels, at least one wide and high; return
-    None if it is outside.
+    """Clip ``box`` to the image and round it to whole pixels, at least one wide and
+    high; return None if it is outside.
     """
     height, width = size
     x1 = max(0.0, box[0])
@@ -66,15 +66,17 @@ def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
         (x1, y1, x1 + across, y2),
         (x2 - across, y1, x2, y2),
     ):
-        cv2.rectangle(pixels, (left, top), (right - 1, bottom - 1), color, cv2.FILLED)
+        cv2.rectangle(
+            pixels, (left, top), (right - 1, bottom - 1), color, cv2.FILLED
+        )
 
 
 def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
-    """Draw a dashed border just outside ``box``, or along the image's edge where the box reaches
-    it.
+    """Draw a dashed border just outside ``box``, or along the image's edge where the
+    box reaches it.
 
-    The border is outside, so that it does not hide the mask and is visible next to an opaque fill
-    of the same colour.
+    The border is outside, so that it does not hide the mask and is visible next to an
+    opaque fill of the same colour.
     """
     height, across = pixels.shape[:2]
     x1 = max(0, box[0] - width)
@@ -82,7 +84,9 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
     x2 = min(across, box[2] + width)
     y2 = min(height, box[3] + width)
     rows = _dashes(x2 - x1, width, min(width, y2 - y1))
-    columns = np.ascontiguousarray(_dashes(y2 - y1, width, min(width, x2 - x1)).T)
+    columns = np.ascontiguousarray(
+        _dashes(y2 - y1, width, min(width, x2 - x1)).T
+    )
     flat = _flat((1, max(rows.size, columns.size)), color).reshape(-1)
     for side, dashes in (
         (pixels[y1 : y1 + len(rows), x1:x2], rows),
@@ -111,11 +115,14 @@ def _dashes(length: int, width: int, rows: int) -> NDArray[np.uint8]:
     return marks
 
 
-def fill(pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float) -> None:
-    """Blend ``color`` over ``base`` at ``opacity`` within ``mask``, and write the result to
-    ``pixels``.
+def fill(
+    pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float
+) -> None:
+    """Blend ``color`` over ``base`` at ``opacity`` within ``mask``, and write the
+    result to ``pixels``.
 
-    Blending with ``base`` instead of ``pixels`` keeps overlaps in the colour of one class.
+    Blending with ``base`` instead of ``pixels`` keeps overlaps in the colour of one
+    class.
     """
     if mask.crop.size == 0:
         return
@@ -141,7 +148,9 @@ def _lay(
     """Blend ``flat`` over ``base`` at ``opacity``, and write the result to ``pixels``
     where ``where`` is not 0."""
     mixed = (
-        flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
+        flat
+        if opacity == 1.0
+        else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
     )
     cv2.copyTo(mixed, np.ascontiguousarray(where).view(np.uint8), pixels)
 
@@ -150,10 +159,10 @@ def _lay(
 class Layers:
     """Masks in the order in which they are painted.
 
-    ``order`` lists the indices of the non-empty masks by decreasing area, so that small masks are
-    painted last and stay visible. ``top`` (H×W uint8) holds the number of the topmost mask at each
-    pixel, counted from 1 in that order, and 0 where there is none; it is None if painting each mask
-    separately is faster.
+    ``order`` lists the indices of the non-empty masks by decreasing area, so that small
+    masks are painted last and stay visible. ``top`` (H×W uint8) holds the number of the
+    topmost mask at each pixel, counted from 1 in that order, and 0 where there is none;
+    it is None if painting each mask separately is faster.
     """
 
     masks: Sequence[Mask]
@@ -164,7 +173,11 @@ class Layers:
 def layers_of(masks: Sequence[Mask], size: Size) -> Layers:
     """Return the layers of ``masks`` on an image of (height, width) ``size``."""
     areas = [mask.area for mask in masks]
-    order = [k for k in sorted(range(len(masks)), key=lambda k: -areas[k]) if areas[k]]
+    order = [
+        k
+        for k in sorted(range(len(masks)), key=lambda k: -areas[k])
+        if areas[k]
+    ]
     boxes = sum(masks[k].crop.size for k in order)
     if boxes <= size[0] * size[1] or len(order) >= 256:
         return Layers(masks, order, None)
@@ -172,16 +185,22 @@ def layers_of(masks: Sequence[Mask], size: Size) -> Layers:
     for number, k in enumerate(order, start=1):
         here = top[masks[k].window]
         np.maximum(
-            here, np.multiply(masks[k].crop.view(np.uint8), np.uint8(number)), out=here
+            here,
+            np.multiply(masks[k].crop.view(np.uint8), np.uint8(number)),
+            out=here,
         )
     return Layers(masks, order, top)
 
 
 def paint(
-    pixels: Pixels, base: Pixels, layers: Layers, colors: Sequence[RGB], opacity: float
+    pixels: Pixels,
+    base: Pixels,
+    layers: Layers,
+    colors: Sequence[RGB],
+    opacity: float,
 ) -> None:
-    """Fill all masks of ``layers``. With the map of topmost masks, all masks are blended in one
-    step.
+    """Fill all masks of ``layers``. With the map of topmost masks, all masks are
+    blended in one step.
     """
     if layers.top is None:
         for k in layers.order:
@@ -197,8 +216,8 @@ def paint(
 
 
 def edge_band(mask: Mask, width: int) -> Mask:
-    """Return the part of ``mask`` within ``width`` pixels (chessboard distance) of a pixel outside
-    it or of the image border.
+    """Return the part of ``mask`` within ``width`` pixels (chessboard distance) of a
+    pixel outside it or of the image border.
     """
     if mask.crop.size == 0:
         return mask
@@ -213,7 +232,8 @@ def edge_band(mask: Mask, width: int) -> Mask:
 
 
 def merged_by_label(scene: Scene) -> dict[str, Mask]:
-    """Return the union of the masks of each label, in the order in which the labels first occur."""
+    """Return the union of the masks of each label, in the order in which the labels
+    first occur."""
     groups: dict[str, list[Mask]] = {}
     for item in scene.masks.items:
         groups.setdefault(item.label, []).append(item.mask)

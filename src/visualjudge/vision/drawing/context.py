@@ -14,17 +14,19 @@ HATCH = ((255, 0, 255), (255, 255, 255))
 
 
 def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
-    """Return ``image`` with the masked region hatched: diagonal stripes of magenta and white at an
-    opacity of 0.5.
+    """Return ``image`` with the masked region hatched: diagonal stripes of magenta and
+    white at an opacity of 0.5.
 
-    The content under the stripes stays visible; pixels outside the region are unchanged.
+    The content under the stripes stays visible; pixels outside the region are
+    unchanged.
 
     Parameters
     ----------
     image
         H×W×3 uint8 RGB; not modified.
     mask
-        The region: a :class:`~visualjudge.core.records.Mask` or an H×W array (inside where > 0).
+        The region: a :class:`~visualjudge.core.records.Mask` or an H×W array (inside
+        where > 0).
 
     Raises
     ------
@@ -35,7 +37,8 @@ def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
     height, width = image.shape[:2]
     if inside.shape != (height, width):
         raise DataError(
-            f"mask: must match the image size {(height, width)} (height, width), got {inside.shape}"
+            f"mask: must match the image size {(height, width)} (height, width), got "
+            f"{inside.shape}"
         )
     stripe = 3 * line_width((height, width))
     diagonal = (

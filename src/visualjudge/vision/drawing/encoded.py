@@ -28,7 +28,8 @@ class Encoded:
     legend
         ``Legend: person = red (#FF0000), …``, or None if colours have no meaning.
     colors
-        Label → (r, g, b), or keypoint name → (r, g, b) if parts are coloured; otherwise empty.
+        Label → (r, g, b), or keypoint name → (r, g, b) if parts are coloured; otherwise
+        empty.
     """
 
     image: Pixels | None = None
@@ -56,8 +57,8 @@ class Scene:
         *args: P.args,
         **named: P.kwargs,
     ) -> T:
-        """Return the result of ``work`` on this scene, computed once and shared by all encodings
-        that need it.
+        """Return the result of ``work`` on this scene, computed once and shared by all
+        encodings that need it.
         """
         key = work, *args, *named.items()
         if key not in self._done:
@@ -65,8 +66,8 @@ class Scene:
         return cast(T, self._done[key])
 
     def drawn(self, draw: Draw, style: Any) -> Encoded:
-        """Return the result of one encoding; if :meth:`once` has stored it, it is removed from
-        there.
+        """Return the result of one encoding; if :meth:`once` has stored it, it is
+        removed from there.
         """
         held: Encoded | None = self._done.pop((draw, style), None)
         return held or draw(self, style)
@@ -78,7 +79,11 @@ class Scene:
 
     def canvas(self, kind: str) -> Pixels:
         """Return a new array to draw on: a copy of the photograph, or black."""
-        return self.image.copy() if kind == "overlay" else np.zeros_like(self.image)
+        return (
+            self.image.copy()
+            if kind == "overlay"
+            else np.zeros_like(self.image)
+        )
 
     @property
     def masks(self) -> Any:
@@ -92,7 +97,8 @@ class Scene:
         masks = self.prediction
         if masks.items and masks.size != self.size:
             raise DataError(
-                f"segmentation: masks must match the image size {self.size} (height, width), got "
+                f"segmentation: masks must match the image size {self.size} (height, "
+                "width), got "
                 f"{masks.size}"
             )
         return masks

@@ -1,11 +1,12 @@
 """Glyphs of any script from fonts in installed packages, identical on every machine.
 
-DejaVu Sans (in this package) covers Latin, Cyrillic, Greek, Arabic, Hebrew and more; Noto Sans
-Devanagari, Thai and Khmer (fontpkg, OFL) cover their scripts; Noto Sans CJK in its Chinese form
-(noto-cjk, OFL) covers Chinese, Japanese and Korean. Font packages are located without being
-imported, and a font file is used only if its content is known, because the same data must give the
-same bytes. Scripts whose letters join or are reordered are shaped by HarfBuzz through Pillow's Raqm
-layout; if Pillow lacks it, letters are placed side by side.
+DejaVu Sans (in this package) covers Latin, Cyrillic, Greek, Arabic, Hebrew and more;
+Noto Sans Devanagari, Thai and Khmer (fontpkg, OFL) cover their scripts; Noto Sans CJK
+in its Chinese form (noto-cjk, OFL) covers Chinese, Japanese and Korean. Font packages
+are located without being imported, and a font file is used only if its content is
+known, because the same data must give the same bytes. Scripts whose letters join or are
+reordered are shaped by HarfBuzz through Pillow's Raqm layout; if Pillow lacks it,
+letters are placed side by side.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ _PACKAGED = (
         "f37a8431a0c5d5ed2f81a767417546aca576a81fb7eff9c924d46aecf828f2ca",
     ),
 )
-# Noto's collection has the letters of Japan, Korea, China, Taiwan and Hong Kong, in this order.
+# Noto's collection has the letters of Japan, Korea, China, Taiwan and Hong Kong, in
+# this order.
 _CHINESE = 2
 # Size in pixels at which a glyph is compared with the sign for a missing one.
 _PROBE = 24
-# Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to
-# Burmese, Khmer.
+# Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic,
+# Indic to Burmese, Khmer.
 _SHAPED = (
     (0x0590, 0x08FF),
     (0x0900, 0x109F),
@@ -70,22 +72,29 @@ class TextRun:
     def shaped(self) -> bool:
         """Whether the shapes of its letters depend on their neighbours."""
         return any(
-            low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED
+            low <= ord(letter) <= high
+            for letter in self.text
+            for low, high in _SHAPED
         )
 
 
 @lru_cache(maxsize=8)
 def font_file(font: int) -> Path | None:
-    """Return the file of a font: 0 is in this package, others are None if they are not installed
-    with the known content.
+    """Return the file of a font: 0 is in this package, others are None if they are not
+    installed with the known content.
     """
     if font == 0:
         return _DEJAVU
     package, file, digest = _PACKAGED[font - 1]
     spec = find_spec(package)
-    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+    for place in (
+        (spec.submodule_search_locations or ()) if spec is not None else ()
+    ):
         path = Path(place) / file
-        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+        if (
+            path.is_file()
+            and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+        ):
             return path
     return None
 
@@ -93,8 +102,8 @@ def font_file(font: int) -> Path | None:
 def runs(text: str) -> list[TextRun]:
     """Split ``text`` into runs of one font, each letter in the first font that has it.
 
-    Spaces, marks and joiners stay with the preceding letter. A letter that no font has is written
-    as its code point, so that different labels look different.
+    Spaces, marks and joiners stay with the preceding letter. A letter that no font has
+    is written as its code point, so that different labels look different.
     """
     made: list[TextRun] = []
     for font, letter in _placed(text):
@@ -119,11 +128,16 @@ def face(font: int, size: int, shaped: bool) -> ImageFont.FreeTypeFont:
 def _placed(text: str) -> Iterator[tuple[int | None, str]]:
     """Yield each letter with its font; None means the font of the preceding letter."""
     for letter in text:
-        if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
+        if letter.isspace() or unicodedata.category(letter) in (
+            "Mn",
+            "Mc",
+            "Cf",
+        ):
             yield None, letter
             continue
         font = next(
-            (k for k in range(len(_PACKAGED) + 1) if has_letter(k, letter)), None
+            (k for k in range(len(_PACKAGED) + 1) if has_letter(k, letter)),
+            None,
         )
         yield (0, f"<{ord(letter):X}>") if font is None else (font, letter)
 
@@ -131,7 +145,9 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
 @lru_cache(maxsize=1 << 14)
 def has_letter(font: int, letter: str) -> bool:
     """Return whether a font is installed and has a glyph for a letter."""
-    return font_file(font) is not None and _glyph(font, letter) != _missing(font)
+    return font_file(font) is not None and _glyph(font, letter) != _missing(
+        font
+    )
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,5 @@
-"""Sub-sampled grid: the mask that covers most of each cell, as numbers and as an image."""
+"""Sub-sampled grid: the mask that covers most of each cell, as numbers and as an
+image."""
 
 from __future__ import annotations
 
@@ -41,10 +42,11 @@ _PIXELS_AT_ONCE = 1 << 19
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grid:
-    """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k =
-    ``labels[k]``.
+    """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k
+    = ``labels[k]``.
 
-    ``labels`` are sorted by number; if the numbers are those of classes, some may be missing.
+    ``labels`` are sorted by number; if the numbers are those of classes, some may be
+    missing.
     """
 
     cell: int
@@ -60,10 +62,12 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
     merged
         Merge masks of the same label, and number them by the position of the class in
         ``scene.classes`` (as for colours, see
-        :func:`~visualjudge.vision.drawing.palette.class_order`), so that all options of a question
-        agree. Otherwise each instance has its own number, from 1 in the order of the prediction.
+        :func:`~visualjudge.vision.drawing.palette.class_order`), so that all options of
+        a question agree. Otherwise each instance has its own number, from 1 in the
+        order of the prediction.
     region
-        Give the referred region number 1, regardless of other referring expressions for the image.
+        Give the referred region number 1, regardless of other referring expressions for
+        the image.
     """
     if not merged:
         items = scene.masks.items
@@ -76,7 +80,9 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
     united = scene.once(merged_by_label)
     order = class_order(None if region else scene.classes, list(united))
     labels = {
-        number: label for number, label in enumerate(order, start=1) if label in united
+        number: label
+        for number, label in enumerate(order, start=1)
+        if label in united
     }
     index = covering([united[label] for label in labels.values()], scene.size)
     return Grid(cell_side(scene.size), np.array([0, *labels])[index], labels)
@@ -88,11 +94,11 @@ def cell_side(size: Size) -> int:
 
 
 def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
-    """Return, for each cell, the number (from 1) of the mask that covers most of its pixels, 0 for
-    none.
+    """Return, for each cell, the number (from 1) of the mask that covers most of its
+    pixels, 0 for none.
 
-    The background counts the pixels that no mask covers; ties go to the lower number. A pixel
-    covered by several masks counts for each of them.
+    The background counts the pixels that no mask covers; ties go to the lower number. A
+    pixel covered by several masks counts for each of them.
     """
     cell = cell_side(size)
     rows = -(-size[0] // cell)
@@ -124,13 +130,20 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
 
 
 def _counts(
-    crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int
+    crop: NDArray[np.uint8],
+    down: int,
+    across: int,
+    cell: int,
+    rows: int,
+    cols: int,
 ) -> NDArray[np.intp]:
     """Count the set pixels in each of rows×cols cells; the crop begins (down, across)
     pixels from the corner of the first cell."""
     whole = np.zeros((rows * cell, cols * cell), dtype=np.uint8)
     whole[down : down + crop.shape[0], across : across + crop.shape[1]] = crop
-    narrow = np.uint8 if cell < 256 else np.uint32  # holds the sum of a cell's column
+    narrow = (
+        np.uint8 if cell < 256 else np.uint32
+    )  # holds the sum of a cell's column
     columns = whole.reshape(rows, cell, cols * cell).sum(axis=1, dtype=narrow)
     counts: NDArray[np.intp] = columns.reshape(rows, cols, cell).sum(
         axis=2, dtype=np.intp
@@ -142,16 +155,18 @@ def _counts(
 
 
 def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
-    """Draw cells in the colour of their index, at an opacity of 0.5 over the photograph or opaque
-    on black, with the index in cells of at least 12 px.
+    """Draw cells in the colour of their index, at an opacity of 0.5 over the photograph
+    or opaque on black, with the index in cells of at least 12 px.
 
-    Instances are coloured by index, classes and regions by label, as in the full-resolution
-    encodings.
+    Instances are coloured by index, classes and regions by label, as in the
+    full-resolution encodings.
     """
     by_label = style.colors == "class"
     grid = scene.once(grid_of, merged=by_label, region=style.region)
     if by_label:
-        colors, legend = _label_legend(None if style.region else scene.classes, grid)
+        colors, legend = _label_legend(
+            None if style.region else scene.classes, grid
+        )
         fills = {number: colors[label] for number, label in grid.labels.items()}
     else:
         colors = {}
@@ -159,7 +174,9 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
         fills = {number: color_at(number - 1) for number in grid.labels}
     tiles, covers = _tiles(grid, fills)
     if style.canvas == "black":
-        return Encoded(_spread(tiles, grid.index, scene.size), None, legend, colors)
+        return Encoded(
+            _spread(tiles, grid.index, scene.size), None, legend, colors
+        )
     pixels = scene.image.copy()
     _mix(pixels, grid, tiles, covers)
     return Encoded(pixels, None, legend, colors)
@@ -171,7 +188,9 @@ def _label_legend(
     colors, legend = label_colors(classes, list(grid.labels.values()))
     if legend is None or grid.cell < SMALLEST_NUMBERED:
         return colors, legend
-    numbers = ", ".join(f"{number} is {label}" for number, label in grid.labels.items())
+    numbers = ", ".join(
+        f"{number} is {label}" for number, label in grid.labels.items()
+    )
     return colors, f"{legend}. Numbers: {numbers}"
 
 
@@ -199,13 +218,18 @@ def _tiles(
         if cell >= SMALLEST_NUMBERED:
             covers[number], ink = _number_tile(str(number), cell)
             cv2.copyTo(
-                cv2.cvtColor(ink, cv2.COLOR_GRAY2BGR), covers[number], tiles[number]
+                cv2.cvtColor(ink, cv2.COLOR_GRAY2BGR),
+                covers[number],
+                tiles[number],
             )
     return tiles, covers
 
 
 def _mix(
-    pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]
+    pixels: Pixels,
+    grid: Grid,
+    tiles: NDArray[np.uint8],
+    covers: NDArray[np.uint8],
 ) -> None:
     """Blend the cells over ``pixels`` at 0.5, in place, a band of rows at a time."""
     filled = np.ones_like(covers)
@@ -237,7 +261,9 @@ def _spread(
 
 
 @lru_cache(maxsize=2048)
-def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _number_tile(
+    number: str, side: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return (cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and
     the grey values that replace it."""
     ink = _digits(number, side)
@@ -251,7 +277,8 @@ def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.
 
 
 def _digits(number: str, side: int) -> NDArray[np.uint8]:
-    """Draw a number in the middle of a side×side tile, as large as the margins allow."""
+    """Draw a number in the middle of a side×side tile, as large as the margins
+    allow."""
     for font in range(round(0.85 * side), 3, -1):
         bitmap = text_bitmap(number, font)
         ys = np.flatnonzero(bitmap.any(axis=1))
@@ -263,5 +290,7 @@ def _digits(number: str, side: int) -> NDArray[np.uint8]:
     top = max(0, (side - ink.shape[0]) // 2)
     left = max(0, (side - ink.shape[1]) // 2)
     ink_shown = ink[:side, :side]
-    tile[top : top + ink_shown.shape[0], left : left + ink_shown.shape[1]] = ink_shown
+    tile[top : top + ink_shown.shape[0], left : left + ink_shown.shape[1]] = (
+        ink_shown
+    )
     return tile

@@ -1,11 +1,12 @@
 """The palette: 32 named colours, generated colours beyond these, and legends.
 
-The colours were chosen from matplotlib's CSS4 and xkcd names to maximize the smallest CIEDE2000
-difference between any two, for normal vision (at half weight) and for protanopia, deuteranopia and
-tritanopia (Machado, Oliveira & Fernandes 2009, severity 1). Each colour is the one farthest from
-all earlier ones, so that the first few differ most; the seven dark ones (relative luminance below
-0.1) come last, because a half-transparent dark fill is hard to see on black.
-``tests/encoding/test_palette.py`` checks the figures.
+The colours were chosen from matplotlib's CSS4 and xkcd names to maximize the smallest
+CIEDE2000 difference between any two, for normal vision (at half weight) and for
+protanopia, deuteranopia and tritanopia (Machado, Oliveira & Fernandes 2009, severity
+1). Each colour is the one farthest from all earlier ones, so that the first few differ
+most; the seven dark ones (relative luminance below 0.1) come last, because a
+half-transparent dark fill is hard to see on black. ``tests/encoding/test_palette.py``
+checks the figures.
 """
 
 from __future__ import annotations
@@ -64,15 +65,17 @@ _RANDOM_CHROMA = 120
 
 
 def color_at(number: int) -> RGB:
-    """Return colour ``number`` (from 0) of the palette; beyond its end a generated colour, distinct
-    from all earlier ones.
+    """Return colour ``number`` (from 0) of the palette; beyond its end a generated
+    colour, distinct from all earlier ones.
     """
-    return PALETTE[number][1] if number < len(PALETTE) else _generated(number)[-1]
+    return (
+        PALETTE[number][1] if number < len(PALETTE) else _generated(number)[-1]
+    )
 
 
 def name_at(number: int) -> str:
-    """Return the name of :func:`color_at`; a generated colour is named after the nearest palette
-    colour.
+    """Return the name of :func:`color_at`; a generated colour is named after the
+    nearest palette colour.
     """
     if number < len(PALETTE):
         return PALETTE[number][0]
@@ -83,21 +86,24 @@ def name_at(number: int) -> str:
 
 
 def random_color_at(number: int) -> RGB:
-    """Return colour ``number`` of a random sequence with a fixed seed, distinct from all earlier
-    ones.
+    """Return colour ``number`` of a random sequence with a fixed seed, distinct from
+    all earlier ones.
     """
     return _random_colors(-(-(number + 1) // 64) * 64)[number]
 
 
 def random_name_at(number: int) -> str:
-    """Return a name for :func:`random_color_at`: that of the nearest palette colour, with the
-    number to make it unique.
+    """Return a name for :func:`random_color_at`: that of the nearest palette colour,
+    with the number to make it unique.
     """
     return f"{_nearest_name(random_color_at(number))} {number + 1}"
 
 
-def class_order(classes: Iterable[str] | None, labels: Sequence[str]) -> list[str]:
-    """Return the order in which labels get colours: ``classes``, then the other labels, sorted."""
+def class_order(
+    classes: Iterable[str] | None, labels: Sequence[str]
+) -> list[str]:
+    """Return the order in which labels get colours: ``classes``, then the other labels,
+    sorted."""
     ordered = dict.fromkeys(classes or ())
     return [*ordered, *sorted(set(labels).difference(ordered))]
 
@@ -108,14 +114,19 @@ def label_colors(
     color: Callable[[int], RGB] = color_at,
     name: Callable[[int], str] = name_at,
 ) -> tuple[dict[str, RGB], str | None]:
-    """Return the colour of each of ``labels``, in their order, and the legend that names the
-    colours.
+    """Return the colour of each of ``labels``, in their order, and the legend that
+    names the colours.
 
     The colour of a label in ``classes`` depends only on ``classes``.
     """
-    place = {label: number for number, label in enumerate(class_order(classes, labels))}
+    place = {
+        label: number
+        for number, label in enumerate(class_order(classes, labels))
+    }
     colors = {label: color(place[label]) for label in dict.fromkeys(labels)}
-    return colors, legend_of(colors, {label: name(place[label]) for label in colors})
+    return colors, legend_of(
+        colors, {label: name(place[label]) for label in colors}
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -124,26 +135,34 @@ def hex_of(color: RGB) -> str:
     return "#{:02X}{:02X}{:02X}".format(*color)
 
 
-def legend_of(colors: Mapping[str, RGB], names: Mapping[str, str]) -> str | None:
-    """Return ``Legend: person = red (#FF0000), dog = …``, or None if no colour needs a name."""
+def legend_of(
+    colors: Mapping[str, RGB], names: Mapping[str, str]
+) -> str | None:
+    """Return ``Legend: person = red (#FF0000), dog = …``, or None if no colour needs a
+    name."""
     if not colors:
         return None
     return "Legend: " + ", ".join(
-        f"{label} = {names[label]} ({hex_of(color)})" for label, color in colors.items()
+        f"{label} = {names[label]} ({hex_of(color)})"
+        for label, color in colors.items()
     )
 
 
 @lru_cache(maxsize=4096)
 def ink_on(color: RGB) -> RGB:
-    """Return black or white, whichever has the higher contrast ratio on ``color`` (WCAG 2.1,
-    relative luminance).
+    """Return black or white, whichever has the higher contrast ratio on ``color`` (WCAG
+    2.1, relative luminance).
     """
     linear = [
         v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
         for v in (c / 255 for c in color)
     ]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else WHITE
+    return (
+        BLACK
+        if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05)
+        else WHITE
+    )
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,5 @@
-"""Styles of encodings: a frozen dataclass for each way of drawing, used in the catalogue."""
+"""Styles of encodings: a frozen dataclass for each way of drawing, used in the
+catalogue."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class TextStyle:
         "coco_list",
     ]
     ids: bool = False
-    """Objects are instances: each has an ``instance_id`` and is not merged with others of its
-    label.
+    """Objects are instances: each has an ``instance_id`` and is not merged with others
+    of its label.
     """
     region: bool = False
     """One referred region, numbered 1."""

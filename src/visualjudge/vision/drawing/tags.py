@@ -1,5 +1,5 @@
-"""Label tags: words in black or white on a filled rectangle of the class's colour, placed where
-there is room.
+"""Label tags: words in black or white on a filled rectangle of the class's colour,
+placed where there is room.
 
 Glyphs come from :mod:`~visualjudge.vision.drawing.fonts`.
 """
@@ -29,8 +29,8 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The object of a tag: its label, colour and box. ``centered`` places the tag in the middle of
-    the box instead of at a corner.
+    """The object of a tag: its label, colour and box. ``centered`` places the tag in
+    the middle of the box instead of at a corner.
     """
 
     label: str
@@ -40,11 +40,11 @@ class Anchor:
 
 
 def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
-    """Draw a tag for each anchor onto ``pixels``, entirely inside the image; skip tags for which
-    not even one letter fits.
+    """Draw a tag for each anchor onto ``pixels``, entirely inside the image; skip tags
+    for which not even one letter fits.
 
-    Small objects are placed first, because they have the least room; where tags must overlap,
-    theirs are on top.
+    Small objects are placed first, because they have the least room; where tags must
+    overlap, theirs are on top.
     """
     size = pixels.shape[0], pixels.shape[1]
     font = _font_size(size, anchors)
@@ -54,7 +54,8 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
         if (line := _fitting(anchor.label, font, size)) is not None
     ]
     patches = [
-        (anchor, _patch(text, letters, anchor.color)) for anchor, text, letters in lines
+        (anchor, _patch(text, letters, anchor.color))
+        for anchor, text, letters in lines
     ]
     taken = _Taken(size)
     gap = line_width(size)
@@ -71,8 +72,8 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
 
 
 def words(label: str) -> str:
-    """Return ``label`` as drawn: on one line, with code points in place of letters that no font
-    has.
+    """Return ``label`` as drawn: on one line, with code points in place of letters that
+    no font has.
     """
     return " ".join("".join(run.text for run in runs(label)).split())
 
@@ -81,12 +82,15 @@ def words(label: str) -> str:
 def text_bitmap(text: str, font: int) -> np.ndarray:
     """Return the coverage (h×w uint8) of ``text`` on one line: 0 = tag, 255 = ink.
 
-    All texts of one size have the same height, unless glyphs of another font extend beyond it.
+    All texts of one size have the same height, unless glyphs of another font extend
+    beyond it.
     """
     ascent, descent = face(0, font, False).getmetrics()
     pad_x = max(2, font // 4)
     pad_y = max(1, font // 10)
-    top = ascent - round(0.16 * ascent)  # room above capitals that only accents use
+    top = ascent - round(
+        0.16 * ascent
+    )  # room above capitals that only accents use
     parts = [(run, face(run.font, font, run.shaped)) for run in runs(text)]
     beyond = [
         face_of_run.getbbox(run.text, anchor="ls")
@@ -96,7 +100,14 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     top = max([top, *(int(np.ceil(-box[1])) for box in beyond)])
     descent = max([descent, *(int(np.ceil(box[3])) for box in beyond)])
     width = (
-        int(np.ceil(sum(face_of_run.getlength(run.text) for run, face_of_run in parts)))
+        int(
+            np.ceil(
+                sum(
+                    face_of_run.getlength(run.text)
+                    for run, face_of_run in parts
+                )
+            )
+        )
         + 2 * pad_x
     )
     image = Image.new("L", (width, top + descent + 2 * pad_y))
@@ -118,11 +129,14 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
     font = int(max(10, round(0.026 * float(size[0] * size[1]) ** 0.5)))
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
     area = sum(
-        (len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors
+        (len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font
+        for anchor in anchors
     )
     allowed = _CROWDED * size[0] * size[1]
     return (
-        font if area <= allowed else max(smallest, int(font * (allowed / area) ** 0.5))
+        font
+        if area <= allowed
+        else max(smallest, int(font * (allowed / area) ** 0.5))
     )
 
 
@@ -156,7 +170,8 @@ def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
 
 @lru_cache(maxsize=512)
 def _patch(text: str, font: int, color: RGB) -> np.ndarray:
-    """Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or white."""
+    """Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or
+    white."""
     table = np.rint(np.linspace(color, ink_on(color), 256)).astype(np.uint8)
     patch: np.ndarray = table[text_bitmap(text, font)]
     patch.setflags(write=False)
@@ -186,7 +201,9 @@ def _around_middle(box: Box, high: int, wide: int) -> Iterator[Point]:
     yield x, y
     rows = (-1, 1, -2, 2, -3, 3)
     yield from (
-        (x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1)
+        (x + dx * wide // 2, y + dy * (high + 1))
+        for dy in rows
+        for dx in (0, -1, 1)
     )
 
 
@@ -198,10 +215,15 @@ def _around_box(
     below = y2 + gap
     right = x2 - wide
     yield from (
-        (x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right)
+        (x, y)
+        for y in (above, below)
+        if 0 <= y <= size[0] - high
+        for x in (x1, right)
     )
     inner = [
-        (x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)
+        (x, y)
+        for y in (y1 + gap, y2 - high - gap)
+        for x in (x1 + gap, right - gap)
     ]
     beside = [
         (x, y)
@@ -215,24 +237,26 @@ def _around_box(
 
 
 class _Taken:
-    """Areas that tags must avoid: other tags, and objects so small that a tag would hide them.
+    """Areas that tags must avoid: other tags, and objects so small that a tag would
+    hide them.
 
-    They are stored as a coarse map of the image, so that the cost of a lookup does not grow with
-    the number of tags.
+    They are stored as a coarse map of the image, so that the cost of a lookup does not
+    grow with the number of tags.
     """
 
     def __init__(self, size: Size) -> None:
         self._step = max(1, max(size) // _COARSE)
         self._map = np.zeros(
-            (size[0] // self._step + 1, size[1] // self._step + 1), dtype=np.bool_
+            (size[0] // self._step + 1, size[1] // self._step + 1),
+            dtype=np.bool_,
         )
 
     def add(self, box: Box) -> None:
         self._map[self._window(*box)] = True
 
     def best(self, spots: Iterable[Point], shape: tuple[int, ...]) -> Point:
-        """Return the first of ``spots`` that covers nothing, otherwise the one that covers
-        least.
+        """Return the first of ``spots`` that covers nothing, otherwise the one that
+        covers least.
         """
         least = -1
         best = (0, 0)
@@ -249,7 +273,9 @@ class _Taken:
                 best = (x, y)
         return best
 
-    def _window(self, x1: int, y1: int, x2: int, y2: int) -> tuple[slice, slice]:
+    def _window(
+        self, x1: int, y1: int, x2: int, y2: int
+    ) -> tuple[slice, slice]:
         step = self._step
         return slice(max(0, y1) // step, -(-y2 // step)), slice(
             max(0, x1) // step, -(-x2 // step)

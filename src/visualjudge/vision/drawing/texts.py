@@ -1,4 +1,5 @@
-"""JSON texts with one object per line and without comments, which belong in the prompt."""
+"""JSON texts with one object per line and without comments, which belong in the
+prompt."""
 
 from __future__ import annotations
 

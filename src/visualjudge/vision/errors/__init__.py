@@ -1,6 +1,6 @@
-"""CONTROLLED ERRORS: predictions with one named type of error at increasing severity, made from
-ground truth alone.
+"""CONTROLLED ERRORS: predictions with one named type of error at increasing severity,
+made from ground truth alone.
 
-The functions are pure: they take a typed truth and a random generator, and return a typed
-prediction.
+The functions are pure: they take a typed truth and a random generator, and return a
+typed prediction.
 """

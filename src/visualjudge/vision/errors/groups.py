@@ -1,5 +1,5 @@
-"""Graded predictions: perturbed and scored ground truth, limited to severities with different
-scores.
+"""Graded predictions: perturbed and scored ground truth, limited to severities with
+different scores.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from visualjudge.vision.score import score
 
 @dataclass(frozen=True, eq=False)
 class Graded:
-    """A prediction with a known error, its severity in (0, 1] and its score in 0..10; severity 0
-    means no error.
+    """A prediction with a known error, its severity in (0, 1] and its score in 0..10;
+    severity 0 means no error.
     """
 
     error_type: str
@@ -39,27 +39,29 @@ def graded(
     pairing: Pairing = "ladder",
     **options: Any,
 ) -> list[Graded]:
-    """Return predictions of one truth with one type of error, by increasing severity and decreasing
-    score.
+    """Return predictions of one truth with one type of error, by increasing severity
+    and decreasing score.
 
-    A severity that does not lower the score is omitted, because two predictions with equal scores
-    have no correct order. For matched predictions the opposite severity is omitted too, so that the
-    group stays symmetric. The group is empty if the error cannot be made, for example a swap with
-    only one person.
+    A severity that does not lower the score is omitted, because two predictions with
+    equal scores have no correct order. For matched predictions the opposite severity is
+    omitted too, so that the group stays symmetric. The group is empty if the error
+    cannot be made, for example a swap with only one person.
 
     Parameters
     ----------
     key
-        Identifies the truth (image, class of interest): the same key gives the same errors.
+        Identifies the truth (image, class of interest): the same key gives the same
+        errors.
     base
-        The prediction to perturb, if not the truth itself: the truth without its crowd regions.
+        The prediction to perturb, if not the truth itself: the truth without its crowd
+        regions.
     with_truth
-        Start the group with the error-free prediction, at severity 0, for comparisons of "right"
-        and "slightly wrong".
+        Start the group with the error-free prediction, at severity 0, for comparisons
+        of "right" and "slightly wrong".
     pairing
-        ``ladder``: the error itself grows. ``matched``: all predictions have errors that look
-        alike, and differ in their distance from the truth; an error type without a matched form
-        gives a ladder.
+        ``ladder``: the error itself grows. ``matched``: all predictions have errors
+        that look alike, and differ in their distance from the truth; an error type
+        without a matched form gives a ladder.
     options
         Passed to :func:`visualjudge.vision.score.score`.
     """
@@ -94,9 +96,11 @@ def _balanced(group: list[Graded]) -> list[Graded]:
     return [*low[:n], *middle, *high[len(high) - n :]]
 
 
-def labels_shown(truth: Prediction, group: list[Graded]) -> tuple[str, ...] | None:
-    """Return the class of interest that shows everything in a group: the labels of the truth and of
-    all predictions.
+def labels_shown(
+    truth: Prediction, group: list[Graded]
+) -> tuple[str, ...] | None:
+    """Return the class of interest that shows everything in a group: the labels of the
+    truth and of all predictions.
     """
     labels = {*truth.labels}.union(*(item.prediction.labels for item in group))
     return tuple(sorted(labels)) or None

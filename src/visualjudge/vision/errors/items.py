@@ -1,4 +1,5 @@
-"""Errors of labelled items (boxes or masks), named as in TIDE (Bolya et al., ECCV 2020).
+"""Errors of labelled items (boxes or masks), named as in TIDE (Bolya et al., ECCV
+2020).
 
 Errors are nested: a more severe prediction has all errors of a milder one, and more.
 """
@@ -8,7 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from visualjudge.vision.errors.levels import ErrorScene, Perturbation, Rng, counted
+from visualjudge.vision.errors.levels import (
+    ErrorScene,
+    Perturbation,
+    Rng,
+    counted,
+)
 from visualjudge.vision.errors.matched import ItemErrors
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.rows import ErrorType
@@ -18,7 +24,9 @@ LOWEST_IOU = 0.45
 Items = TypeVar("Items", bound=LabelledItems)
 
 
-def classification(truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
+def classification(
+    truth: Items, severity: float, scene: ErrorScene, rng: Rng
+) -> Items:
     """Some objects get another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
@@ -30,11 +38,15 @@ def classification(truth: Items, severity: float, scene: ErrorScene, rng: Rng) -
     return truth.with_items(renamed)
 
 
-def missed(truth: Items, severity: float, _scene: ErrorScene, rng: Rng) -> Items:
+def missed(
+    truth: Items, severity: float, _scene: ErrorScene, rng: Rng
+) -> Items:
     """Some objects are missing."""
     order = rng.permutation(len(truth.items))
     gone = set(order[: counted(severity, len(order))].tolist())
-    return truth.with_items(item for k, item in enumerate(truth.items) if k not in gone)
+    return truth.with_items(
+        item for k, item in enumerate(truth.items) if k not in gone
+    )
 
 
 def something(truth: Any, _scene: ErrorScene) -> bool:
@@ -54,7 +66,8 @@ def item_errors(
     duplicate: Perturbation,
     background: Perturbation,
 ) -> tuple[ErrorType, ...]:
-    """Return the five errors of a type of labelled items, from those that depend on the type."""
+    """Return the five errors of a type of labelled items, from those that depend on the
+    type."""
     return (
         ErrorType(
             type,
@@ -65,9 +78,18 @@ def item_errors(
             matched.classification,
         ),
         ErrorType(
-            type, "localization", localization, something, None, matched.localization
+            type,
+            "localization",
+            localization,
+            something,
+            None,
+            matched.localization,
         ),
-        ErrorType(type, "duplicate", duplicate, something, None, matched.duplicate),
-        ErrorType(type, "background", background, something, None, matched.background),
+        ErrorType(
+            type, "duplicate", duplicate, something, None, matched.duplicate
+        ),
+        ErrorType(
+            type, "background", background, something, None, matched.background
+        ),
         ErrorType(type, "missed", missed, something, None, matched.missed),
     )

@@ -1,4 +1,5 @@
-"""Inputs and severities of controlled errors. The errors are in ``vision/<type>/errors.py``."""
+"""Inputs and severities of controlled errors. The errors are in
+``vision/<type>/errors.py``."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ Rng = np.random.Generator
 class ErrorScene:
     """Inputs of an error function besides the truth itself.
 
-    ``labels`` are the labels of the data set, ``size`` is (height, width), ``levels`` is the number
-    of severities, and ``degraded`` is the input of a restoration task, H×W×3 uint8 RGB (or smaller,
-    for super-resolution).
+    ``labels`` are the labels of the data set, ``size`` is (height, width), ``levels``
+    is the number of severities, and ``degraded`` is the input of a restoration task,
+    H×W×3 uint8 RGB (or smaller, for super-resolution).
     """
 
     size: Size
@@ -28,11 +29,12 @@ class ErrorScene:
     levels: int = 5
     degraded: Pixels | None = None
     others: tuple[Any, ...] = ()
-    """Masks of other objects on the image, used as the wrong instance of a referring expression."""
+    """Masks of other objects on the image, used as the wrong instance of a referring
+    expression."""
 
     def wrong_label(self, label: str, rng: Rng) -> str:
-        """Return another label of the data set, or the same one if there is no other (the caller
-        then omits the group).
+        """Return another label of the data set, or the same one if there is no other
+        (the caller then omits the group).
         """
         rest = sorted(set(self.labels) - {label})
         return rest[int(rng.integers(len(rest)))] if rest else label
@@ -47,5 +49,6 @@ def severities(levels: int) -> tuple[float, ...]:
 
 
 def counted(severity: float, total: int) -> int:
-    """Return how many of ``total`` items are affected at ``severity``: at least one, all at 1."""
+    """Return how many of ``total`` items are affected at ``severity``: at least one,
+    all at 1."""
     return min(total, max(1, math.ceil(severity * total - 1e-9)))

@@ -1,12 +1,13 @@
-"""MATCHED ERRORS: predictions that look alike and differ only in their distance from the truth. The
-matched errors of each type are in ``vision/<type>/errors_matched.py``.
+"""MATCHED ERRORS: predictions that look alike and differ only in their distance from
+the truth. The matched errors of each type are in ``vision/<type>/errors_matched.py``.
 
-A ladder can be ordered without the image: the prediction with fewer boxes, or with smoother
-outlines, is the better one. Here all predictions of a group have errors of the same kind, so that
-they look alike. They lie between the truth and a *decoy* that could equally be the truth: the truth
-moved, or with parts exchanged. If something moves, there is a decoy on either side of the truth,
-and the severities of a group are divided between the sides (:func:`side`), so that a rule that
-ignores the image, such as "the one further left", is right in half of the pairs of every group.
+A ladder can be ordered without the image: the prediction with fewer boxes, or with
+smoother outlines, is the better one. Here all predictions of a group have errors of the
+same kind, so that they look alike. They lie between the truth and a *decoy* that could
+equally be the truth: the truth moved, or with parts exchanged. If something moves,
+there is a decoy on either side of the truth, and the severities of a group are divided
+between the sides (:func:`side`), so that a rule that ignores the image, such as "the
+one further left", is right in half of the pairs of every group.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from visualjudge.vision.items import LabelledItems
 
 Items = TypeVar("Items", bound=LabelledItems)
 T = TypeVar("T", bound=np.generic)
-# Mean IoU of the items with the truth at the largest shift; the first value that fits is used.
+# Mean IoU of the items with the truth at the largest shift; the first value that fits
+# is used.
 LEAST_IOUS = (0.5, 0.6, 0.7)
 # IoU below which two places count as different.
 APART = 0.3
 # An item closer to the border than this share of the longer side counts as touching it.
 NEAR_BORDER = 0.02
 ANGLES = 16
-# Largest ratio of the combined change in position of two moves to the sum of their separate
-# changes.
+# Largest ratio of the combined change in position of two moves to the sum of their
+# separate changes.
 MOST_TOLD = 0.6
 # Candidate distances of a decoy from its item, in widths and heights of the item.
 DECOYS_FAR = (1.1, 0.9, 0.7)
@@ -43,13 +45,14 @@ ASIDE = 0.15
 
 
 def middles(levels: int) -> tuple[float, ...]:
-    """Return ``levels`` evenly spaced severities, symmetric about ½: (k + ½) / levels."""
+    """Return ``levels`` evenly spaced severities, symmetric about ½: (k + ½) /
+    levels."""
     return tuple(round((k + 0.5) / levels, 4) for k in range(levels))
 
 
 def exchanged(severity: float, total: int) -> int:
-    """Return how many of ``total`` parts come from the decoy; the numbers for s and 1 − s (s ≠ ½)
-    add up to ``total``.
+    """Return how many of ``total`` parts come from the decoy; the numbers for s and 1 −
+    s (s ≠ ½) add up to ``total``.
     """
     if severity > 0.5:
         return total - exchanged(round(1 - severity, 4), total)
@@ -59,24 +62,29 @@ def exchanged(severity: float, total: int) -> int:
 def side(severity: float, levels: int, rng: Rng) -> int:
     """Return the side of the truth, 0 or 1, on which the prediction of a severity lies.
 
-    The milder of two predictions is the better one, so whether a rule that prefers one side is
-    right depends on the side of the more severe one. Each of ``levels`` severities is the more
-    severe one in as many pairs as there are milder severities: starting from the most severe, each
-    goes to the side with fewer pairs. ``rng`` may swap the sides.
+    The milder of two predictions is the better one, so whether a rule that prefers one
+    side is right depends on the side of the more severe one. Each of ``levels``
+    severities is the more severe one in as many pairs as there are milder severities:
+    starting from the most severe, each goes to the side with fewer pairs. ``rng`` may
+    swap the sides.
     """
     pairs = [0, 0]
     chosen = 0
     first = int(rng.integers(2))
-    for milder in range(levels - 1, min(levels - 1, int(severity * levels)) - 1, -1):
+    for milder in range(
+        levels - 1, min(levels - 1, int(severity * levels)) - 1, -1
+    ):
         chosen = int(pairs[0] > pairs[1])
         pairs[chosen] += milder
     return chosen ^ first
 
 
-def aside(plane: NDArray[T], severity: float, to: int, nothing: float) -> NDArray[T]:
-    """Shift an H×W map to the left (0) or right (1), and fill the margins on both sides with
-    ``nothing``. The margins have the same width at every severity, so that no content has to be
-    invented.
+def aside(
+    plane: NDArray[T], severity: float, to: int, nothing: float
+) -> NDArray[T]:
+    """Shift an H×W map to the left (0) or right (1), and fill the margins on both sides
+    with ``nothing``. The margins have the same width at every severity, so that no
+    content has to be invented.
     """
     margin = round(ASIDE * plane.shape[1])
     moved = np.roll(plane, (2 * to - 1) * round(severity * margin), axis=1)
@@ -88,8 +96,8 @@ def aside(plane: NDArray[T], severity: float, to: int, nothing: float) -> NDArra
 class Moves:
     """Functions that move the items of a type.
 
-    ``shifted`` takes (item, x, y). ``rough`` takes (item, scene, generator) and returns the item
-    with a small error, so that no option is the truth itself.
+    ``shifted`` takes (item, x, y). ``rough`` takes (item, scene, generator) and returns
+    the item with a small error, so that no option is the truth itself.
     """
 
     box: Callable[[Any], Xyxy]
@@ -99,8 +107,8 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class ItemErrors:
-    """The matched errors of labelled items; each method takes (truth, severity in 0..1, scene,
-    generator).
+    """The matched errors of labelled items; each method takes (truth, severity in 0..1,
+    scene, generator).
     """
 
     moves: Moves
@@ -108,10 +116,11 @@ class ItemErrors:
     def localization(
         self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
     ) -> Items:
-        """Give each item a small error of its own, and move all items together to one side or the
-        other.
+        """Give each item a small error of its own, and move all items together to one
+        side or the other.
 
-        Items that touch the border are omitted: they cannot move, and others would overlap them.
+        Items that touch the border are omitted: they cannot move, and others would
+        overlap them.
         """
         boxes = [self.moves.box(item) for item in truth.items]
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
@@ -120,15 +129,19 @@ class ItemErrors:
         if steps is None:
             return truth
         step = severity * steps[side(severity, scene.levels, rng)]
-        return truth.with_items(self.moves.shifted(item, *step) for item in items)
+        return truth.with_items(
+            self.moves.shifted(item, *step) for item in items
+        )
 
     def background(
         self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
     ) -> Items:
-        """Add one false item to the others, of which more are placed where there is no object as
-        severity increases.
+        """Add one false item to the others, of which more are placed where there is no
+        object as severity increases.
         """
-        items, places = self._traded(truth, severity, scene, rng, lambda n: range(n))
+        items, places = self._traded(
+            truth, severity, scene, rng, lambda n: range(n)
+        )
         like = truth.items[int(rng.integers(len(truth.items)))]
         box = self.moves.box(like)
         target = elsewhere(self.moves.box(like), scene.size, rng, places)
@@ -138,8 +151,8 @@ class ItemErrors:
     def duplicate(
         self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
     ) -> Items:
-        """Duplicate half of the items, and place more of them where there is no object as severity
-        increases.
+        """Duplicate half of the items, and place more of them where there is no object
+        as severity increases.
         """
 
         def with_twins(n: int) -> Sequence[int]:
@@ -151,8 +164,8 @@ class ItemErrors:
     def missed(
         self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
     ) -> Items:
-        """Remove a quarter of the items, and place more of the others where there is no object as
-        severity increases.
+        """Remove a quarter of the items, and place more of the others where there is no
+        object as severity increases.
         """
 
         def without_some(n: int) -> Sequence[int]:
@@ -164,8 +177,8 @@ class ItemErrors:
     def classification(
         self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
     ) -> Items:
-        """Exchange the labels of items of similar shape; if all items have one label, change the
-        label of more items as severity increases.
+        """Exchange the labels of items of similar shape; if all items have one label,
+        change the label of more items as severity increases.
         """
         items = self._rough(truth.items, scene, rng)
         pairs = like_pairs(
@@ -173,7 +186,9 @@ class ItemErrors:
             [self.moves.box(item) for item in truth.items],
         )
         if pairs:
-            for k in rng.permutation(len(pairs))[: exchanged(severity, len(pairs))]:
+            for k in rng.permutation(len(pairs))[
+                : exchanged(severity, len(pairs))
+            ]:
                 first, two = pairs[k]
                 items[first], items[two] = (
                     replace(items[first], label=items[two].label),
@@ -182,13 +197,18 @@ class ItemErrors:
             return truth.with_items(items)
         wrong = scene.wrong_label(items[0].label, rng)
         struck = set(
-            rng.permutation(len(items))[: exchanged(severity, len(items))].tolist()
+            rng.permutation(len(items))[
+                : exchanged(severity, len(items))
+            ].tolist()
         )
         return truth.with_items(
-            replace(x, label=wrong) if k in struck else x for k, x in enumerate(items)
+            replace(x, label=wrong) if k in struck else x
+            for k, x in enumerate(items)
         )
 
-    def _rough(self, items: Iterable[Any], scene: ErrorScene, rng: Rng) -> list[Any]:
+    def _rough(
+        self, items: Iterable[Any], scene: ErrorScene, rng: Rng
+    ) -> list[Any]:
         return [self.moves.rough(item, scene, rng) for item in items]
 
     def _traded(
@@ -235,7 +255,8 @@ class ItemErrors:
         free = []
         for far in DECOYS_FAR:
             for angle in (
-                rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES
+                rng.uniform(0, 2 * np.pi)
+                + np.arange(ANGLES) * 2 * np.pi / ANGLES
             ):
                 step = far * np.array(
                     [(x2 - x1) * np.cos(angle), (y2 - y1) * np.sin(angle)]
@@ -246,25 +267,33 @@ class ItemErrors:
                 ):
                     free.append(step)
         moves = np.array(free).reshape(-1, 1, 2)
-        around = np.array(others).reshape(-1, 4).mean(axis=0) if others else None
+        around = (
+            np.array(others).reshape(-1, 4).mean(axis=0) if others else None
+        )
         sides = two_sides(np.array([taken[number]]), moves, scene.size, around)
         return None if sides is None else [free[k] for k in sides]
 
 
 def inside(box: Xyxy, size: Size) -> bool:
-    """Return whether a box is clear of the border; a box that touches it cannot move without a
-    visible change.
+    """Return whether a box is clear of the border; a box that touches it cannot move
+    without a visible change.
     """
     x1, y1, x2, y2 = box
     near = NEAR_BORDER * max(size)
-    return x1 >= near and y1 >= near and x2 <= size[1] - near and y2 <= size[0] - near
+    return (
+        x1 >= near
+        and y1 >= near
+        and x2 <= size[1] - near
+        and y2 <= size[0] - near
+    )
 
 
 def common_steps(
     boxes: Sequence[Xyxy], size: Size, rng: Rng
 ) -> list[FloatArray] | None:
-    """Return two steps (x, y) to different sides that keep all boxes on the image and lower their
-    mean IoU with the original boxes to ½ (0.7 at most, if room is limited); None if there are none.
+    """Return two steps (x, y) to different sides that keep all boxes on the image and
+    lower their mean IoU with the original boxes to ½ (0.7 at most, if room is limited);
+    None if there are none.
     """
     if not boxes:
         return None
@@ -299,16 +328,19 @@ def common_steps(
 
 
 def two_sides(
-    corners: FloatArray, moves: FloatArray, size: Size, around: FloatArray | None = None
+    corners: FloatArray,
+    moves: FloatArray,
+    size: Size,
+    around: FloatArray | None = None,
 ) -> tuple[int, int] | None:
-    """Return the indices of the two of m moves (m×n×2) of n boxes (n×4) that reveal least about the
-    true place.
+    """Return the indices of the two of m moves (m×n×2) of n boxes (n×4) that reveal
+    least about the true place.
 
-    If one moves the boxes to the left, the other moves them to the right; if one moves them towards
-    the middle of the image and of the box ``around`` other objects, where objects tend to be, the
-    other moves them away from it. Return None if the combined change of every pair exceeds
-    ``MOST_TOLD`` times the sum of their separate changes: an object in the middle can only move
-    away from it.
+    If one moves the boxes to the left, the other moves them to the right; if one moves
+    them towards the middle of the image and of the box ``around`` other objects, where
+    objects tend to be, the other moves them away from it. Return None if the combined
+    change of every pair exceeds ``MOST_TOLD`` times the sum of their separate changes:
+    an object in the middle can only move away from it.
     """
     if len(moves) < 2:
         return None
@@ -318,12 +350,17 @@ def two_sides(
     if around is not None:
         centres.append((around[:2] + around[2:]) / 2 / size[::-1])
     change = np.concatenate(
-        [moved - middle, *(np.abs(moved - at) - np.abs(middle - at) for at in centres)],
+        [
+            moved - middle,
+            *(np.abs(moved - at) - np.abs(middle - at) for at in centres),
+        ],
         axis=2,
     ).mean(axis=1)
     alone = np.abs(change[:, :2]).sum(axis=1)
     together = np.abs(change[:, None] + change[None]).sum(axis=2)
-    overlap = together / np.maximum(alone[:, None] + alone[None], 1e-9) / len(centres)
+    overlap = (
+        together / np.maximum(alone[:, None] + alone[None], 1e-9) / len(centres)
+    )
     np.fill_diagonal(overlap, np.inf)
     left, two = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
     return (int(left), int(two)) if overlap[left, two] <= MOST_TOLD else None
@@ -335,17 +372,23 @@ def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
     near = NEAR_BORDER * max(size)
     (height, width) = size
     limits = [
-        (width - near - corners[:, 2].max()) / way[0] if way[0] > 1e-9 else np.inf,
+        (width - near - corners[:, 2].max()) / way[0]
+        if way[0] > 1e-9
+        else np.inf,
         (corners[:, 0].min() - near) / -way[0] if way[0] < -1e-9 else np.inf,
-        (height - near - corners[:, 3].max()) / way[1] if way[1] > 1e-9 else np.inf,
+        (height - near - corners[:, 3].max()) / way[1]
+        if way[1] > 1e-9
+        else np.inf,
         (corners[:, 1].min() - near) / -way[1] if way[1] < -1e-9 else np.inf,
     ]
     return max(0.0, float(min(limits)))
 
 
-def like_pairs(labels: Sequence[str], boxes: Sequence[Xyxy]) -> list[tuple[int, int]]:
-    """Pair the indices of items with different labels, the most similar in size, shape and vertical
-    position first.
+def like_pairs(
+    labels: Sequence[str], boxes: Sequence[Xyxy]
+) -> list[tuple[int, int]]:
+    """Pair the indices of items with different labels, the most similar in size, shape
+    and vertical position first.
     """
     looks = np.array(
         [

@@ -1,5 +1,5 @@
-"""Smooth random fields and paths between shapes, which make controlled errors look like those of
-models.
+"""Smooth random fields and paths between shapes, which make controlled errors look like
+those of models.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ BISECTIONS = 24
 def smooth_field(
     size: Size, rng: np.random.Generator, *, grain: float = 0.15
 ) -> FloatArray:
-    """Return a smooth random field of (height, width) ``size``: float64, zero median, largest
-    magnitude 1.
+    """Return a smooth random field of (height, width) ``size``: float64, zero median,
+    largest magnitude 1.
 
     ``grain`` is the scale of its variation, as a share of the longer side.
     """
@@ -29,12 +29,16 @@ def smooth_field(
     )
     field = cv2.resize(knots, (width, height), interpolation=cv2.INTER_CUBIC)
     field = field - np.median(field)
-    return np.asarray(field / max(float(np.abs(field).max()), 1e-9), dtype=np.float64)
+    return np.asarray(
+        field / max(float(np.abs(field).max()), 1e-9), dtype=np.float64
+    )
 
 
-def lowest_share(inside: BoolArray, order: FloatArray, share: float) -> BoolArray:
-    """Return the ``share`` (0..1) of the True pixels of ``inside`` with the lowest ``order``, H×W
-    bool.
+def lowest_share(
+    inside: BoolArray, order: FloatArray, share: float
+) -> BoolArray:
+    """Return the ``share`` (0..1) of the True pixels of ``inside`` with the lowest
+    ``order``, H×W bool.
     """
     values = order[inside]
     count = round(share * values.size)
@@ -59,8 +63,8 @@ def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
 
 
 def reach(similarity: Callable[[float], float], target: float) -> float:
-    """Return the t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) falls to ``target``;
-    1 if it never does.
+    """Return the t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) falls to
+    ``target``; 1 if it never does.
     """
     if similarity(1.0) >= target:
         return 1.0
@@ -68,7 +72,9 @@ def reach(similarity: Callable[[float], float], target: float) -> float:
     high = 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if similarity(middle) > target else (low, middle)
+        low, high = (
+            (middle, high) if similarity(middle) > target else (low, middle)
+        )
     return high
 
 
@@ -84,8 +90,8 @@ def box_iou(first: Xyxy, second: Xyxy) -> float:
 def elsewhere(
     box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]
 ) -> Xyxy:
-    """Return a box of about the same size on the image, with the least overlap with ``taken`` in 20
-    random tries.
+    """Return a box of about the same size on the image, with the least overlap with
+    ``taken`` in 20 random tries.
     """
     height, width = size
     tries = []
@@ -98,7 +104,9 @@ def elsewhere(
         tries.append((x, y, x + w, y + h))
     return min(
         tries,
-        key=lambda box: max((box_iou(box, other) for other in taken), default=0.0),
+        key=lambda box: max(
+            (box_iou(box, other) for other in taken), default=0.0
+        ),
     )
 
 

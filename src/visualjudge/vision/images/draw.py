@@ -13,7 +13,7 @@ class ImageStyle:
 
 
 def show_image(scene: Scene, _style: ImageStyle) -> Encoded:
-    """Return the image at its own size, unchanged; alpha, bit depth and orientation were applied
-    when it was read.
+    """Return the image at its own size, unchanged; alpha, bit depth and orientation
+    were applied when it was read.
     """
     return Encoded(scene.prediction.pixels.copy())

@@ -21,17 +21,24 @@ def residual(
     """Part of the degradation remains."""
     assert scene.degraded is not None, "it applies with a degraded input"
     height, width = truth.pixels.shape[:2]
-    left = cv2.resize(scene.degraded, (width, height), interpolation=cv2.INTER_CUBIC)
-    return WholeImage(to_uint8(truth.pixels * (1 - severity) + left * float(severity)))
+    left = cv2.resize(
+        scene.degraded, (width, height), interpolation=cv2.INTER_CUBIC
+    )
+    return WholeImage(
+        to_uint8(truth.pixels * (1 - severity) + left * float(severity))
+    )
 
 
 def oversmoothing(
     truth: WholeImage, severity: float, _scene: ErrorScene, _rng: Rng
 ) -> WholeImage:
-    """Texture is removed together with the degradation; edges are preserved at low severity."""
+    """Texture is removed together with the degradation; edges are preserved at low
+    severity."""
     sigma = 0.006 * max(truth.pixels.shape) * severity + 0.3
     return WholeImage(
-        np.asarray(cv2.GaussianBlur(truth.pixels, (0, 0), sigma), dtype=np.uint8)
+        np.asarray(
+            cv2.GaussianBlur(truth.pixels, (0, 0), sigma), dtype=np.uint8
+        )
     )
 
 
@@ -40,7 +47,10 @@ def pixel_noise(
 ) -> WholeImage:
     """Gaussian noise with a standard deviation of up to 40 of 255."""
     return WholeImage(
-        to_uint8(truth.pixels + 40 * severity * rng.standard_normal(truth.pixels.shape))
+        to_uint8(
+            truth.pixels
+            + 40 * severity * rng.standard_normal(truth.pixels.shape)
+        )
     )
 
 
@@ -51,7 +61,8 @@ def colour_shift(
     direction = rng.permutation([1.0, 0.3, -1.0])
     return WholeImage(
         to_uint8(
-            truth.pixels * (1 - 0.35 * severity) + 38 * severity * (direction + 0.5)
+            truth.pixels * (1 - 0.35 * severity)
+            + 38 * severity * (direction + 0.5)
         )
     )
 

@@ -18,12 +18,12 @@ GRAIN = 0.15
 
 
 def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
-    """Return an error that displaces structures further as severity increases, and also applies
-    ``error`` at a fixed severity.
+    """Return an error that displaces structures further as severity increases, and also
+    applies ``error`` at a fixed severity.
 
-    All options are equally sharp, noisy and coloured; only the given image shows where structures
-    belong. ``error`` is applied last, so that its grain and blocks are the same in every option, or
-    ``first`` if it shows structures.
+    All options are equally sharp, noisy and coloured; only the given image shows where
+    structures belong. ``error`` is applied last, so that its grain and blocks are the
+    same in every option, or ``first`` if it shows structures.
     """
 
     def matched(
@@ -31,7 +31,9 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
     ) -> WholeImage:
         if first:
             return _bent(error(truth, MILD, scene, rng), severity, rng)
-        prediction: WholeImage = error(_bent(truth, severity, rng), MILD, scene, rng)
+        prediction: WholeImage = error(
+            _bent(truth, severity, rng), MILD, scene, rng
+        )
         return prediction
 
     return matched
@@ -41,10 +43,12 @@ def _bent(prediction: WholeImage, severity: float, rng: Rng) -> WholeImage:
     """Displace an image smoothly, except at the border."""
     height, width = prediction.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
-    quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)
-    step = np.float32(REACH * max(height, width) * severity) * np.sqrt(quiet).astype(
-        np.float32
+    quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(
+        np.pi * (cols + 0.5) / width
     )
+    step = np.float32(REACH * max(height, width) * severity) * np.sqrt(
+        quiet
+    ).astype(np.float32)
     down, right = (
         smooth_field((height, width), rng, grain=GRAIN).astype(np.float32)
         for _ in range(2)

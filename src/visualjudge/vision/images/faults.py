@@ -1,5 +1,5 @@
-"""Faults of restored images: the regions where the difference from the clean image is largest, and
-the error that it looks like.
+"""Faults of restored images: the regions where the difference from the clean image is
+largest, and the error that it looks like.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def image_faults(
     _labels: Collection[str] | None,
     input_image: Pixels | None,
 ) -> Iterator[Fault]:
-    """Yield the regions of largest difference, with the kind that explains most of the difference
-    there.
+    """Yield the regions of largest difference, with the kind that explains most of the
+    difference there.
 
-    A kind explains the share r² of a region's difference that its own error on the clean image, of
-    the best size, does. A fault's weight is the mean over all pixels of its differences, each divided
-    by 64 grey levels and at most 1. ``input_image`` is the degraded image; without it, ``residual`` is
-    not seen.
+    A kind explains the share r² of a region's difference that its own error on the
+    clean image, of the best size, does. A fault's weight is the mean over all pixels of
+    its differences, each divided by 64 grey levels and at most 1. ``input_image`` is
+    the degraded image; without it, ``residual`` is not seen.
     """
     predicted = prediction.pixels
     real = truth.pixels
@@ -55,7 +55,9 @@ def image_faults(
     known = np.ones(size.shape, dtype=np.bool_)
     for box, part in worst_regions(size, known, LEAST):
         inside = error[part]
-        shares = [(_share(inside, change[part]), name) for name, change in changes]
+        shares = [
+            (_share(inside, change[part]), name) for name, change in changes
+        ]
         recoloured = _recoloured(inside, real[part]), "colour_shift"
         _, kind = max((EXPLAINED, "noise"), recoloured, *shares)
         weight = float(np.minimum(size[part] / LARGEST, 1).sum()) / size.size
@@ -73,7 +75,9 @@ def _changes(
         sigma = share * max(height, width) + 0.3
         yield "oversmoothing", cv2.GaussianBlur(clean, (0, 0), sigma) - clean
     if input_image is not None:
-        left = cv2.resize(input_image, (width, height), interpolation=cv2.INTER_CUBIC)
+        left = cv2.resize(
+            input_image, (width, height), interpolation=cv2.INTER_CUBIC
+        )
         yield "residual", left - clean
 
 

@@ -1,5 +1,5 @@
-"""Features of restored and generated images: noise, blocks, sharpness, colour, and agreement with
-the given images.
+"""Features of restored and generated images: noise, blocks, sharpness, colour, and
+agreement with the given images.
 
 The given images are measured once for all options of a question. Quantities with
 an optimum, such as sharpness, give two features: the shortfall and the excess.
@@ -37,10 +37,11 @@ FOCUS = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """An H×W×3 uint8 image and its measurements: ``small`` in CIELAB at 128×128, ``gray`` and
-    ``specks`` of its middle at full resolution. ``coarse`` and ``smooth`` are blurred; ``specks``
-    are details brighter than their surroundings and narrower than 9 pixels (rain, snow, bright
-    texture); ``sharp`` and ``structure`` are logs of the strength of fine and of coarse edges.
+    """An H×W×3 uint8 image and its measurements: ``small`` in CIELAB at 128×128,
+    ``gray`` and ``specks`` of its middle at full resolution. ``coarse`` and ``smooth``
+    are blurred; ``specks`` are details brighter than their surroundings and narrower
+    than 9 pixels (rain, snow, bright texture); ``sharp`` and ``structure`` are logs of
+    the strength of fine and of coarse edges.
     """
 
     pixels: Pixels
@@ -56,9 +57,13 @@ class Source:
 def measured(pixels: Pixels) -> Source:
     """Return an H×W×3 uint8 image with its measurements."""
     small = lab_of(reduced(pixels, SMALL))
-    top, left = (max(0, (n - FINE) // 2) // BLOCK * BLOCK for n in pixels.shape[:2])
+    top, left = (
+        max(0, (n - FINE) // 2) // BLOCK * BLOCK for n in pixels.shape[:2]
+    )
     middle = np.ascontiguousarray(pixels[top : top + FINE, left : left + FINE])
-    gray = np.asarray(cv2.cvtColor(middle, cv2.COLOR_RGB2GRAY), dtype=np.float32)
+    gray = np.asarray(
+        cv2.cvtColor(middle, cv2.COLOR_RGB2GRAY), dtype=np.float32
+    )
     red, green, blue = cv2.split(middle)
     specks = cv2.morphologyEx(
         cv2.min(cv2.min(red, green), blue), cv2.MORPH_TOPHAT, SPECK
@@ -85,14 +90,18 @@ def _source_of(inputs: Given) -> Source:
 
 
 def image_look(prediction: WholeImage, inputs: Given) -> Features:
-    """Return the features of a restored or generated image and the given one, which may be smaller.
-    There are none if only a prompt is given.
+    """Return the features of a restored or generated image and the given one, which may
+    be smaller. There are none if only a prompt is given.
     """
     if inputs.image is None:
         return NOTHING
     output = measured(prediction.pixels)
     source = inputs.once(_source_of)
-    return quality_features(output) | agreement(output, source) | _gains(output, source)
+    return (
+        quality_features(output)
+        | agreement(output, source)
+        | _gains(output, source)
+    )
 
 
 def quality_features(output: Source) -> dict[str, float]:
@@ -117,15 +126,17 @@ def quality_features(output: Source) -> dict[str, float]:
 
 
 def agreement(output: Source, source: Source) -> dict[str, float]:
-    """Measure how an output differs from a given image of the same scene: in detail, coarsely, in
-    colour and in structure.
+    """Measure how an output differs from a given image of the same scene: in detail,
+    coarsely, in colour and in structure.
     """
     apart = output.coarse - source.coarse
     return {
         "change": float(np.log1p(length(output.small - source.small).mean())),
         "coarse_change": float(np.log1p(length(apart).mean())),
         "colour_change": float(np.log1p(length(apart[..., 1:]).mean())),
-        "same_structure": _structure(output.small[..., 0], source.small[..., 0]),
+        "same_structure": _structure(
+            output.small[..., 0], source.small[..., 0]
+        ),
     }
 
 
@@ -140,7 +151,8 @@ def _gains(output: Source, source: Source) -> dict[str, float]:
     return {
         "gain": gain,
         "left": float(
-            (output.specks * bright).sum() / max(float((bright * bright).sum()), 1.0)
+            (output.specks * bright).sum()
+            / max(float((bright * bright).sum()), 1.0)
         ),
         "collateral": _log_mean(np.abs(output.gray - source.gray), calm),
         "lost": _log_mean(np.abs(output.smooth - source.smooth), calm),
@@ -169,7 +181,10 @@ def _flat_noise(gray: Plane, smooth: Plane) -> float:
     slope = cv2.magnitude(
         cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
     )
-    flat = slope <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
+    flat = (
+        slope
+        <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
+    )
     return _log_mean(np.abs(gray - smooth), flat)
 
 

@@ -12,7 +12,12 @@ import numpy as np
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.records import Pixels, Size
 from visualjudge.vision import fields
-from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
+from visualjudge.vision.base import (
+    Payload,
+    Prediction,
+    ReadContext,
+    WriteContext,
+)
 from visualjudge.vision.raster.images import (
     checksums_agree,
     pixels_of,
@@ -58,12 +63,14 @@ def read(payload: Payload, reading: ReadContext) -> WholeImage:
 
 
 def check(payload: Payload, reading: ReadContext) -> None:
-    """Check that the payload's image can be read, without decoding it if the checksums in its file
-    suffice.
+    """Check that the payload's image can be read, without decoding it if the checksums
+    in its file suffice.
     """
     with in_field("image"):
         stored = payload.get("image")
-        if stored is not None and checksums_agree(fields.path(stored, reading.root)):
+        if stored is not None and checksums_agree(
+            fields.path(stored, reading.root)
+        ):
             return
     read(payload, reading)
 

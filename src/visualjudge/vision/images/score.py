@@ -16,15 +16,17 @@ PSNR_RANGE = 25.0
 def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     """Return the structural similarity of a restored image to the clean one, 0..1.
 
-    Gaussian window of σ 1.5, mean over channels, clipped (Wang et al. 2004, as scikit-image
-    computes it).
+    Gaussian window of σ 1.5, mean over channels, clipped (Wang et al. 2004, as
+    scikit-image computes it).
 
     Raises
     ------
     DataError
         If the images differ in size, or are too small for the window (11 pixels).
     """
-    from skimage.metrics import structural_similarity  # slow: it loads scipy.stats
+    from skimage.metrics import (
+        structural_similarity,
+    )  # slow: it loads scipy.stats
 
     predicted, real = _pair(prediction, truth)
     try:
@@ -40,14 +42,15 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     except ValueError:
         height, width = real.shape[:2]
         raise DataError(
-            f"image: must be at least 11×11 for SSIM, got {height}×{width} (height×width)"
+            f"image: must be at least 11×11 for SSIM, got {height}×{width} "
+            "(height×width)"
         ) from None
     return float(np.clip(value, 0, 1))
 
 
 def psnr(prediction: WholeImage, truth: WholeImage) -> float:
-    """Return the peak signal-to-noise ratio of a restored image and the clean one as (PSNR − 15) /
-    25, clipped to 0..1.
+    """Return the peak signal-to-noise ratio of a restored image and the clean one as
+    (PSNR − 15) / 25, clipped to 0..1.
 
     Identical images give 1.
 
@@ -80,7 +83,8 @@ def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
     real = truth.pixels
     if predicted.shape != real.shape:
         raise DataError(
-            f"image: must match the clean image size {real.shape[:2]} (height, width), got "
+            f"image: must match the clean image size {real.shape[:2]} (height, width), "
+            "got "
             f"{predicted.shape[:2]}"
         )
     return predicted, real

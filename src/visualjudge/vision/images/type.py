@@ -30,8 +30,8 @@ from visualjudge.vision.view import Features, Given
 
 
 def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
-    """Return the part named after the task, and the parts about the given images and the text
-    prompt or instruction.
+    """Return the part named after the task, and the parts about the given images and
+    the text prompt or instruction.
     """
     details = [
         ("masked", scene.masked),
@@ -69,7 +69,11 @@ GENERATION = PredictionType(
     file_field="image",
     is_image=True,
     tasks=(
-        Task("generation_controllable", "controllable image generation", "generation"),
+        Task(
+            "generation_controllable",
+            "controllable image generation",
+            "generation",
+        ),
         Task(
             "generation_editing",
             "image editing",
@@ -89,7 +93,12 @@ GENERATION = PredictionType(
             "generation",
             edits=True,
         ),
-        Task("generation_t2i", "text-to-image generation", "generation", sourced=False),
+        Task(
+            "generation_t2i",
+            "text-to-image generation",
+            "generation",
+            sourced=False,
+        ),
     ),
     encodings=(
         Encoding(
@@ -110,9 +119,15 @@ RESTORATION = replace(
     GENERATION,
     name="restoration",
     tasks=(
-        Task("lowlevel-deblur", "image deblurring", "restoration", restored=True),
-        Task("lowlevel-derain", "image deraining", "restoration", restored=True),
-        Task("lowlevel-desnow", "image desnowing", "restoration", restored=True),
+        Task(
+            "lowlevel-deblur", "image deblurring", "restoration", restored=True
+        ),
+        Task(
+            "lowlevel-derain", "image deraining", "restoration", restored=True
+        ),
+        Task(
+            "lowlevel-desnow", "image desnowing", "restoration", restored=True
+        ),
         Task(
             "lowlevel-super-resolution",
             "image super-resolution",
@@ -140,7 +155,10 @@ RESTORATION = replace(
             matched=matched.oversmoothing,
         ),
         ErrorType(
-            "restoration", "noise", errors.pixel_noise, matched=matched.pixel_noise
+            "restoration",
+            "noise",
+            errors.pixel_noise,
+            matched=matched.pixel_noise,
         ),
         ErrorType(
             "restoration",
@@ -148,13 +166,17 @@ RESTORATION = replace(
             errors.colour_shift,
             matched=matched.colour_shift,
         ),
-        ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
+        ErrorType(
+            "restoration", "blocking", errors.blocking, matched=matched.blocking
+        ),
     ),
     faults=Faults(faults.KINDS, faults.image_faults),
     misreadings=(
         Misreading(
             "channels are blue, green, red",
-            lambda prediction, _truth: record.WholeImage(prediction.pixels[:, :, ::-1]),
+            lambda prediction, _truth: record.WholeImage(
+                prediction.pixels[:, :, ::-1]
+            ),
         ),
     ),
 )

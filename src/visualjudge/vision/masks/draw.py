@@ -54,10 +54,11 @@ class RegionStyle:
 
 
 def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
-    """Draw masks, largest first, then dashed boxes and tags, so that no fill covers them.
+    """Draw masks, largest first, then dashed boxes and tags, so that no fill covers
+    them.
 
-    If coloured by instance, colours only distinguish neighbours: there is no legend, and instance k
-    has palette colour k.
+    If coloured by instance, colours only distinguish neighbours: there is no legend,
+    and instance k has palette colour k.
     """
     items = scene.masks.items
     labels = [item.label for item in items]
@@ -79,7 +80,10 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
     if style.tags:
         draw_tags(
             pixels,
-            [Anchor(labels[k], colors[k], items[k].mask.xyxy) for k in layers.order],
+            [
+                Anchor(labels[k], colors[k], items[k].mask.xyxy)
+                for k in layers.order
+            ],
         )
     if by_instance:
         return Encoded(pixels)
@@ -87,15 +91,20 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
 
 
 def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
-    """Fill classes, largest first, with palette colours or random colours from a fixed seed."""
+    """Fill classes, largest first, with palette colours or random colours from a fixed
+    seed."""
     merged = scene.once(merged_by_label)
     labels = list(merged)
     layers = scene.once(_class_layers)
-    drawn = (random_color_at, random_name_at) if style.colors == "random" else ()
+    drawn = (
+        (random_color_at, random_name_at) if style.colors == "random" else ()
+    )
     colors, legend = label_colors(scene.classes, labels, *drawn)
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
-    paint(pixels, base, layers, [colors[label] for label in labels], style.opacity)
+    paint(
+        pixels, base, layers, [colors[label] for label in labels], style.opacity
+    )
     if style.tags:
         squares = scene.once(_inner_squares)
         anchors = [
@@ -120,15 +129,17 @@ def _inner_squares(scene: Scene) -> dict[int, Box]:
 
 
 def inner_square(mask: Mask) -> Box:
-    """Return approximately the largest square inside the mask, where a tag is certain to lie on its
-    class.
+    """Return approximately the largest square inside the mask, where a tag is certain
+    to lie on its class.
 
-    It is computed from the distance transform of the mask at a maximum resolution of 96 pixels per
-    side.
+    It is computed from the distance transform of the mask at a maximum resolution of 96
+    pixels per side.
     """
     height, width = mask.crop.shape
     step = max(1, -(-max(height, width) // _COARSE))
-    small = np.ascontiguousarray(mask.crop[step // 2 :: step, step // 2 :: step])
+    small = np.ascontiguousarray(
+        mask.crop[step // 2 :: step, step // 2 :: step]
+    )
     if not small.any():
         small = mask.crop
         step = 1
@@ -144,10 +155,12 @@ def inner_square(mask: Mask) -> Box:
 
 
 def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
-    """Draw the region in the palette's first colour. Its contour lies inside the mask, also along
-    holes and image edges.
+    """Draw the region in the palette's first colour. Its contour lies inside the mask,
+    also along holes and image edges.
     """
-    colors, legend = label_colors(None, [item.label for item in scene.masks.items])
+    colors, legend = label_colors(
+        None, [item.label for item in scene.masks.items]
+    )
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
     bands = scene.once(_edge_bands) if style.contour else ()
@@ -161,5 +174,6 @@ def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
 
 def _edge_bands(scene: Scene) -> tuple[Mask, ...]:
     return tuple(
-        edge_band(item.mask, line_width(scene.size)) for item in scene.masks.items
+        edge_band(item.mask, line_width(scene.size))
+        for item in scene.masks.items
     )

@@ -1,5 +1,5 @@
-"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic segmentation and
-referring segmentation.
+"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic
+segmentation and referring segmentation.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ from visualjudge.vision.errors.random_fields import (
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
-# Fraction of a region that ``missed`` removes at severity 1; some of it remains visible.
+# Fraction of a region that ``missed`` removes at severity 1; some of it remains
+# visible.
 MOST_EATEN = 0.75
 
 
 # ---------------------------------------------------------------- instances
 
 
-def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
-    """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 × severity."""
+def localization(
+    truth: Masks, severity: float, _scene: ErrorScene, rng: Rng
+) -> Masks:
+    """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 ×
+    severity."""
     return truth.with_items(
         [
             replace(item, mask=_displaced(item.mask, severity, rng))
@@ -40,14 +44,24 @@ def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) ->
     )
 
 
-def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
+def duplicate(
+    truth: Masks, severity: float, scene: ErrorScene, rng: Rng
+) -> Masks:
     """Some masks are duplicated, with the copies slightly shifted."""
-    drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
-    extra = [replace(item, mask=_displaced(item.mask, 0.35, rng)) for item in drawn]
-    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+    drawn = (
+        truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels)
+    )
+    extra = [
+        replace(item, mask=_displaced(item.mask, 0.35, rng)) for item in drawn
+    ]
+    return truth.with_items(
+        [*truth.items, *extra[: counted(severity, scene.levels)]]
+    )
 
 
-def background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
+def background(
+    truth: Masks, severity: float, scene: ErrorScene, rng: Rng
+) -> Masks:
     """Add masks with the outline of an object where there is no object."""
     taken = [item.mask.box for item in truth.items]
     extra = []
@@ -57,15 +71,22 @@ def background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Ma
         box = elsewhere(item.mask.box, truth.size, rng, taken)
         taken.append(box)
         extra.append(replace(item, mask=_stretched(item.mask, box)))
-    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+    return truth.with_items(
+        [*truth.items, *extra[: counted(severity, scene.levels)]]
+    )
 
 
-def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
+def boundary(
+    truth: Masks, severity: float, _scene: ErrorScene, rng: Rng
+) -> Masks:
     """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 ×
     severity.
     """
     return truth.with_items(
-        [replace(item, mask=wobbled(item.mask, severity, rng)) for item in truth.items]
+        [
+            replace(item, mask=wobbled(item.mask, severity, rng))
+            for item in truth.items
+        ]
     )
 
 
@@ -73,7 +94,8 @@ def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Mas
 
 
 def semantic_clean(truth: Masks) -> Masks:
-    """Return the ground truth with its segments sorted by label, like predictions with errors."""
+    """Return the ground truth with its segments sorted by label, like predictions with
+    errors."""
     return merged(truth, list(truth.items))
 
 
@@ -84,7 +106,9 @@ def semantic_classification(
     out = list(truth.items)
     for k, item in enumerate(truth.items):
         wrong = scene.wrong_label(item.label, rng)
-        part = lowest_share(item.mask.dense(), sweep(truth.size, rng), 0.8 * severity)
+        part = lowest_share(
+            item.mask.dense(), sweep(truth.size, rng), 0.8 * severity
+        )
         out[k] = replace(item, mask=mask_from_array(item.mask.dense() & ~part))
         out.append(Instance(wrong, mask_from_array(part)))
     return merged(truth, out)
@@ -93,15 +117,24 @@ def semantic_classification(
 def semantic_boundary(
     truth: Masks, severity: float, _scene: ErrorScene, rng: Rng
 ) -> Masks:
-    """All boundaries are bent by one smooth displacement of up to 12 % of the longer side."""
+    """All boundaries are bent by one smooth displacement of up to 12 % of the longer
+    side."""
     height, width = truth.size
     reach_px = np.float32(0.12 * max(truth.size) * severity)
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
-    rows += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
-    cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
+    rows += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(
+        np.float32
+    )
+    cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(
+        np.float32
+    )
     label_map = numbered(truth)
     bent = cv2.remap(
-        label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE
+        label_map,
+        cols,
+        rows,
+        cv2.INTER_NEAREST,
+        borderMode=cv2.BORDER_REPLICATE,
     )
     return renumbered(truth, bent)
 
@@ -116,7 +149,8 @@ def semantic_missed(
 def semantic_background(
     truth: Masks, severity: float, scene: ErrorScene, rng: Rng
 ) -> Masks:
-    """A region of a class that is not in the image grows to cover up to half of the image."""
+    """A region of a class that is not in the image grows to cover up to half of the
+    image."""
     present = {item.label for item in truth.items}
     absent = sorted(set(scene.labels) - present) or sorted(present)
     label = absent[int(rng.integers(len(absent)))]
@@ -135,9 +169,11 @@ def semantic_background(
 # ---------------------------------------------------------------- referring: one region
 
 
-def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """The region moves to another object of the image: it covers parts of both, and only the other
-    object at severity 1.
+def wrong_instance(
+    truth: Masks, severity: float, scene: ErrorScene, rng: Rng
+) -> Masks:
+    """The region moves to another object of the image: it covers parts of both, and
+    only the other object at severity 1.
     """
     (item,) = truth.items
     others = _other_objects(truth, scene)
@@ -149,7 +185,10 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -
     return truth.with_items(
         [
             replace(
-                item, mask=mask_from_array(rest | lowest_share(other, order, severity))
+                item,
+                mask=mask_from_array(
+                    rest | lowest_share(other, order, severity)
+                ),
             )
         ]
     )
@@ -160,7 +199,9 @@ def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     left = []
     for item in truth.items:
         dense = item.mask.dense()
-        part = lowest_share(dense, sweep(truth.size, rng), MOST_EATEN * severity)
+        part = lowest_share(
+            dense, sweep(truth.size, rng), MOST_EATEN * severity
+        )
         left.append(replace(item, mask=mask_from_array(dense & ~part)))
     return truth.with_items(left)
 
@@ -179,7 +220,9 @@ def _bisected(
     """Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 ×
     severity."""
     dense = mask.dense()
-    share = reach(lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity)
+    share = reach(
+        lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity
+    )
     return mask_from_array(changed(share))
 
 
@@ -191,10 +234,15 @@ def _displaced(mask: Mask, severity: float, rng: Rng) -> Mask:
     centre = np.array([mask.left + width / 2, mask.top + height / 2])
     room = np.array([mask.size[1], mask.size[0]]) / 2 - centre
     step = np.array([np.cos(angle), np.sin(angle)])
-    step = np.where(np.sign(step) * np.sign(room) < 0, -step, step) * (width, height)
+    step = np.where(np.sign(step) * np.sign(room) < 0, -step, step) * (
+        width,
+        height,
+    )
 
     def shifted(t: float) -> BoolArray:
-        return translated(dense, round(float(step[0]) * t), round(float(step[1]) * t))
+        return translated(
+            dense, round(float(step[0]) * t), round(float(step[1]) * t)
+        )
 
     return _bisected(mask, severity, shifted)
 
@@ -217,7 +265,9 @@ def wobbled(mask: Mask, severity: float, rng: Rng) -> Mask:
     inside = cv2.distanceTransform(dense.view(np.uint8), cv2.DIST_L2, 3)
     signed = outside - inside
     size = max(4.0, mask.area**0.5)
-    field = smooth_field(mask.size, rng, grain=min(0.3, 0.4 * size / max(mask.size)))
+    field = smooth_field(
+        mask.size, rng, grain=min(0.3, 0.4 * size / max(mask.size))
+    )
     return _bisected(mask, severity, lambda t: signed < t * size * field)
 
 
@@ -226,7 +276,9 @@ def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:
     width = max(1, x2 - x1)
     height = max(1, y2 - y1)
     crop = cv2.resize(
-        mask.crop.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST
+        mask.crop.view(np.uint8),
+        (width, height),
+        interpolation=cv2.INTER_NEAREST,
     )
     full = np.zeros(mask.size, dtype=np.uint8)
     target = full[y1 : y1 + height, x1 : x1 + width]
@@ -262,7 +314,9 @@ def merged(truth: Masks, items: list[Instance]) -> Masks:
 def _other_objects(truth: Masks, scene: ErrorScene) -> list[Mask]:
     region = truth.items[0].mask.dense()
     return [
-        mask for mask in scene.others if mask.area and not (mask.dense() & region).any()
+        mask
+        for mask in scene.others
+        if mask.area and not (mask.dense() & region).any()
     ]
 
 

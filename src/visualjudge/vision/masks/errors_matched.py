@@ -26,7 +26,9 @@ def _box(item: Instance) -> Xyxy:
 def _shifted(item: Instance, x: float, y: float) -> Instance:
     return replace(
         item,
-        mask=mask_from_array(errors.translated(item.mask.dense(), round(x), round(y))),
+        mask=mask_from_array(
+            errors.translated(item.mask.dense(), round(x), round(y))
+        ),
     )
 
 
@@ -42,8 +44,11 @@ MATCHED = ItemErrors(Moves(_box, _shifted, _rough))
 _UNEVEN = ItemErrors(Moves(_box, _shifted, _uneven))
 
 
-def boundary(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Make all outlines equally and clearly rough, and shift all masks in one direction."""
+def boundary(
+    truth: Masks, severity: float, scene: ErrorScene, rng: Rng
+) -> Masks:
+    """Make all outlines equally and clearly rough, and shift all masks in one
+    direction."""
     return _UNEVEN.localization(truth, severity, scene, rng)
 
 
@@ -53,14 +58,18 @@ Error = Callable[[Masks, float, ErrorScene, Rng], Masks]
 
 
 def misplaced(error: Error, severity_of_error: float) -> Error:
-    """Return an error that shifts a label map sideways with increasing severity, without its
-    margins, and applies ``error`` at a fixed severity.
+    """Return an error that shifts a label map sideways with increasing severity,
+    without its margins, and applies ``error`` at a fixed severity.
     """
 
-    def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
+    def matched(
+        truth: Masks, severity: float, scene: ErrorScene, rng: Rng
+    ) -> Masks:
         to = side(severity, scene.levels, rng)
         moved = aside(errors.numbered(truth), severity, to, 0)
-        return error(errors.renumbered(truth, moved), severity_of_error, scene, rng)
+        return error(
+            errors.renumbered(truth, moved), severity_of_error, scene, rng
+        )
 
     return matched
 

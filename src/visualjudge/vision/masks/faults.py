@@ -1,4 +1,5 @@
-"""Faults of masks: of instances named as in TIDE, of label maps and of a referred region."""
+"""Faults of masks: of instances named as in TIDE, of label maps and of a referred
+region."""
 
 from __future__ import annotations
 
@@ -38,11 +39,16 @@ INSIDE = 0.99
 def instance_faults(
     prediction: Masks, truth: Masks, labels: Labels, _input_image: Pixels | None
 ) -> Iterator[Fault]:
-    """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by IoU of
-    masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
+    """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by
+    IoU of masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
     """
     return item_faults(
-        prediction, truth, labels, mask_similarity, lambda item: item.mask.box, _shifted
+        prediction,
+        truth,
+        labels,
+        mask_similarity,
+        lambda item: item.mask.box,
+        _shifted,
     )
 
 
@@ -51,8 +57,12 @@ def _shifted(item: Instance, real: Instance) -> str:
     least halves what is lost, otherwise "boundary"."""
     mask = item.mask.dense()
     other = real.mask.dense()
-    down, across = np.argwhere(other).mean(axis=0) - np.argwhere(mask).mean(axis=0)
-    move = np.array([[1, 0, round(across)], [0, 1, round(down)]], dtype=np.float32)
+    down, across = np.argwhere(other).mean(axis=0) - np.argwhere(mask).mean(
+        axis=0
+    )
+    move = np.array(
+        [[1, 0, round(across)], [0, 1, round(down)]], dtype=np.float32
+    )
     moved = cv2.warpAffine(mask.astype(np.uint8), move, mask.shape[::-1]) > 0
     left = 1 - _iou(moved, other)
     before = 1 - _iou(mask, other)
@@ -65,13 +75,18 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
 
 
 def semantic_faults(
-    prediction: Masks, truth: Masks, _labels: Labels, _input_image: Pixels | None
+    prediction: Masks,
+    truth: Masks,
+    _labels: Labels,
+    _input_image: Pixels | None,
 ) -> Iterator[Fault]:
-    """Yield the regions of wrong pixels. A fault's weight is its share of the labelled pixels.
+    """Yield the regions of wrong pixels. A fault's weight is its share of the labelled
+    pixels.
 
-    A wrong region beside right pixels of its label, and nowhere wider than a strip of 12 % of the
-    longer side, is ``boundary``. A region of a label that the ground truth lacks is ``background``
-    if it covers several labels. Pixels without a label in the ground truth are ignored.
+    A wrong region beside right pixels of its label, and nowhere wider than a strip of
+    12 % of the longer side, is ``boundary``. A region of a label that the ground truth
+    lacks is ``background`` if it covers several labels. Pixels without a label in the
+    ground truth are ignored.
     """
     real = truth.union_by_label()
     predicted = prediction.union_by_label()
@@ -88,7 +103,10 @@ def semantic_faults(
             kind = "classification"
             if (part & near).any() and _is_strip(part):
                 kind = "boundary"
-            elif label not in real and sum((part & m).any() for m in real.values()) > 1:
+            elif (
+                label not in real
+                and sum((part & m).any() for m in real.values()) > 1
+            ):
                 kind = "background"
             yield Fault(kind, box, np.count_nonzero(part) / total)
 
@@ -100,10 +118,13 @@ def _is_strip(part: BoolArray) -> bool:
 
 
 def referring_faults(
-    prediction: Masks, truth: Masks, _labels: Labels, _input_image: Pixels | None
+    prediction: Masks,
+    truth: Masks,
+    _labels: Labels,
+    _input_image: Pixels | None,
 ) -> Iterator[Fault]:
-    """Yield the fault of a referred region, if it has any; its weight is the share of COCO's
-    thresholds that the IoU does not reach.
+    """Yield the fault of a referred region, if it has any; its weight is the share of
+    COCO's thresholds that the IoU does not reach.
     """
     (item,) = prediction.items
     (real,) = truth.items

@@ -10,5 +10,7 @@ from visualjudge.vision.view_items import region_features
 def mask_features(prediction: Masks, inputs: Given) -> Features:
     """Return the features of the masks of one image."""
     return region_features(
-        inputs.view, [item.label for item in prediction.items], prediction.regions()
+        inputs.view,
+        [item.label for item in prediction.items],
+        prediction.regions(),
     )

@@ -12,7 +12,9 @@ from visualjudge.vision.raster.masks import mask_from_array
 from visualjudge.vision.rows import Misreading
 
 
-def _each(change: Callable[[BoolArray], BoolArray]) -> Callable[[Masks, Masks], Masks]:
+def _each(
+    change: Callable[[BoolArray], BoolArray],
+) -> Callable[[Masks, Masks], Masks]:
     def mended(prediction: Masks, _truth: Masks) -> Masks:
         return prediction.with_items(
             replace(item, mask=mask_from_array(change(item.mask.dense())))

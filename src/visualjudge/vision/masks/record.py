@@ -1,8 +1,9 @@
 """Masks with labels: the instances, the segments or the referred region of an image.
 
-instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments": [{"label",
-"segmentation"}]}`` or ``{"label_map": "x.png", "classes": {"1": "road"}}`` · referring
-``{"segmentation"}``. A segmentation is a COCO RLE, a list of COCO polygons, or the path of a PNG.
+instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments":
+[{"label", "segmentation"}]}`` or ``{"label_map": "x.png", "classes": {"1": "road"}}`` ·
+referring ``{"segmentation"}``. A segmentation is a COCO RLE, a list of COCO polygons,
+or the path of a PNG.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ import numpy as np
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.records import BoolArray, FloatArray, Mask, Size
 from visualjudge.vision import fields
-from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
+from visualjudge.vision.base import (
+    Mark,
+    Payload,
+    ReadContext,
+    WriteContext,
+    mark_of,
+)
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import read_samples, single_channel
 from visualjudge.vision.raster.in_memory import rows, shaped
@@ -59,17 +66,22 @@ class Masks(LabelledItems):
         return tuple(item.mask for item in self.items)
 
     def union_by_label(self) -> dict[str, BoolArray]:
-        """Return the pixels covered by the masks of each label, H×W bool, in order of first
-        occurrence.
+        """Return the pixels covered by the masks of each label, H×W bool, in order of
+        first occurrence.
         """
         unions: dict[str, BoolArray] = {}
         for item in self.items:
-            dense = unions.setdefault(item.label, np.zeros(self.size, dtype=np.bool_))
+            dense = unions.setdefault(
+                item.label, np.zeros(self.size, dtype=np.bool_)
+            )
             dense[item.mask.window] |= item.mask.crop
         return unions
 
     def marks(self) -> Iterator[Mark]:
-        return (mark_of(item.label, item.score, item.mask.box) for item in self.items)
+        return (
+            mark_of(item.label, item.score, item.mask.box)
+            for item in self.items
+        )
 
     def coverage(self, size: Size) -> BoolArray:
         inside = np.zeros(size, dtype=np.bool_)
@@ -107,7 +119,9 @@ def masks_from_label_map(
             continue
         if number not in classes:
             raise DataError(f"label_map: class {number} is not in classes")
-        items.append(Instance(classes[number], mask_from_array(values == number)))
+        items.append(
+            Instance(classes[number], mask_from_array(values == number))
+        )
     return Masks(values.shape, tuple(items))
 
 
@@ -115,7 +129,8 @@ def masks_from_label_map(
 
 
 def instances_from_arrays(data: Any) -> Any:
-    """Return the payload of ``{"masks": (N, H, W), "labels", "scores"?, "classes"?}``."""
+    """Return the payload of ``{"masks": (N, H, W), "labels", "scores"?,
+    "classes"?}``."""
     if not isinstance(data, Mapping) or "masks" not in data:
         return data
     masks = shaped(data["masks"], "masks", ("N", "H", "W"), "bool", "biu")
@@ -138,12 +153,16 @@ def region_from_arrays(data: Any) -> Any:
     """Return the payload of an H×W mask."""
     if isinstance(data, Mapping):
         return data
-    return {"segmentation": shaped(data, "segmentation", ("H", "W"), "bool", "biu")}
+    return {
+        "segmentation": shaped(data, "segmentation", ("H", "W"), "bool", "biu")
+    }
 
 
 def read_instances(payload: Payload, reading: ReadContext) -> Masks:
     """Read an instance payload."""
-    return _read_items(fields.objects(payload, "instances"), "instances", reading)
+    return _read_items(
+        fields.objects(payload, "instances"), "instances", reading
+    )
 
 
 def read_segments(payload: Payload, reading: ReadContext) -> Masks:
@@ -171,7 +190,9 @@ def read_region(payload: Payload, reading: ReadContext) -> Masks:
     return _read_items([region], "", reading)
 
 
-def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Masks:
+def _read_items(
+    items: Sequence[Payload], name: str, reading: ReadContext
+) -> Masks:
     read = []
     size = reading.size
     for k, item in enumerate(items):
@@ -182,7 +203,8 @@ def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Ma
         if size is not None and mask.size != size:
             sizes = fields.height_width(mask.size), fields.height_width(size)
             raise DataError(
-                f"{field}: mask must match the image size {sizes[1]} (height×width), got {sizes[0]}"
+                f"{field}: mask must match the image size {sizes[1]} (height×width), "
+                f"got {sizes[0]}"
             )
         size = mask.size
         read.append(
@@ -213,7 +235,8 @@ def _classes(classes: Any) -> dict[int, str]:
     for number in UNLABELLED:
         if names.get(number, "void").lower() not in _NO_CLASS:
             raise DataError(
-                f"classes: {number} means unlabelled, got {names[number]!r}; renumber the class"
+                f"classes: {number} means unlabelled, got {names[number]!r}; renumber "
+                "the class"
             )
     return names
 
@@ -221,7 +244,9 @@ def _classes(classes: Any) -> dict[int, str]:
 # ---------------------------------------------------------------- writing, files, size
 
 
-def write_items(name: str, prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
+def write_items(
+    name: str, prediction: Masks, _writing: WriteContext
+) -> dict[str, Any]:
     """Return the payload of a record, with its items in the field ``name``."""
     return {name: [_item(item) for item in prediction.items]}
 
@@ -241,7 +266,9 @@ def item_files(name: str, payload: Payload) -> Iterator[tuple[str, str]]:
     """Yield (field, path) of each PNG among the items."""
     items = payload.get(name)
     for k, item in enumerate(items if isinstance(items, list) else []):
-        if isinstance(item, Mapping) and isinstance(item.get("segmentation"), str):
+        if isinstance(item, Mapping) and isinstance(
+            item.get("segmentation"), str
+        ):
             yield f"{name}[{k}].segmentation", item["segmentation"]
 
 
@@ -252,7 +279,8 @@ def segment_files(payload: Payload) -> Iterator[tuple[str, str]]:
 
 
 def told_size(name: str, payload: Payload) -> Size | None:
-    """Return the size of the first RLE, array or PNG among the items; polygons do not state it."""
+    """Return the size of the first RLE, array or PNG among the items; polygons do not
+    state it."""
     items = payload.get(name) if name else [payload]
     for item in items if isinstance(items, list | tuple) else []:
         form = item.get("segmentation") if isinstance(item, Mapping) else None

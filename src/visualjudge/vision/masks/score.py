@@ -1,4 +1,5 @@
-"""Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred region."""
+"""Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred
+region."""
 
 from __future__ import annotations
 
@@ -20,12 +21,16 @@ from visualjudge.vision.scoring.matching import (
 
 
 def mask_f1(
-    prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None
+    prediction: Masks,
+    truth: Masks,
+    *,
+    class_of_interest: Collection[str] | None = None,
 ) -> float:
-    """Return the mean of F1(t) over t = .50, .55, … .95 after one-to-one matching by decreasing
-    mask IoU within a label.
+    """Return the mean of F1(t) over t = .50, .55, … .95 after one-to-one matching by
+    decreasing mask IoU within a label.
 
-    This is :func:`visualjudge.vision.boxes.score.box_f1` for masks. 0..1; 1 if both are empty.
+    This is :func:`visualjudge.vision.boxes.score.box_f1` for masks. 0..1; 1 if both are
+    empty.
     """
     _same_size(prediction, truth)
     return labelled_f1(prediction, truth, mask_similarity, class_of_interest)
@@ -42,9 +47,12 @@ def mask_f1_by_class(
 def mask_similarity(
     predicted: Sequence[Instance], real: Sequence[Instance]
 ) -> FloatArray:
-    """Return IoU, shape (len(found), len(real)), or the share of a mask in a crowd region."""
+    """Return IoU, shape (len(found), len(real)), or the share of a mask in a crowd
+    region."""
     return mask_ious(
-        [item.mask for item in predicted], [item.mask for item in real], crowds(real)
+        [item.mask for item in predicted],
+        [item.mask for item in real],
+        crowds(real),
     )
 
 
@@ -54,20 +62,26 @@ def coco_annotation(item: Instance) -> dict[str, Any]:
 
 
 def mean_iou(prediction: Masks, truth: Masks) -> float:
-    """Return the mean IoU over the labels in the ground truth or prediction. Pixels without a label
-    in the ground truth are ignored.
+    """Return the mean IoU over the labels in the ground truth or prediction. Pixels
+    without a label in the ground truth are ignored.
 
-    A label predicted only on unlabelled pixels is not counted. 0..1; 1 if neither side has a label.
+    A label predicted only on unlabelled pixels is not counted. 0..1; 1 if neither side
+    has a label.
     """
     _same_size(prediction, truth)
     if not any(item.mask.area for item in truth.items):
-        return 1.0 if not any(item.mask.area for item in prediction.items) else 0.0
+        return (
+            1.0 if not any(item.mask.area for item in prediction.items) else 0.0
+        )
     real = truth.union_by_label()
     predicted = prediction.union_by_label()
     labelled = np.logical_or.reduce(list(real.values()))
     values = []
     for label in sorted(real.keys() | predicted.keys()):
-        first = predicted.get(label, np.zeros(truth.size, dtype=np.bool_)) & labelled
+        first = (
+            predicted.get(label, np.zeros(truth.size, dtype=np.bool_))
+            & labelled
+        )
         second = real.get(label, np.zeros(truth.size, dtype=np.bool_))
         union = int(np.count_nonzero(first | second))
         if union:
@@ -98,26 +112,33 @@ def region_note(_pairs: object, _options: object) -> tuple[str]:
 def semantic_note(
     pairs: Sequence[tuple[Masks, Masks]], _options: object
 ) -> tuple[str, ...]:
-    """Return how the score is made, and whether predictions lie where the truth has no label."""
+    """Return how the score is made, and whether predictions lie where the truth has no
+    label."""
     ignored = pixels = 0
     for prediction, real in pairs:
         if prediction.size == real.size:
             pixels += real.size[0] * real.size[1]
             outside = prediction.coverage(real.size) & ~real.coverage(real.size)
             ignored += int(np.count_nonzero(outside))
-    how = "mean IoU of the labels of either side, without pixels that the truth does not label"
+    how = (
+        "mean IoU of the labels of either side, without pixels that the truth does "
+        "not label"
+    )
     if not ignored:
         return (how,)
     return (
         how,
-        f"{ignored / pixels:.0%} of the pixels are predicted where the truth has no label, and do "
-        "not count: if that is background, name it as a class (0 in a label map is none)",
+        f"{ignored / pixels:.0%} of the pixels are predicted where the truth has no "
+        "label, and do "
+        "not count: if that is background, name it as a class (0 in a label map is "
+        "none)",
     )
 
 
 def _same_size(prediction: Masks, truth: Masks) -> None:
     if prediction.items and truth.items and prediction.size != truth.size:
         raise DataError(
-            f"segmentation: masks must match the truth, {truth.size[0]}×{truth.size[1]} "
+            "segmentation: masks must match the truth, "
+            f"{truth.size[0]}×{truth.size[1]} "
             f"(height×width), got {prediction.size[0]}×{prediction.size[1]}"
         )

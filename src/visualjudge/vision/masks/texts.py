@@ -16,8 +16,8 @@ from visualjudge.vision.raster.masks import rle_of
 
 Polygon = list[list[int]]
 LEAST_IOU = 0.95
-# Tolerances for Douglas–Peucker simplification, as fractions of the square root of a part's area,
-# coarsest first.
+# Tolerances for Douglas–Peucker simplification, as fractions of the square root of a
+# part's area, coarsest first.
 _STEPS = (0.14, 0.1, 0.07, 0.05, 0.035, 0.025, 0.017, 0.012, 0.008, 0.005)
 # The step that suffices for most parts, or the one after it.
 _USUAL = 3
@@ -26,12 +26,13 @@ _SMALL = 256
 
 
 def polygons_of(mask: Mask) -> list[Polygon]:
-    """Return one polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, with holes filled,
-    simplified with the largest sufficient tolerance.
+    """Return one polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, with
+    holes filled, simplified with the largest sufficient tolerance.
 
-    Vertices are pixel centres. Filling a polygon with ``cv2.fillPoly`` restores the part with IoU ≥
-    0.95; parts of less than 256 pixels keep all their corners. Contours follow Suzuki & Abe 1985
-    (``cv2.findContours``), and their simplification follows Douglas & Peucker 1973.
+    Vertices are pixel centres. Filling a polygon with ``cv2.fillPoly`` restores the
+    part with IoU ≥ 0.95; parts of less than 256 pixels keep all their corners. Contours
+    follow Suzuki & Abe 1985 (``cv2.findContours``), and their simplification follows
+    Douglas & Peucker 1973.
     """
     if mask.crop.size == 0:
         return []
@@ -43,7 +44,10 @@ def polygons_of(mask: Mask) -> list[Polygon]:
     )
     polygons = [_simplified(contour).tolist() for contour in contours]
     # One pixel or one line has fewer than three corners: the last is repeated.
-    return [polygon + [polygon[-1]] * max(0, 3 - len(polygon)) for polygon in polygons]
+    return [
+        polygon + [polygon[-1]] * max(0, 3 - len(polygon))
+        for polygon in polygons
+    ]
 
 
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -64,14 +68,17 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
         scratch.fill(0)
         cv2.fillPoly(scratch, [tried], (1,), offset=corner)
         filled = cv2.countNonZero(scratch)
-        apart = cv2.norm(scratch, part, cv2.NORM_HAMMING)  # number of differing pixels
+        apart = cv2.norm(
+            scratch, part, cv2.NORM_HAMMING
+        )  # number of differing pixels
         return (
             tried
             if filled + area - apart >= LEAST_IOU * (filled + area + apart)
             else None
         )
 
-    # IoU nearly always falls with the tolerance: from the usual step, to the coarsest sufficient.
+    # IoU nearly always falls with the tolerance: from the usual step, to the coarsest
+    # sufficient.
     side = area**0.5
     step = _USUAL
     best = sufficient(step)
@@ -85,10 +92,12 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
     return best
 
 
-def _approximated(contour: NDArray[np.int32], tolerance: float) -> NDArray[np.int32]:
-    return np.asarray(cv2.approxPolyDP(contour, tolerance, True), np.int32).reshape(
-        -1, 2
-    )
+def _approximated(
+    contour: NDArray[np.int32], tolerance: float
+) -> NDArray[np.int32]:
+    return np.asarray(
+        cv2.approxPolyDP(contour, tolerance, True), np.int32
+    ).reshape(-1, 2)
 
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -97,7 +106,8 @@ OTHER = "#"
 
 
 def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
-    """Write one object per part of a mask; an empty mask has one object with an empty polygon."""
+    """Write one object per part of a mask; an empty mask has one object with an empty
+    polygon."""
     if style.ids:
         heads = [
             ({"instance_id": k, "label": item.label}, item.mask)
@@ -117,10 +127,17 @@ def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
 
 
 def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
-    """Write ``{"instance_id", "label", "rle"}`` per instance, with COCO's compressed RLE."""
+    """Write ``{"instance_id", "label", "rle"}`` per instance, with COCO's compressed
+    RLE."""
     return Encoded(
         text=array(
-            compact({"instance_id": k, "label": item.label, "rle": rle_of(item.mask)})
+            compact(
+                {
+                    "instance_id": k,
+                    "label": item.label,
+                    "rle": rle_of(item.mask),
+                }
+            )
             for k, item in enumerate(scene.masks.items, 1)
         )
     )
@@ -165,10 +182,10 @@ def _symbols(grid: Grid) -> str:
     return _on_lines(grid, legend, "grid", [compact(row) for row in rows])
 
 
-def _on_lines(grid: Grid, legend: dict[str, str], key: str, rows: list[str]) -> str:
+def _on_lines(
+    grid: Grid, legend: dict[str, str], key: str, rows: list[str]
+) -> str:
     count, across = grid.index.shape
     body = ",\n".join(rows)
-    head = (
-        f'"rows":{count},"cols":{across},"cell":{grid.cell},"legend":{compact(legend)}'
-    )
+    head = f'"rows":{count},"cols":{across},"cell":{grid.cell},"legend":{compact(legend)}'
     return f'{{{head},\n"{key}":[\n{body}\n]}}'

@@ -51,7 +51,11 @@ _INSTANCE = (
         "pixel",
         grid.draw_grid,
         ("pixel_ss0_m0", "Coloured grid on the image", grid.GridStyle()),
-        ("pixel_ss0_m1", "Coloured grid on black", grid.GridStyle(canvas="black")),
+        (
+            "pixel_ss0_m1",
+            "Coloured grid on black",
+            grid.GridStyle(canvas="black"),
+        ),
     ),
     *drawn(
         "instance",
@@ -118,7 +122,10 @@ INSTANCE = PredictionType(
     told_size=partial(record.told_size, "instances"),
     tasks=(
         Task(
-            "instance_segmentation", "instance segmentation", "instance", classed=True
+            "instance_segmentation",
+            "instance segmentation",
+            "instance",
+            classed=True,
         ),
     ),
     encodings=(
@@ -274,7 +281,9 @@ SEMANTIC = PredictionType(
             title="Grid as characters and masks",
         ),
     ),
-    metrics=(Metric("semantic", "miou", score.mean_iou, note=score.semantic_note),),
+    metrics=(
+        Metric("semantic", "miou", score.mean_iou, note=score.semantic_note),
+    ),
     errors=(
         ErrorType(
             "semantic",
@@ -322,10 +331,22 @@ _REFERRING = _labelled_pixels(
         "pixel",
         draw.draw_region,
         ("pixel_ss1_m0_o0_m0", "Mask", draw.RegionStyle()),
-        ("pixel_ss1_m0_o0_m1", "Outline", draw.RegionStyle(fill=False, contour=True)),
-        ("pixel_ss1_m0_o0_m2", "Mask with outline", draw.RegionStyle(contour=True)),
+        (
+            "pixel_ss1_m0_o0_m1",
+            "Outline",
+            draw.RegionStyle(fill=False, contour=True),
+        ),
+        (
+            "pixel_ss1_m0_o0_m2",
+            "Mask with outline",
+            draw.RegionStyle(contour=True),
+        ),
         ("pixel_ss1_m0_o1_m0", "Opaque mask", draw.RegionStyle(opacity=1.0)),
-        ("pixel_ss1_m1_o0_m0", "Mask on black", draw.RegionStyle(canvas="black")),
+        (
+            "pixel_ss1_m1_o0_m0",
+            "Mask on black",
+            draw.RegionStyle(canvas="black"),
+        ),
     ),
     region=True,
 )
@@ -355,7 +376,9 @@ REFERRING = PredictionType(
         ),
     ),
     misreadings=misread.MISREADINGS,
-    metrics=(Metric("referring", "iou", score.region_iou, note=score.region_note),),
+    metrics=(
+        Metric("referring", "iou", score.region_iou, note=score.region_note),
+    ),
     errors=(
         ErrorType(
             "referring",
@@ -378,7 +401,11 @@ REFERRING = PredictionType(
             matched=MATCHED.localization,
         ),
         ErrorType(
-            "referring", "missed", errors.eaten, items.something, matched=matched.eaten
+            "referring",
+            "missed",
+            errors.eaten,
+            items.something,
+            matched=matched.eaten,
         ),
     ),
     context=expression,

@@ -12,7 +12,12 @@ import numpy as np
 from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.canvas import line_width
 from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.drawing.palette import GREEN, PALETTE, color_at, legend_of
+from visualjudge.vision.drawing.palette import (
+    GREEN,
+    PALETTE,
+    color_at,
+    legend_of,
+)
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.drawing.texts import array, compact
 from visualjudge.vision.poses.record import Person
@@ -39,11 +44,13 @@ ABSENT = (0.0, 0.0)
 
 
 def point_radius(size: Size, *, alone: bool) -> int:
-    """Return the radius of a keypoint's disc: 0.8 % of the longer side, or 1 % if there are no
-    limbs; at least 2 (1 for images below 64 pixels).
+    """Return the radius of a keypoint's disc: 0.8 % of the longer side, or 1 % if there
+    are no limbs; at least 2 (1 for images below 64 pixels).
     """
     return (
-        1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
+        1
+        if max(size) < 64
+        else max(2, round((0.01 if alone else 0.008) * max(size)))
     )
 
 
@@ -51,9 +58,9 @@ def point_radius(size: Size, *, alone: bool) -> int:
 class _Figure:
     """A person to draw; ``number`` counts from 0 in the order of the prediction.
 
-    ``places`` are the (x, y) of the keypoints in whole pixels, None for absent ones. ``limbs``
-    contains the keypoint numbers at both ends of each limb. ``extent`` is the (width, height) in
-    pixels of the box around the keypoints: 0 for a single keypoint.
+    ``places`` are the (x, y) of the keypoints in whole pixels, None for absent ones.
+    ``limbs`` contains the keypoint numbers at both ends of each limb. ``extent`` is the
+    (width, height) in pixels of the box around the keypoints: 0 for a single keypoint.
     """
 
     number: int
@@ -88,14 +95,16 @@ def _figure(number: int, person: Person) -> _Figure:
 
 
 def _person_radius(size: Size, figure: _Figure, *, alone: bool) -> int:
-    """Return :func:`point_radius`, limited to 3 % of the person's extent; at least 1."""
+    """Return :func:`point_radius`, limited to 3 % of the person's extent; at least
+    1."""
     extent = max(figure.extent)
     radius = point_radius(size, alone=alone)
     return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
 def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
-    """Draw all limbs, then all points, so that no limb hides a keypoint; the largest person first.
+    """Draw all limbs, then all points, so that no limb hides a keypoint; the largest
+    person first.
 
     A limb has the colour of the keypoint farther from the trunk.
     """
@@ -105,7 +114,8 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
         for figure in figures:
             # outlines are limited to 1.5 % of the person's extent
             width = min(
-                line_width(scene.size), max(1, round(0.015 * max(figure.extent)))
+                line_width(scene.size),
+                max(1, round(0.015 * max(figure.extent))),
             )
             colors = _colors(figure, style)
             for a, b in figure.limbs:
@@ -115,19 +125,23 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
         radius = _person_radius(scene.size, figure, alone=not style.limbs)
         _points(pixels, figure, _colors(figure, style), radius)
     if style.colors == "part":
-        return Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
+        return Encoded(
+            pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS
+        )
     return Encoded(pixels)
 
 
 def _colors(figure: _Figure, style: PoseStyle) -> list[RGB]:
     if style.colors == "part":
         return list(PART_COLORS.values())
-    return [GREEN if style.colors == "single" else color_at(figure.number)] * len(
-        KEYPOINT_NAMES
-    )
+    return [
+        GREEN if style.colors == "single" else color_at(figure.number)
+    ] * len(KEYPOINT_NAMES)
 
 
-def _points(pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int) -> None:
+def _points(
+    pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int
+) -> None:
     height, width = pixels.shape[:2]
     reach = radius + 2
     for place, color in zip(figure.places, colors, strict=True):
@@ -148,7 +162,9 @@ def people_text(scene: Scene, style: TextStyle) -> Encoded:
         "coco_list": _coco_list,
     }[style.layout]
     return Encoded(
-        text=array(compact(form(k, person)) for k, person in enumerate(people, 1))
+        text=array(
+            compact(form(k, person)) for k, person in enumerate(people, 1)
+        )
     )
 
 

@@ -11,14 +11,21 @@ from visualjudge.core.records import FloatArray
 from visualjudge.vision.errors.levels import ErrorScene, Rng, counted
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.score import person_area
-from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
+from visualjudge.vision.poses.skeleton import (
+    KEYPOINT_NAMES,
+    MIRRORED,
+    OKS_SIGMAS,
+)
 
 LOWEST_OKS = 0.4
 T = TypeVar("T")
 
 
-def jitter(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> People:
-    """Each keypoint is moved in a random direction until its similarity is 1 − 0.6 × severity."""
+def jitter(
+    truth: People, severity: float, scene: ErrorScene, rng: Rng
+) -> People:
+    """Each keypoint is moved in a random direction until its similarity is 1 − 0.6 ×
+    severity."""
     target = 1 - (1 - LOWEST_OKS) * severity
     people = []
     for person in truth.items:
@@ -32,11 +39,15 @@ def jitter(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> Peopl
         points = person.keypoints.copy()
         points[:, 0] += distance * np.cos(angles)
         points[:, 1] += distance * np.sin(angles)
-        people.append(replace(person, keypoints=_on_image(points, person, scene)))
+        people.append(
+            replace(person, keypoints=_on_image(points, person, scene))
+        )
     return People(tuple(people))
 
 
-def inversion(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People:
+def inversion(
+    truth: People, severity: float, _scene: ErrorScene, rng: Rng
+) -> People:
     """Left and right are exchanged in some of the pairs with both keypoints present."""
     pairs = [
         (k, a, b)
@@ -50,17 +61,21 @@ def inversion(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> P
     return _people(truth, points)
 
 
-def swap(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People:
+def swap(
+    truth: People, severity: float, _scene: ErrorScene, rng: Rng
+) -> People:
     """Some keypoints are exchanged with those of the same name of the nearest person.
 
-    At severity 1, half of them are exchanged: exchanging all would only change the order of the two
-    people.
+    At severity 1, half of them are exchanged: exchanging all would only change the
+    order of the two people.
     """
     pairs = [
         (k, other, name)
         for k, person in enumerate(truth.items)
         for other in [_nearest(truth, k)]
-        for name in np.flatnonzero(person.present & truth.items[other].present).tolist()
+        for name in np.flatnonzero(
+            person.present & truth.items[other].present
+        ).tolist()
         if k < other or _nearest(truth, other) != k
     ]
     points = [person.keypoints.copy() for person in truth.items]
@@ -72,7 +87,9 @@ def swap(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People
     return _people(truth, points)
 
 
-def missed(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People:
+def missed(
+    truth: People, severity: float, _scene: ErrorScene, rng: Rng
+) -> People:
     """Some keypoints are missing."""
     present = [
         (k, name)
@@ -90,7 +107,9 @@ def _some(choices: list[T], share: float, rng: Rng) -> list[T]:
     return [choices[k] for k in order[: counted(share, len(choices))]]
 
 
-def _on_image(points: FloatArray, person: Person, scene: ErrorScene) -> FloatArray:
+def _on_image(
+    points: FloatArray, person: Person, scene: ErrorScene
+) -> FloatArray:
     points[:, :2] = points[:, :2].clip(0.5, np.array(scene.size[::-1]) - 0.5)
     points[~person.present] = person.keypoints[~person.present]
     return points
@@ -113,7 +132,8 @@ def _nearest(truth: People, k: int) -> int:
 def _people(truth: People, points: list[FloatArray]) -> People:
     return People(
         tuple(
-            replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True)
+            replace(p, keypoints=kp)
+            for p, kp in zip(truth.items, points, strict=True)
         )
     )
 

@@ -16,15 +16,20 @@ MILD = 0.25
 
 
 def displaced(error: Perturbation) -> Perturbation:
-    """Return an error that applies ``error`` at a fixed severity and moves all people together to
-    one side, further with severity. People at the border are omitted: they cannot move.
+    """Return an error that applies ``error`` at a fixed severity and moves all people
+    together to one side, further with severity. People at the border are omitted: they
+    cannot move.
     """
 
-    def matched(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> People:
+    def matched(
+        truth: People, severity: float, scene: ErrorScene, rng: Rng
+    ) -> People:
         labelled = People(
             tuple(person for person in truth.items if person.present.any())
         )
-        boxes = [(x1, y1, x2, y2) for x1, y1, x2, y2 in corners(labelled).tolist()]
+        boxes = [
+            (x1, y1, x2, y2) for x1, y1, x2, y2 in corners(labelled).tolist()
+        ]
         prediction: People = error(labelled, MILD, scene, rng)
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
         steps = common_steps([boxes[k] for k in free], scene.size, rng)

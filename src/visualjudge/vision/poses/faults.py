@@ -1,5 +1,5 @@
-"""Faults of poses, named as in Ronchi and Perona (ICCV 2017), with their thresholds of keypoint
-similarity: 0.85 for a good keypoint, 0.5 for one in place.
+"""Faults of poses, named as in Ronchi and Perona (ICCV 2017), with their thresholds of
+keypoint similarity: 0.85 for a good keypoint, 0.5 for one in place.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def pose_faults(
 ) -> Iterator[Fault]:
     """Yield the keypoints out of place, and the people missed or added.
 
-    A keypoint's weight is 1 − its similarity, divided by the labelled keypoints of its person; a
-    whole person weighs 1. People are matched by decreasing OKS from 0.1, left and right as
-    predicted or exchanged.
+    A keypoint's weight is 1 − its similarity, divided by the labelled keypoints of its
+    person; a whole person weighs 1. People are matched by decreasing OKS from 0.1, left
+    and right as predicted or exchanged.
     """
     real = truth.without_crowds().items
     values, shares = similarities(prediction, truth)
@@ -68,7 +68,9 @@ def pose_faults(
 def _joints(
     person: Person, real: Person, people: tuple[Person, ...]
 ) -> Iterator[Fault]:
-    own, mirrored = (keypoint_similarity(person, real, at) for at in (_AS_IS, _MIRROR))
+    own, mirrored = (
+        keypoint_similarity(person, real, at) for at in (_AS_IS, _MIRROR)
+    )
     others = [
         keypoint_similarity(person, other, order)
         for other in people
@@ -77,7 +79,9 @@ def _joints(
     ]
     swapped = np.max([np.zeros(17), *others], axis=0)
     in_place = [side >= IN_PLACE for side in (own, mirrored, swapped)]
-    kinds = np.select(in_place, ["jitter", "inversion", "swap"], "missed").tolist()
+    kinds = np.select(
+        in_place, ["jitter", "inversion", "swap"], "missed"
+    ).tolist()
     # half the similarity is lost at this distance in pixels
     spread = 2 * np.array(OKS_SIGMAS) * person_area(real) ** 0.5
     reach = np.maximum(NEAR, spread * np.sqrt(2 * np.log(2)))

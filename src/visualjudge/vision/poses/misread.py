@@ -32,11 +32,15 @@ def _y_before_x(prediction: People, _truth: People) -> People:
     )
 
 
-def _moved(prediction: People, factor: float, right: float, down: float) -> People:
+def _moved(
+    prediction: People, factor: float, right: float, down: float
+) -> People:
     shift = np.array([right, down, 0])
     return People(
         tuple(
-            replace(item, keypoints=(item.keypoints - shift) / [factor, factor, 1])
+            replace(
+                item, keypoints=(item.keypoints - shift) / [factor, factor, 1]
+            )
             for item in prediction.items
         )
     )

@@ -1,4 +1,5 @@
-"""Poses: ``{"persons": [{"keypoints": [51 numbers]}]}``, with x, y, v of the 17 COCO keypoints."""
+"""Poses: ``{"persons": [{"keypoints": [51 numbers]}]}``, with x, y, v of the 17 COCO
+keypoints."""
 
 from __future__ import annotations
 
@@ -11,7 +12,13 @@ import numpy as np
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 from visualjudge.vision import fields
-from visualjudge.vision.base import Mark, Payload, Prediction, ReadContext, WriteContext
+from visualjudge.vision.base import (
+    Mark,
+    Payload,
+    Prediction,
+    ReadContext,
+    WriteContext,
+)
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.raster.in_memory import shaped
 from visualjudge.vision.raster.limits import LARGEST_COORDINATE
@@ -33,8 +40,8 @@ class Person:
 
     @property
     def present(self) -> BoolArray:
-        """Whether each keypoint is labelled: v > 0, as in COCO's evaluation, and not x = y = 0.
-        Shape (17,).
+        """Whether each keypoint is labelled: v > 0, as in COCO's evaluation, and not x
+        = y = 0. Shape (17,).
         """
         x, y, v = self.keypoints.T
         return np.asarray((v > 0) & ~((x == 0) & (y == 0)))
@@ -56,7 +63,10 @@ class People(Prediction):
     def marks(self) -> Iterator[Mark]:
         for number, person in enumerate(self.items, 1):
             for name, (x, y, _), present in zip(
-                KEYPOINT_NAMES, person.keypoints.tolist(), person.present, strict=True
+                KEYPOINT_NAMES,
+                person.keypoints.tolist(),
+                person.present,
+                strict=True,
             ):
                 if present:
                     yield Mark(
@@ -67,7 +77,9 @@ class People(Prediction):
     def without_crowds(self) -> People:
         return People(
             tuple(
-                item for item in self.items if not item.iscrowd and item.present.any()
+                item
+                for item in self.items
+                if not item.iscrowd and item.present.any()
             )
         )
 
@@ -75,20 +87,24 @@ class People(Prediction):
         factors = np.array([target[1] / size[1], target[0] / size[0], 1.0])
         return People(
             tuple(
-                replace(item, keypoints=item.keypoints * factors) for item in self.items
+                replace(item, keypoints=item.keypoints * factors)
+                for item in self.items
             )
         )
 
 
 def from_arrays(data: Any) -> Any:
-    """Return the payload of (N, 17, 3) keypoints, bare or as ``keypoints`` beside ``scores``,
-    ``boxes`` and ``areas``.
+    """Return the payload of (N, 17, 3) keypoints, bare or as ``keypoints`` beside
+    ``scores``, ``boxes`` and ``areas``.
     """
     columns = data if isinstance(data, Mapping) else {"keypoints": data}
     if "keypoints" not in columns:
         return data
     points = shaped(
-        columns["keypoints"], "keypoints", ("N", 17, 3), "float, x, y, v in pixels"
+        columns["keypoints"],
+        "keypoints",
+        ("N", 17, 3),
+        "float, x, y, v in pixels",
     )
     people: list[dict[str, Any]] = [
         {"keypoints": point.ravel().tolist()} for point in points
@@ -97,7 +113,9 @@ def from_arrays(data: Any) -> Any:
         ("scores", "score", ("N",)), ("boxes", "bbox", ("N", 4)), ("areas", "area", ("N",))
     ):  # fmt: skip
         if columns.get(field) is not None:
-            values = shaped(columns[field], field, (len(people), *shape[1:]), "float")
+            values = shaped(
+                columns[field], field, (len(people), *shape[1:]), "float"
+            )
             for person, value in zip(people, values.tolist(), strict=True):
                 person[name] = value
     return {"persons": people}
@@ -140,14 +158,17 @@ def _keypoints(numbers: Any, field: str) -> FloatArray:
             f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints"
         )
     points = [
-        fields.number(value, field, largest=LARGEST_COORDINATE) for value in values
+        fields.number(value, field, largest=LARGEST_COORDINATE)
+        for value in values
     ]
     return np.array(points).reshape(17, 3)
 
 
 def write(prediction: People, writing: WriteContext) -> dict[str, Any]:
     """Return the payload of a record."""
-    return {"persons": [_item(item, writing.digits) for item in prediction.items]}
+    return {
+        "persons": [_item(item, writing.digits) for item in prediction.items]
+    }
 
 
 def _item(item: Person, digits: int | None) -> dict[str, Any]:
@@ -166,5 +187,6 @@ def corners(prediction: People) -> FloatArray:
         if person.present.any()
     ]
     return np.array(
-        [[*point.min(axis=0), *point.max(axis=0)] for point in points], dtype=np.float64
+        [[*point.min(axis=0), *point.max(axis=0)] for point in points],
+        dtype=np.float64,
     ).reshape(-1, 4)

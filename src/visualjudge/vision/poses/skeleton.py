@@ -1,4 +1,5 @@
-"""COCO's 17 person keypoints: names, limbs, and the constants of object keypoint similarity.
+"""COCO's 17 person keypoints: names, limbs, and the constants of object keypoint
+similarity.
 
 Source: COCO's person keypoint category and pycocotools' ``Params.kpt_oks_sigmas``.
 """
@@ -44,7 +45,8 @@ OKS_SIGMAS = (
 
 
 def check_names(names: Sequence[object]) -> None:
-    """Refuse names of keypoints that are not COCO's in COCO's order, by which they are read.
+    """Refuse names of keypoints that are not COCO's in COCO's order, by which they are
+    read.
 
     Raises
     ------
@@ -52,9 +54,12 @@ def check_names(names: Sequence[object]) -> None:
         If one differs, in more than case and separators.
     """
     plain = ["".join(filter(str.isalnum, str(name).lower())) for name in names]
-    for place, (name, known) in enumerate(zip(plain, KEYPOINT_NAMES, strict=False), 1):
+    for place, (name, known) in enumerate(
+        zip(plain, KEYPOINT_NAMES, strict=False), 1
+    ):
         if name != known.replace("_", ""):
             raise DataError(
-                f"must be the 17 of COCO in their order; number {place} must be {known}, got "
+                f"must be the 17 of COCO in their order; number {place} must be "
+                f"{known}, got "
                 f"{names[place - 1]!r:.40}"
             )

@@ -43,7 +43,11 @@ KEYPOINT = PredictionType(
                 "Skeletons in one colour",
                 draw.PoseStyle(colors="single"),
             ),
-            ("pixel_s1_c1_m0", "Skeletons coloured by person", draw.PoseStyle()),
+            (
+                "pixel_s1_c1_m0",
+                "Skeletons coloured by person",
+                draw.PoseStyle(),
+            ),
             (
                 "pixel_s1_c2_m0",
                 "Skeletons coloured by body part",
@@ -59,15 +63,31 @@ KEYPOINT = PredictionType(
             "keypoint",
             "text",
             draw.people_text,
-            ("text_flat_list", "Keypoints as a flat list", TextStyle("flat_list")),
-            ("text_part_keyed_json", "Keypoints by body part", TextStyle("part_keyed")),
-            ("text_coco_style", "Keypoints in COCO order", TextStyle("coco_list")),
+            (
+                "text_flat_list",
+                "Keypoints as a flat list",
+                TextStyle("flat_list"),
+            ),
+            (
+                "text_part_keyed_json",
+                "Keypoints by body part",
+                TextStyle("part_keyed"),
+            ),
+            (
+                "text_coco_style",
+                "Keypoints in COCO order",
+                TextStyle("coco_list"),
+            ),
         ),
     ),
     metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1, note=score.note),),
     errors=(
         ErrorType(
-            "keypoint", "jitter", errors.jitter, items.something, matched=matched.jitter
+            "keypoint",
+            "jitter",
+            errors.jitter,
+            items.something,
+            matched=matched.jitter,
         ),
         ErrorType(
             "keypoint",
@@ -77,10 +97,18 @@ KEYPOINT = PredictionType(
             matched=matched.inversion,
         ),
         ErrorType(
-            "keypoint", "swap", errors.swap, errors.two_people, matched=matched.swap
+            "keypoint",
+            "swap",
+            errors.swap,
+            errors.two_people,
+            matched=matched.swap,
         ),
         ErrorType(
-            "keypoint", "missed", errors.missed, items.something, matched=matched.missed
+            "keypoint",
+            "missed",
+            errors.missed,
+            items.something,
+            matched=matched.missed,
         ),
     ),
     arrays=record.from_arrays,

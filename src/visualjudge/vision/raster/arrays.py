@@ -1,4 +1,5 @@
-"""Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, without pickles and of bounded size."""
+"""Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, without pickles and of bounded
+size."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ _HEADERS: dict[tuple[int, int], Any] = {
     (2, 0): npy.read_array_header_2_0,
 }
 warnings.filterwarnings(
-    "ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning
+    "ignore",
+    message="Reading `.npy` or `.npz` file required",
+    category=UserWarning,
 )
 
 
@@ -49,7 +52,9 @@ def read_npz(path: Path) -> NDArray[Any]:
     with archive(path, "array") as arrays:
         names = [name for name in arrays.namelist() if name.endswith(".npy")]
         if len(names) != 1 and "depth.npy" not in names:
-            held = ", ".join(name.removesuffix(".npy") for name in names) or "none"
+            held = (
+                ", ".join(name.removesuffix(".npy") for name in names) or "none"
+            )
             raise DataError(
                 f"the archive must contain one array, or one called depth, got {held}"
             )
@@ -58,8 +63,8 @@ def read_npz(path: Path) -> NDArray[Any]:
 
 
 def read_pfm(path: Path) -> NDArray[Any]:
-    """Read a single-channel portable float map (Debevec's PFM): rows are stored bottom to top, and
-    the sign of the scale is the byte order.
+    """Read a single-channel portable float map (Debevec's PFM): rows are stored bottom
+    to top, and the sign of the scale is the byte order.
 
     Raises
     ------
@@ -68,10 +73,14 @@ def read_pfm(path: Path) -> NDArray[Any]:
     """
     with open_file(path, "array") as file:
         if file.readline(16).strip() != b"Pf":
-            raise DataError("must be a single-channel PFM that begins with 'Pf'")
+            raise DataError(
+                "must be a single-channel PFM that begins with 'Pf'"
+            )
         width, height = (int(number) for number in file.readline(64).split())
         order = "<f4" if float(file.readline(64)) < 0 else ">f4"
-        check_pixels("a PFM", (height, width), 8)  # four in the file, eight as float64
+        check_pixels(
+            "a PFM", (height, width), 8
+        )  # four in the file, eight as float64
         values = np.frombuffer(file.read(width * height * 4), dtype=order)
     with np.errstate(invalid="ignore"):  # signalling NaN
         return np.asarray(values.reshape(height, width)[::-1], dtype=np.float64)
@@ -83,7 +92,11 @@ def _array(file: IO[bytes]) -> NDArray[Any]:
         raise DataError("must be an array of version 1 or 2 of the npy format")
     shape, _, dtype = header(file, max_header_size=_LONGEST_HEADER)
     if dtype.kind not in _NUMBERS:
-        raise DataError(f"must contain real numbers, got dtype {str(dtype)[:60]}")
+        raise DataError(
+            f"must contain real numbers, got dtype {str(dtype)[:60]}"
+        )
     check_pixels("an array", shape, dtype.itemsize)
     file.seek(0)
-    return npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
+    return npy.read_array(
+        file, allow_pickle=False, max_header_size=_LONGEST_HEADER
+    )

@@ -36,18 +36,34 @@ try:
 except ImportError:
     from zlib import compress
 
-# Supported formats. Pillow's other formats run programs (PostScript) or do not occur as images of
-# data sets.
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
+# Supported formats. Pillow's other formats run programs (PostScript) or do not occur as
+# images of data sets.
+FORMATS = (
+    "PNG",
+    "JPEG",
+    "WEBP",
+    "GIF",
+    "BMP",
+    "DIB",
+    "TIFF",
+    "PPM",
+    "JPEG2000",
+    "ICO",
+)
 _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
-# check_pixels limits sizes, and Pillow's warnings about damaged metadata are not useful with
-# thousands of files.
+# check_pixels limits sizes, and Pillow's warnings about damaged metadata are not useful
+# with thousands of files.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
-_TELLS_ORIENTATION = {"exif", "Raw profile type exif", "XML:com.adobe.xmp", "xmp"}
+_TELLS_ORIENTATION = {
+    "exif",
+    "Raw profile type exif",
+    "XML:com.adobe.xmp",
+    "xmp",
+}
 _BAND_PIXELS = 2**20
-# Restored images exceed 0 to 1 a little; an image from 0 to 255 exceeds 2, and one from -1 to 1 is
-# below -0.5 where it is dark.
+# Restored images exceed 0 to 1 a little; an image from 0 to 255 exceeds 2, and one from
+# -1 to 1 is below -0.5 where it is dark.
 _DARKEST = -0.5
 _BRIGHTEST = 2.0
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
@@ -61,8 +77,8 @@ _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
 def read_rgb(path: str | Place) -> Pixels:
-    """Read an image as H×W×3 uint8 RGB, with EXIF orientation applied, alpha blended over white and
-    16 bits scaled to 8.
+    """Read an image as H×W×3 uint8 RGB, with EXIF orientation applied, alpha blended
+    over white and 16 bits scaled to 8.
 
     Raises
     ------
@@ -78,7 +94,8 @@ def rgb_of(image: Image.Image) -> Pixels:
     check_pixels("an image", image.size[::-1])
     if image.mode == "F":
         raise DataError(
-            "an image must have integer samples, got floating point; convert it to 8 or 16 bits"
+            "an image must have integer samples, got floating point; convert it to 8 "
+            "or 16 bits"
         )
     upright = _upright(image) if _ORIENTED.get() else image
     if upright.mode in _SIXTEEN_BIT_MODES:
@@ -90,7 +107,8 @@ def rgb_of(image: Image.Image) -> Pixels:
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         return _over_white(upright)
     return np.array(
-        upright if upright.mode == "RGB" else upright.convert("RGB"), dtype=np.uint8
+        upright if upright.mode == "RGB" else upright.convert("RGB"),
+        dtype=np.uint8,
     )
 
 
@@ -101,9 +119,13 @@ def _over_white(image: Image.Image) -> Pixels:
     out = np.empty((height, width, 3), dtype=np.uint8)
     rows = max(1, _BAND_PIXELS // max(width, 1))
     for top in range(0, height, rows):
-        band = image.crop((0, top, width, min(top + rows, height))).convert("RGBA")
+        band = image.crop((0, top, width, min(top + rows, height))).convert(
+            "RGBA"
+        )
         white = Image.new("RGBA", band.size, (255, 255, 255, 255))
-        out[top : top + rows] = np.asarray(Image.alpha_composite(white, band))[:, :, :3]
+        out[top : top + rows] = np.asarray(Image.alpha_composite(white, band))[
+            :, :, :3
+        ]
     return out
 
 
@@ -116,8 +138,8 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def pixels_of(image: Any) -> Pixels:
-    """Return an image in memory as H×W×3 uint8 RGB: a PIL image, or an H×W, H×W×3 or H×W×4 array of
-    uint8, uint16 or float (0..1).
+    """Return an image in memory as H×W×3 uint8 RGB: a PIL image, or an H×W, H×W×3 or
+    H×W×4 array of uint8, uint16 or float (0..1).
 
     Raises
     ------
@@ -146,7 +168,8 @@ def pixels_of(image: Any) -> Pixels:
         high = array.max()
         if not (low > _DARKEST and high < _BRIGHTEST):  # false for NaN
             raise DataError(
-                f"an image of {array.dtype} must be from 0 to 1, got {low:g} to {high:g}"
+                f"an image of {array.dtype} must be from 0 to 1, got {low:g} to "
+                f"{high:g}"
             )
         array = np.rint(np.clip(array, 0, 1) * 255)
     elif array.dtype == np.uint16:
@@ -164,12 +187,14 @@ def pixels_of(image: Any) -> Pixels:
 def read_samples(
     path: str | Path, size: Size | None = None
 ) -> tuple[NDArray[Any], str]:
-    """Read the samples of a file as stored, H×W or H×W×C, and the name of their mode in Pillow.
+    """Read the samples of a file as stored, H×W or H×W×C, and the name of their mode in
+    Pillow.
 
     Raises
     ------
     DataError
-        As for :func:`opened`; also if the (height, width) in the header differs from ``size``.
+        As for :func:`opened`; also if the (height, width) in the header differs from
+        ``size``.
     """
     with opened(path) as image:
         width, height = image.size
@@ -182,11 +207,15 @@ def read_samples(
 
 
 def stored_samples(image: Image.Image) -> NDArray[Any]:
-    """Return the samples of an opened file as stored. Pillow drops the low byte of 16-bit colour,
-    so OpenCV decodes it.
+    """Return the samples of an opened file as stored. Pillow drops the low byte of
+    16-bit colour, so OpenCV decodes it.
     """
     file = getattr(image, "fp", None)
-    if file is None or image.format != "PNG" or image.mode not in ("RGB", "RGBA", "LA"):
+    if (
+        file is None
+        or image.format != "PNG"
+        or image.mode not in ("RGB", "RGBA", "LA")
+    ):
         return np.asarray(image)
     place = file.tell()
     file.seek(0)
@@ -203,11 +232,13 @@ def stored_samples(image: Image.Image) -> NDArray[Any]:
 
 
 def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the largest of the first three channels of H×W×C, the first channel if there are two,
-    or an H×W array unchanged.
+    """Return the largest of the first three channels of H×W×C, the first channel if
+    there are two, or an H×W array unchanged.
     """
     if values.ndim == 3:
-        channels = [values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)]
+        channels = [
+            values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)
+        ]
         return reduce(
             np.maximum, channels
         )  # several times faster than along the last axis
@@ -215,7 +246,8 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def image_size(path: str | Place | BinaryIO) -> Size:
-    """Return (height, width) as shown, with EXIF orientation applied, from the header only."""
+    """Return (height, width) as shown, with EXIF orientation applied, from the header
+    only."""
     if isinstance(path, str | Path):
         (width, height), turn, _ = _header(str(path), _stamp(path))
     else:
@@ -223,7 +255,9 @@ def image_size(path: str | Place | BinaryIO) -> Size:
             turn = _turn(image)
             (width, height) = image.size
     return (
-        (width, height) if turn in (5, 6, 7, 8) and _ORIENTED.get() else (height, width)
+        (width, height)
+        if turn in (5, 6, 7, 8) and _ORIENTED.get()
+        else (height, width)
     )
 
 
@@ -233,7 +267,9 @@ def orientation(path: str | Path) -> int:
 
 
 @lru_cache(maxsize=1 << 14)
-def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int, bool]:
+def _header(
+    path: str, _stamp: tuple[int, int]
+) -> tuple[tuple[int, int], int, bool]:
     """Return the (width, height) as stored, the orientation, and whether the file ends
     as complete ones do; an import asks several times."""
     with opened(path) as image:
@@ -252,7 +288,9 @@ def _stamp(path: str | Path) -> tuple[int, int]:
 def _turn(image: Image.Image) -> int:
     """Return the EXIF orientation, 1 to 8. A PNG's counts only before the pixels, as
     for viewers; Pillow would decode the image to find others."""
-    if image.format == "PNG" and image.info.keys().isdisjoint(_TELLS_ORIENTATION):
+    if image.format == "PNG" and image.info.keys().isdisjoint(
+        _TELLS_ORIENTATION
+    ):
         return 1
     stated = image.getexif().get(0x0112, 1)
     return stated if isinstance(stated, int) and 1 <= stated <= 8 else 1
@@ -274,13 +312,14 @@ def oriented() -> bool:
 
 
 def check_image(path: str | Path) -> None:
-    """Verify the checksums of a PNG; decode another file once, at the lowest resolution that its
-    format supports.
+    """Verify the checksums of a PNG; decode another file once, at the lowest resolution
+    that its format supports.
 
     Raises
     ------
     DataError
-        If the file is not an image, is truncated or damaged, or cannot be converted to RGB.
+        If the file is not an image, is truncated or damaged, or cannot be converted to
+        RGB.
     """
     if checksums_agree(path):
         return
@@ -291,8 +330,8 @@ def check_image(path: str | Path) -> None:
 
 
 def check_whole(path: str | Path) -> None:
-    """Check that an image file is complete. A JPEG or PNG with its end is not decoded: damage to
-    its pixels is found when they are read.
+    """Check that an image file is complete. A JPEG or PNG with its end is not decoded:
+    damage to its pixels is found when they are read.
 
     Raises
     ------
@@ -313,7 +352,8 @@ def _ends(image: Image.Image) -> bool:
 
 
 def checksums_agree(path: str | Path) -> bool:
-    """Return whether a file is a PNG, whose checksums are verified; other formats have none.
+    """Return whether a file is a PNG, whose checksums are verified; other formats have
+    none.
 
     Raises
     ------
@@ -328,8 +368,8 @@ def checksums_agree(path: str | Path) -> bool:
 
 
 def read_depth(path: str | Path) -> FloatArray:
-    """Read a depth or disparity map as stored, H×W float64, from ``.npy``, ``.npz``, ``.pfm`` or a
-    single-channel image.
+    """Read a depth or disparity map as stored, H×W float64, from ``.npy``, ``.npz``,
+    ``.pfm`` or a single-channel image.
     """
     file = Path(path)
     if not file.is_file():
@@ -338,38 +378,50 @@ def read_depth(path: str | Path) -> FloatArray:
         values = _ARRAYS.get(file.suffix.lower(), _one_channel)(file)
     except DataError as error:
         raise (
-            error if str(error).startswith(str(file)) else DataError(f"{file}: {error}")
+            error
+            if str(error).startswith(str(file))
+            else DataError(f"{file}: {error}")
         ) from None
     except Exception as error:  # NumPy and Python parse the untrusted header
-        raise DataError(f"{file}: depth map cannot be read: {_reason(error)}") from None
+        raise DataError(
+            f"{file}: depth map cannot be read: {_reason(error)}"
+        ) from None
     if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
         values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
-        raise DataError(f"{file}: a depth map must be H×W, got shape {values.shape}")
+        raise DataError(
+            f"{file}: a depth map must be H×W, got shape {values.shape}"
+        )
     check_pixels("a depth map", values.shape, _DEPTH_BYTES)
     return np.asarray(values, dtype=np.float64)
 
 
 def _one_channel(file: Path) -> NDArray[Any]:
     with opened(file) as image:
-        check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before decoding
+        check_pixels(
+            "a depth map", image.size[::-1], _DEPTH_BYTES
+        )  # before decoding
         values = stored_samples(
             image.convert("RGB") if image.mode in ("P", "PA") else image
         )
-    hint = "a colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
+    hint = (
+        "a colour-mapped depth map cannot be read back: give the values (npy, "
+        "16-bit PNG, PFM)"
+    )
     return single_channel(values, hint)
 
 
 def single_channel(values: NDArray[Any], hint: str) -> NDArray[Any]:
-    """Return the values of H×W, or of H×W×C without alpha; colours, an error with ``hint``, are
-    none.
+    """Return the values of H×W, or of H×W×C without alpha; colours, an error with
+    ``hint``, are none.
     """
     if values.ndim == 2 or values.shape[2] < 3:
         return largest_channel(values)
     differ = (values[:, :, 1:3] != values[:, :, :1]).any(axis=2).mean()
     if differ > 0:
         raise DataError(
-            f"must have one channel, got {values.shape[2]} that differ in {100 * differ:.0f} % of "
+            f"must have one channel, got {values.shape[2]} that differ in "
+            f"{100 * differ:.0f} % of "
             f"the pixels; {hint}"
         )
     return values[:, :, 0]
@@ -383,8 +435,8 @@ _ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """Encode an H×W×3 uint8 RGB array as lossless PNG: by fpng, or where it is not installed as
-    differences from the row above, compressed by ISA-L.
+    """Encode an H×W×3 uint8 RGB array as lossless PNG: by fpng, or where it is not
+    installed as differences from the row above, compressed by ISA-L.
     """
     array = np.ascontiguousarray(pixels)
     if fpng is not None:
@@ -406,7 +458,8 @@ def png_bytes(pixels: Pixels) -> bytes:
 
 
 def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
-    """Return an H×W×3 uint8 RGB array after JPEG compression with ``quality``, 0..100."""
+    """Return an H×W×3 uint8 RGB array after JPEG compression with ``quality``,
+    0..100."""
     _, stored = cv2.imencode(
         ".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality]
     )
@@ -421,8 +474,8 @@ def to_uint8(values: FloatArray) -> Pixels:
 
 
 def fitted_size(size: Size, max_side: int | None) -> Size:
-    """Return (height, width) scaled so that the longer side is at most ``max_side``; ``size`` if it
-    fits.
+    """Return (height, width) scaled so that the longer side is at most ``max_side``;
+    ``size`` if it fits.
     """
     longest = max(size)
     if max_side is None or longest <= max_side:
@@ -433,13 +486,14 @@ def fitted_size(size: Size, max_side: int | None) -> Size:
 
 
 def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
-    """Resize H×W×3 uint8 to another (height, width) by area averaging. If the size is the same, the
-    array is returned unchanged.
+    """Resize H×W×3 uint8 to another (height, width) by area averaging. If the size is
+    the same, the array is returned unchanged.
     """
     if pixels.shape[:2] == size:
         return pixels
     return np.asarray(
-        cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8
+        cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA),
+        dtype=np.uint8,
     )
 
 
@@ -452,17 +506,21 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
 def opened(
     path: str | Place | BinaryIO, name: str | None = None
 ) -> Iterator[Image.Image]:
-    """Open an image file after checking its header and size; pixels are decoded on demand.
+    """Open an image file after checking its header and size; pixels are decoded on
+    demand.
 
-    All image decoding goes through this function. Any exception that a decoder raises, here or in
-    the block, becomes a DataError that names the file, or ``name`` if given.
+    All image decoding goes through this function. Any exception that a decoder raises,
+    here or in the block, becomes a DataError that names the file, or ``name`` if given.
 
     Raises
     ------
     DataError
-        If the file is missing, too large, truncated or damaged, or its format is not supported.
+        If the file is missing, too large, truncated or damaged, or its format is not
+        supported.
     """
-    name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
+    name = name or (
+        str(path) if isinstance(path, str | Path | Part) else "the bytes"
+    )
     try:
         with (
             _source(path) as source,
@@ -480,7 +538,9 @@ def opened(
         named = str(error).startswith(name)
         raise (error if named else DataError(f"{name}: {error}")) from None
     except Exception as error:
-        raise DataError(f"{name}: image cannot be decoded: {_reason(error)}") from None
+        raise DataError(
+            f"{name}: image cannot be decoded: {_reason(error)}"
+        ) from None
 
 
 def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:

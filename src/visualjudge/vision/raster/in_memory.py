@@ -1,4 +1,5 @@
-"""Arrays of notebooks: NumPy, PIL images, torch tensors and whatever has the array protocol."""
+"""Arrays of notebooks: NumPy, PIL images, torch tensors and whatever has the array
+protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from visualjudge.core.errors import DataError, in_field
 
 
 def array_of(value: Any) -> NDArray[Any] | None:
-    """Return the NumPy array of an array-like object; None for others, also for lists."""
+    """Return the NumPy array of an array-like object; None for others, also for
+    lists."""
     if hasattr(
         value, "detach"
     ):  # a torch tensor, which may need a gradient or be on a GPU
@@ -21,20 +23,31 @@ def array_of(value: Any) -> NDArray[Any] | None:
             value = value.float()
     _refuse_masked(value)
     like = hasattr(value, "__array__") or hasattr(value, "__array_interface__")
-    return np.asarray(value) if like and not isinstance(value, np.generic) else None
+    return (
+        np.asarray(value)
+        if like and not isinstance(value, np.generic)
+        else None
+    )
 
 
 def _refuse_masked(value: Any) -> None:
     """Refuse an array whose mask NumPy would drop without a word."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise DataError("must have no masked elements; fill them or leave them out")
+        raise DataError(
+            "must have no masked elements; fill them or leave them out"
+        )
 
 
 def shaped(
-    value: Any, field: str, shape: tuple[str | int, ...], words: str, kinds: str = "iuf"
+    value: Any,
+    field: str,
+    shape: tuple[str | int, ...],
+    words: str,
+    kinds: str = "iuf",
 ) -> NDArray[Any]:
-    """Return an array-like object as an array of ``shape``, in which a name stands for any length.
-    ``kinds`` are NumPy's letters of the allowed dtypes, and ``words`` tells them in errors.
+    """Return an array-like object as an array of ``shape``, in which a name stands for
+    any length. ``kinds`` are NumPy's letters of the allowed dtypes, and ``words`` tells
+    them in errors.
 
     Raises
     ------
@@ -46,7 +59,9 @@ def shaped(
             _refuse_masked(item)
     try:
         array = (
-            np.asarray(value) if isinstance(value, list | tuple) else array_of(value)
+            np.asarray(value)
+            if isinstance(value, list | tuple)
+            else array_of(value)
         )
     except ValueError:  # lists of different lengths
         array = None
@@ -58,7 +73,9 @@ def shaped(
     if array is None:
         raise DataError(f"{field}: {wanted}, got {type(value).__name__}")
     pairs = zip(array.shape, shape, strict=False)
-    if array.ndim != len(shape) or any(isinstance(b, int) and a != b for a, b in pairs):
+    if array.ndim != len(shape) or any(
+        isinstance(b, int) and a != b for a, b in pairs
+    ):
         raise DataError(f"{field}: {wanted}, got {array.shape}")
     if array.dtype.kind not in kinds:
         raise DataError(f"{field}: {wanted}, got {array.dtype}")
@@ -66,7 +83,8 @@ def shaped(
 
 
 def supervision_columns(data: Any) -> Any:
-    """Return supervision's ``Detections`` as a mapping of arrays; others as they are."""
+    """Return supervision's ``Detections`` as a mapping of arrays; others as they
+    are."""
     if not (hasattr(data, "xyxy") and hasattr(data, "class_id")):
         return data
     names = data.data.get("class_name")
@@ -82,12 +100,14 @@ def supervision_columns(data: Any) -> Any:
 def rows(
     data: Mapping[str, Any], count: int, **columns: list[Any]
 ) -> list[dict[str, Any]]:
-    """Return ``count`` items with the values of ``columns``, and the ``labels`` and ``scores`` of a
-    mapping. Labels may be numbers, with their names in ``classes``.
+    """Return ``count`` items with the values of ``columns``, and the ``labels`` and
+    ``scores`` of a mapping. Labels may be numbers, with their names in ``classes``.
     """
     columns["label"] = _labels(data, count)
     if data.get("scores") is not None:
-        columns["score"] = shaped(data["scores"], "scores", ("N",), "float").tolist()
+        columns["score"] = shaped(
+            data["scores"], "scores", ("N",), "float"
+        ).tolist()
     for name, values in columns.items():
         if len(values) != count:
             raise DataError(
@@ -107,7 +127,11 @@ def _labels(data: Mapping[str, Any], count: int) -> list[str]:
     array = array_of(stated)
     labels = list(stated or ()) if array is None else array.tolist()
     if classes is not None:
-        names = classes if isinstance(classes, Mapping) else dict(enumerate(classes))
+        names = (
+            classes
+            if isinstance(classes, Mapping)
+            else dict(enumerate(classes))
+        )
         unknown = [label for label in labels if label not in names]
         if unknown:
             raise DataError(f"labels: must be in classes, got {unknown[0]!r}")

@@ -1,5 +1,5 @@
-"""Limits on untrusted images, masks and arrays, checked before decoding. They are listed in
-docs/security.md.
+"""Limits on untrusted images, masks and arrays, checked before decoding. They are
+listed in docs/security.md.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from visualjudge.core.untrusted import BOUNDS
 PIXELS_VARIABLE = "VISUALJUDGE_MAX_PIXELS"
 # Maximum pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` is set.
 MOST_PIXELS = BOUNDS["image"].items
-# Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits at once,
-# 16-bit RGBA the byte limit first.
+# Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits
+# at once, 16-bit RGBA the byte limit first.
 BYTES_PER_PIXEL = 3
 # Maximum points in the polygons of a mask.
 MOST_POINTS = 100_000
-# Maximum outline length in pixels of a mask's polygons; the native rasteriser needs memory for
-# each.
+# Maximum outline length in pixels of a mask's polygons; the native rasteriser needs
+# memory for each.
 LONGEST_OUTLINE = 4_000_000
 # Maximum boxes, masks or people in a prediction.
 MOST_ITEMS = 100_000
-# Maximum distance in pixels of boxes and keypoints from the origin: products of four remain finite.
+# Maximum distance in pixels of boxes and keypoints from the origin: products of four
+# remain finite.
 LARGEST_COORDINATE = 1e15
-# Maximum distance in pixels of polygons from the origin: the native rasteriser crashes above 1e9.
+# Maximum distance in pixels of polygons from the origin: the native rasteriser crashes
+# above 1e9.
 LARGEST_VERTEX = 1e7
 
 
@@ -49,11 +51,11 @@ def most_pixels() -> int:
 
 
 def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
-    """Check the size of an array of ``shape`` (height, width, and further axes) before it is
-    created.
+    """Check the size of an array of ``shape`` (height, width, and further axes) before
+    it is created.
 
-    ``item_bytes`` is the number of bytes of all samples of a pixel, or of one sample if ``shape``
-    has a channel axis.
+    ``item_bytes`` is the number of bytes of all samples of a pixel, or of one sample if
+    ``shape`` has a channel axis.
 
     Raises
     ------
@@ -67,11 +69,13 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
     if number > bound * (4 if len(shape) > 2 else 1):
         size = "×".join(map(str, shape))[:100]
         raise DataError(
-            f"{what} must have at most {bound} pixels, got {size}; {PIXELS_VARIABLE} sets the bound"
+            f"{what} must have at most {bound} pixels, got {size}; {PIXELS_VARIABLE} "
+            "sets the bound"
         )
     if number * item_bytes > bound * BYTES_PER_PIXEL:
         raise DataError(
-            f"{what} must decode to at most {BYTES_PER_PIXEL} bytes for each of {bound} pixels, "
+            f"{what} must decode to at most {BYTES_PER_PIXEL} bytes for each of "
+            f"{bound} pixels, "
             "got "
             f"{number * item_bytes >> 20} MiB; {PIXELS_VARIABLE} sets the bound"
         )
@@ -86,4 +90,6 @@ def check_items(field: str, count: int) -> None:
         If there are more than :data:`MOST_ITEMS`.
     """
     if count > MOST_ITEMS:
-        raise DataError(f"{field}: must be at most {MOST_ITEMS:,}, got {count:,}")
+        raise DataError(
+            f"{field}: must be at most {MOST_ITEMS:,}, got {count:,}"
+        )

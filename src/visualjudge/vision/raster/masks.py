@@ -16,7 +16,11 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Mask, Size
 from visualjudge.vision import fields
-from visualjudge.vision.raster.images import largest_channel, opened, stored_samples
+from visualjudge.vision.raster.images import (
+    largest_channel,
+    opened,
+    stored_samples,
+)
 from visualjudge.vision.raster.limits import (
     LARGEST_VERTEX,
     LONGEST_OUTLINE,
@@ -52,13 +56,14 @@ def empty_mask(size: Size) -> Mask:
 
 
 def mask_from_rle(rle: Fields) -> Mask:
-    """Return the mask of a COCO RLE, compressed (``counts`` is text or bytes) or not (``counts`` is
-    a list).
+    """Return the mask of a COCO RLE, compressed (``counts`` is text or bytes) or not
+    (``counts`` is a list).
 
     Raises
     ------
     DataError
-        If ``size`` or ``counts`` is missing or malformed, or the counts do not match the size.
+        If ``size`` or ``counts`` is missing or malformed, or the counts do not match
+        the size.
     """
     size = _rle_size(rle)
     check_pixels("a mask", size)
@@ -70,13 +75,15 @@ def mask_from_rle(rle: Fields) -> Mask:
     total = _total(counts, frame)
     if total != frame.size:
         raise DataError(
-            f"RLE counts must add up to height × width of size, {size[0]}×{size[1]}, got {total}"
+            f"RLE counts must add up to height × width of size, {size[0]}×{size[1]}, "
+            f"got {total}"
         )
     return _cropped(frame, coco_mask.to_bbox({"size": size, "counts": counts}))
 
 
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
-    """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as COCO does."""
+    """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as COCO
+    does."""
     check_pixels("a mask", size)
     if not all(isinstance(ring, list | tuple) for ring in polygons):
         raise DataError(
@@ -93,7 +100,9 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
         )
     if not rings:
         return empty_mask(size)
-    whole = coco_mask.merge([coco_mask.fr_poly(ring.tolist(), *size) for ring in rings])
+    whole = coco_mask.merge(
+        [coco_mask.fr_poly(ring.tolist(), *size) for ring in rings]
+    )
     return _cropped(coco_mask.decode(whole), coco_mask.to_bbox(whole))
 
 
@@ -124,23 +133,28 @@ def _outline(ring: NDArray[np.float64]) -> int:
 
 
 def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
-    """Read a mask from an image file, which must have (height, width) ``size`` if given.
+    """Read a mask from an image file, which must have (height, width) ``size`` if
+    given.
 
-    In a file with two values, the mask has the higher value; three are ambiguous. Other files (a
-    JPEG, an antialiased edge) are thresholded at half the range of their type, provided that at
-    most a fifth of the pixels lie between 10 % and 90 % of it.
+    In a file with two values, the mask has the higher value; three are ambiguous. Other
+    files (a JPEG, an antialiased edge) are thresholded at half the range of their type,
+    provided that at most a fifth of the pixels lie between 10 % and 90 % of it.
 
     Raises
     ------
     DataError
-        If the file cannot be read, has another size, or is a photograph rather than a mask.
+        If the file cannot be read, has another size, or is a photograph rather than a
+        mask.
     """
     with opened(path) as image:
         if size is not None and size != image.size[::-1]:
             fields.check_size(str(path), image.size[::-1], size)
         samples = mask_samples(image)
         mode = image.mode
-    if mode in ("RGBA", "LA"):  # drawn only in the alpha channel, it has no white
+    if mode in (
+        "RGBA",
+        "LA",
+    ):  # drawn only in the alpha channel, it has no white
         colours = samples[:, :, :-1]
         alpha = samples[:, :, -1]
         if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
@@ -159,21 +173,25 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     between = float(((values > 0.1 * top) & (values < 0.9 * top)).mean())
     if between > MOST_BETWEEN:
         raise DataError(
-            f"{path}: must be black and white, got {100 * between:.0f} % of the pixels in between: "
+            f"{path}: must be black and white, got {100 * between:.0f} % of the pixels "
+            "in between: "
             "is it a photograph?"
         )
-    if len(distinct) == 3 or distinct[-1] <= top // 2:  # classes, or an area to ignore
+    if (
+        len(distinct) == 3 or distinct[-1] <= top // 2
+    ):  # classes, or an area to ignore
         numbers = ", ".join(map(str, distinct[:4]))
         raise DataError(
-            f"{path}: must be black and white, got the values {numbers}, … up to {distinct[-1]} "
+            f"{path}: must be black and white, got the values {numbers}, … up to "
+            f"{distinct[-1]} "
             f"of {top}"
         )
     return mask_from_array(values > top / 2)
 
 
 def mask_samples(image: Image.Image) -> NDArray[Any]:
-    """Return the samples of a mask in an opened file, H×W or H×W×C. Where it has a palette they are
-    colours, because a writer may list white first.
+    """Return the samples of a mask in an opened file, H×W or H×W×C. Where it has a
+    palette they are colours, because a writer may list white first.
 
     Raises
     ------
@@ -186,29 +204,34 @@ def mask_samples(image: Image.Image) -> NDArray[Any]:
     bright = largest_channel(colours)
     count = len(np.unique(colours.reshape(-1, 3), axis=0))
     if count > len(distinct_values(bright)):
-        raise DataError(f"must be black and white, got a palette of {count} colours")
+        raise DataError(
+            f"must be black and white, got a palette of {count} colours"
+        )
     return bright
 
 
 def distinct_values(values: NDArray[Any]) -> list[int]:
-    """Return the distinct values in ascending order. For bytes, counting is twenty times faster
-    than sorting.
+    """Return the distinct values in ascending order. For bytes, counting is twenty
+    times faster than sorting.
     """
     if values.dtype == np.uint8:
-        return list(np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist())
+        return list(
+            np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist()
+        )
     return list(np.unique(values).tolist())
 
 
 def mask_from_wire(
     segmentation: Any, size: Size | None = None, root: Path | None = None
 ) -> Mask:
-    """Return the mask of any supported form: RLE dict, polygon list, image path (relative to
-    ``root``), H×W array, or Mask.
+    """Return the mask of any supported form: RLE dict, polygon list, image path
+    (relative to ``root``), H×W array, or Mask.
 
     Raises
     ------
     DataError
-        If the form is unsupported or malformed, or is a polygon list and ``size`` is unknown.
+        If the form is unsupported or malformed, or is a polygon list and ``size`` is
+        unknown.
     """
     match segmentation:
         case Mask():
@@ -239,18 +262,22 @@ def _mask_of_two_values(values: NDArray[Any]) -> Mask:
         raise DataError(
             f"a mask must be bool or have two values, got an array of {values.dtype}"
         )
-    return mask_from_array(values == distinct[-1] if len(distinct) == 2 else values)
+    return mask_from_array(
+        values == distinct[-1] if len(distinct) == 2 else values
+    )
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
-    """Return the mask resized to (height, width) by nearest neighbour; unchanged if the size is
-    equal.
+    """Return the mask resized to (height, width) by nearest neighbour; unchanged if the
+    size is equal.
     """
     if mask.size == size:
         return mask
     return mask_from_array(
         cv2.resize(
-            mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST
+            mask.dense().view(np.uint8),
+            size[::-1],
+            interpolation=cv2.INTER_NEAREST,
         )
     )
 
@@ -264,7 +291,9 @@ def rle_of(mask: Mask) -> Json:
 def packed_rle(mask: Mask) -> Json:
     """Return the compressed COCO RLE in pycocotools' form (``counts`` is bytes)."""
     height, width = mask.size
-    columns = np.zeros((width, height), dtype=np.uint8)  # runs go down the columns
+    columns = np.zeros(
+        (width, height), dtype=np.uint8
+    )  # runs go down the columns
     if mask.crop.size:
         rows, across = mask.window
         columns[across, rows] = cv2.transpose(mask.crop.view(np.uint8))
@@ -278,7 +307,9 @@ def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
     crop = frame[top : top + height, left : left + width]
     if not crop.size:
         return empty_mask(frame.shape)
-    return Mask(frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_))
+    return Mask(
+        frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_)
+    )
 
 
 def _total(counts: Any, frame: NDArray[np.uint8]) -> int:
@@ -312,7 +343,8 @@ def _rle_size(rle: Fields) -> Size:
         not isinstance(size, list | tuple)
         or len(size) != 2
         or not all(
-            isinstance(v, int) and not isinstance(v, bool) and v > 0 for v in size
+            isinstance(v, int) and not isinstance(v, bool) and v > 0
+            for v in size
         )
     ):
         raise DataError(f"an RLE's size must be [height, width], got {size!r}")

@@ -1,7 +1,7 @@
 """IoU of boxes and of masks by hotcoco, and what keeps it right on all input.
 
-hotcoco computes in threads from 1,024 pairs on. Threads do not survive a fork, in which a call
-would wait for ever, so a call has fewer pairs.
+hotcoco computes in threads from 1,024 pairs on. Threads do not survive a fork, in which
+a call would wait for ever, so a call has fewer pairs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _PAIRS_OF_A_CALL = 1000
 def box_ious(
     first: FloatArray, second: FloatArray, crowd: BoolArray | None = None
 ) -> FloatArray:
-    """Return the intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes
-    without area.
+    """Return the intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m);
+    0 for boxes without area.
 
-    For those of ``second`` where ``crowd``, shape (m,) bool, is true, the intersection is divided
-    by the first box's own area, as COCO does for crowd regions.
+    For those of ``second`` where ``crowd``, shape (m,) bool, is true, the intersection
+    is divided by the first box's own area, as COCO does for crowd regions.
 
     Raises
     ------
@@ -42,10 +42,12 @@ def box_ious(
 
 
 def mask_ious(
-    first: Sequence[Mask], second: Sequence[Mask], crowd: BoolArray | None = None
+    first: Sequence[Mask],
+    second: Sequence[Mask],
+    crowd: BoolArray | None = None,
 ) -> FloatArray:
-    """Return the IoU of masks of one image, shape (len(first), len(second)), as :func:`box_ious`
-    does of boxes.
+    """Return the IoU of masks of one image, shape (len(first), len(second)), as
+    :func:`box_ious` does of boxes.
     """
     if first and second and first[0].size != second[0].size:
         raise DataError(
@@ -65,7 +67,9 @@ def _by_rows(
     flags = np.zeros(others, dtype=np.bool_) if crowd is None else crowd
     rows = max(1, _PAIRS_OF_A_CALL // max(1, others))
     for start in range(0, count if others else 0, rows):
-        values[start : start + rows] = iou(first[start : start + rows], second, flags)
+        values[start : start + rows] = iou(
+            first[start : start + rows], second, flags
+        )
     return np.where(
         values > 0, values, 0.0
     )  # hotcoco has NaN for two boxes without area
@@ -81,6 +85,7 @@ def check_pairs(count: int) -> None:
     """
     if count > MOST_PAIRS:
         raise DataError(
-            f"prediction: must have at most {MOST_PAIRS:,} pairs with the ground truth of its "
+            f"prediction: must have at most {MOST_PAIRS:,} pairs with the ground truth "
+            "of its "
             f"image, got {count:,}"
         )

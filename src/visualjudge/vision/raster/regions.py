@@ -1,4 +1,5 @@
-"""Connected regions of a mask, and the regions of an image where an error is largest."""
+"""Connected regions of a mask, and the regions of an image where an error is
+largest."""
 
 from __future__ import annotations
 
@@ -13,13 +14,17 @@ from visualjudge.core.records import BoolArray, FloatArray, Xyxy
 SMALLEST = 0.0005
 # An error is averaged over windows of this share of the longer side.
 WINDOW = 1 / 24
-# A window belongs to a region if its error is at least this share of the image's largest.
+# A window belongs to a region if its error is at least this share of the image's
+# largest.
 NEARLY_WORST = 0.5
 
 
 def regions(mask: BoolArray) -> Iterator[tuple[Xyxy, BoolArray]]:
-    """Yield the box in pixels and the mask, H×W bool, of each 8-connected region of an H×W mask."""
-    count, numbers, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    """Yield the box in pixels and the mask, H×W bool, of each 8-connected region of an
+    H×W mask."""
+    count, numbers, stats, _ = cv2.connectedComponentsWithStats(
+        mask.astype(np.uint8)
+    )
     for number in range(1, count):
         left, top, width, height, area = map(float, stats[number])
         if area >= SMALLEST * mask.size:
@@ -30,11 +35,13 @@ def regions(mask: BoolArray) -> Iterator[tuple[Xyxy, BoolArray]]:
 def worst_regions(
     error: FloatArray, known: BoolArray, least: float
 ) -> Iterator[tuple[Xyxy, BoolArray]]:
-    """Yield the regions whose mean ``error``, H×W, over the ``known`` pixels of a window is at
-    least ``least`` and half of the largest one.
+    """Yield the regions whose mean ``error``, H×W, over the ``known`` pixels of a
+    window is at least ``least`` and half of the largest one.
     """
     side = max(3, round(WINDOW * max(error.shape)))
     total = cv2.blur(np.where(known, error, 0.0), (side, side))
     weight = cv2.blur(known.astype(np.float64), (side, side))
     mean = total / np.maximum(weight, 1e-9) * known
-    yield from regions(mean >= max(least, NEARLY_WORST * float(mean.max(initial=0.0))))
+    yield from regions(
+        mean >= max(least, NEARLY_WORST * float(mean.max(initial=0.0)))
+    )

@@ -18,7 +18,8 @@ from visualjudge.vision.tasks import TASKS
 
 # Computed exactly as in ``COCOeval``, because the last bits decide ties.
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
-# The process that started hotcoco's threads, which a fork does not have and would wait for.
+# The process that started hotcoco's threads, which a fork does not have and would wait
+# for.
 _PROCESS: list[int] = []
 
 
@@ -28,26 +29,27 @@ def average_precision(
     *,
     thresholds: Sequence[float] = COCO_THRESHOLDS,
 ) -> float | None:
-    """Return COCO's AP, 0..1: precision interpolated at 101 recalls, averaged over classes and IoU
-    (OKS) thresholds.
+    """Return COCO's AP, 0..1: precision interpolated at 101 recalls, averaged over
+    classes and IoU (OKS) thresholds.
 
     Parameters
     ----------
     task
-        A task whose type has a :class:`~visualjudge.vision.rows.Ranked`, such as boxes, instances
-        or poses.
+        A task whose type has a :class:`~visualjudge.vision.rows.Ranked`, such as boxes,
+        instances or poses.
     pairs
-        (prediction, truth) of each image, typed; every predicted item has a confidence ``score``.
+        (prediction, truth) of each image, typed; every predicted item has a confidence
+        ``score``.
     thresholds
         Some of .50, .55, … .95, which are those of AP; (0.5,) for AP50.
 
     Returns
     -------
     float or None
-        The value of pycocotools' ``COCOeval`` for area "all" and its largest number of detections
-        (100 per image and class, 20 people), including ties of IoU and threshold. ``pairs`` must be
-        in the order of the image ids, which breaks ties between equal confidences. None if no
-        ground truth must be found.
+        The value of pycocotools' ``COCOeval`` for area "all" and its largest number of
+        detections (100 per image and class, 20 people), including ties of IoU and
+        threshold. ``pairs`` must be in the order of the image ids, which breaks ties
+        between equal confidences. None if no ground truth must be found.
 
     Raises
     ------
@@ -79,7 +81,9 @@ class CocoImages:
         self.count = len(images)
         self._ranked = ranked
         sides = [[side.items_by_label() for side in pair] for pair in images]
-        labels = sorted({label for pair in sides for side in pair for label in side})
+        labels = sorted(
+            {label for pair in sides for side in pair for label in side}
+        )
         self._codes = {label: k for k, label in enumerate(labels)}
         self._evaluations: dict[tuple[int, tuple[float, ...]], COCOeval] = {}
         self._truth = COCO(
@@ -88,17 +92,23 @@ class CocoImages:
                 "categories": [
                     {"id": k, "name": label} for label, k in self._codes.items()
                 ],
-                "annotations": list(self._annotations([truth for _, truth in sides])),
+                "annotations": list(
+                    self._annotations([truth for _, truth in sides])
+                ),
             }
         )
         # Number of predictions of the fullest image.
         self._largest = max((pair[0].count or 0 for pair in images), default=0)
-        predictions = list(self._annotations([predictions for predictions, _ in sides]))
+        predictions = list(
+            self._annotations([predictions for predictions, _ in sides])
+        )
         if not all(
-            isinstance(item["score"], int | float | np.number) for item in predictions
+            isinstance(item["score"], int | float | np.number)
+            for item in predictions
         ):
             raise DataError(
-                "score: AP needs the confidence of every predicted item, got one without"
+                "score: AP needs the confidence of every predicted item, got one "
+                "without"
             )
         self._found = self._truth.load_res(predictions)
 
@@ -114,17 +124,20 @@ class CocoImages:
         return float(known.mean()) if known.size else None
 
     def matches(self, threshold: float) -> tuple[FloatArray, BoolArray, int]:
-        """Return the confidences of the predictions that count, shape (n,), whether they are right
-        at one IoU (OKS), and the number of ground truths to find. The most detections of an image
-        are a rule of AP alone.
+        """Return the confidences of the predictions that count, shape (n,), whether
+        they are right at one IoU (OKS), and the number of ground truths to find. The
+        most detections of an image are a rule of AP alone.
         """
         evaluation = self._evaluated(max(self._largest, 1), threshold)
         images = [image for image in evaluation.eval_imgs if image is not None]
         scores = np.array(
-            [score for image in images for score in image["dtScores"]], np.float64
+            [score for image in images for score in image["dtScores"]],
+            np.float64,
         )
         right, ignored = (
-            np.array([flag for image in images for flag in image[name][0]], np.bool_)
+            np.array(
+                [flag for image in images for flag in image[name][0]], np.bool_
+            )
             for name in ("dtMatched", "dtIgnore")
         )
         truths = sum(image["gtIgnore"].count(False) for image in images)
@@ -154,7 +167,8 @@ class CocoImages:
             return known
         if _PROCESS and _PROCESS[0] != os.getpid():
             raise RunError(
-                "AP cannot be computed in a process forked after one: hotcoco's threads are not "
+                "AP cannot be computed in a process forked after one: hotcoco's "
+                "threads are not "
                 "in it; start processes by 'spawn'"
             )
         _PROCESS[:] = [os.getpid()]

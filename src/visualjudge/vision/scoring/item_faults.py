@@ -1,9 +1,10 @@
-"""Faults of boxes and masks, named as in TIDE (Bolya et al., ECCV 2020), with its thresholds of IoU:
-0.5 for a right item, 0.1 for the background.
+"""Faults of boxes and masks, named as in TIDE (Bolya et al., ECCV 2020), with its
+thresholds of IoU: 0.5 for a right item, 0.1 for the background.
 
-Two rules differ from TIDE. Items are matched by decreasing IoU, as for the score, because many
-predictions have no confidence. A right item counts in part: its weight is the share of COCO's ten
-thresholds that its IoU does not reach; TIDE's faults have weight 1.
+Two rules differ from TIDE. Items are matched by decreasing IoU, as for the score,
+because many predictions have no confidence. A right item counts in part: its weight is
+the share of COCO's ten thresholds that its IoU does not reach; TIDE's faults have
+weight 1.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ def item_faults(
     box: Callable[[Any], Xyxy],
     misplaced: Misplaced,
 ) -> Iterator[Fault]:
-    """Yield the faults of a prediction, each at its item, at the missed ground truth, or at the
-    smallest box around a badly placed item and its ground truth.
+    """Yield the faults of a prediction, each at its item, at the missed ground truth,
+    or at the smallest box around a badly placed item and its ground truth.
 
-    ``prediction`` has only items of ``labels``, the class of interest (None = all); ``truth`` has
-    all, so that an item on an object of another class is recognised. Crowd regions are not missed,
-    and items inside them are not faults.
+    ``prediction`` has only items of ``labels``, the class of interest (None = all);
+    ``truth`` has all, so that an item on an object of another class is recognised.
+    Crowd regions are not missed, and items inside them are not faults.
     """
     predicted = prediction.items
     real = truth.items
@@ -84,8 +85,8 @@ def item_faults(
 
 
 def _kind(best: float, wrong: float, in_crowd: float) -> str:
-    """Return the kind of an item without a ground truth of its own, "" for none, by its highest
-    IoU with objects of its label and of others, and its share in crowd regions.
+    """Return the kind of an item without a ground truth of its own, "" for none, by its
+    highest IoU with objects of its label and of others, and its share in crowd regions.
     """
     if in_crowd >= RIGHT:
         return ""

@@ -1,7 +1,7 @@
 """One-to-one matching of predictions and ground truths, and F1 over COCO's thresholds.
 
-hotcoco matches by decreasing confidence, which many predictions lack; here pairs are matched by
-decreasing similarity.
+hotcoco matches by decreasing confidence, which many predictions lack; here pairs are
+matched by decreasing similarity.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 # Rounding must not keep a similarity below its threshold.
 ROUNDING = 1e-9
 REACHED = np.array(THRESHOLDS) - ROUNDING
-# (n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the prediction
-# that lies in it.
+# (n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the
+# prediction that lies in it.
 Similarity = Callable[[Sequence[Any], Sequence[Any]], FloatArray]
 
 
 def pairs(
     similarity: FloatArray, least: float = THRESHOLDS[0]
 ) -> Iterator[tuple[int, int, float]]:
-    """Yield (prediction, ground truth, similarity) of an (n, m) ``similarity``, matched one to one
-    by decreasing similarity, of equal ones the earlier prediction first, then the earlier ground
-    truth. Those below ``least`` are left out.
+    """Yield (prediction, ground truth, similarity) of an (n, m) ``similarity``, matched
+    one to one by decreasing similarity, of equal ones the earlier prediction first,
+    then the earlier ground truth. Those below ``least`` are left out.
     """
     first, second = np.nonzero(similarity >= least - ROUNDING)
     values = similarity[first, second]
@@ -50,8 +50,8 @@ def pairs(
 
 
 def matched(similarity: FloatArray) -> FloatArray:
-    """Return the similarity of each of n predictions to its own ground truth (:func:`pairs`), shape
-    (n,); 0 without one.
+    """Return the similarity of each of n predictions to its own ground truth
+    (:func:`pairs`), shape (n,); 0 without one.
     """
     reached = np.zeros(len(similarity))
     for i, _, value in pairs(similarity):
@@ -66,12 +66,12 @@ def lost(similarity: float) -> float:
 
 
 def mean_f1(similarity: FloatArray, crowd: BoolArray) -> float:
-    """Return the mean over the ten thresholds t of F1(t) = 2·TP / (predictions + truths), 0..1; 1
-    if both are empty.
+    """Return the mean over the ten thresholds t of F1(t) = 2·TP / (predictions +
+    truths), 0..1; 1 if both are empty.
 
-    ``similarity`` is (n, m). Columns where ``crowd``, (m,), is true are no ground truths: they are
-    the shares of each prediction that lie in crowd regions. An unmatched prediction with a share of
-    at least t is not counted.
+    ``similarity`` is (n, m). Columns where ``crowd``, (m,), is true are no ground
+    truths: they are the shares of each prediction that lie in crowd regions. An
+    unmatched prediction with a share of at least t is not counted.
     """
     hits, left_out = _reached(similarity, crowd)
     counted = len(similarity) + np.count_nonzero(~crowd) - left_out.sum(axis=0)
@@ -84,8 +84,8 @@ def labelled_f1(
     similarity: Similarity,
     class_of_interest: Collection[str] | None,
 ) -> float:
-    """Return :func:`mean_f1` of boxes or masks matched within a label; only those of the class of
-    interest, if given.
+    """Return :func:`mean_f1` of boxes or masks matched within a label; only those of
+    the class of interest, if given.
     """
     if class_of_interest is not None:
         prediction = prediction.only(class_of_interest)
@@ -99,12 +99,14 @@ def labelled_f1_by_class(
     similarity: Similarity,
     labels: Sequence[str],
 ) -> list[float]:
-    """Return :func:`labelled_f1` for each of ``labels``; every pair of items is compared once."""
+    """Return :func:`labelled_f1` for each of ``labels``; every pair of items is
+    compared once."""
     values, crowd = _within_labels(prediction, truth, similarity)
     hits, left_out = _reached(values, crowd)
     chosen = np.array(labels, dtype=np.object_)[:, None]
     ours, theirs = (
-        (chosen == labels_of(side)).astype(np.float64) for side in (prediction, truth)
+        (chosen == labels_of(side)).astype(np.float64)
+        for side in (prediction, truth)
     )
     counted = ours @ ~left_out + (theirs @ ~crowd)[:, None]
     shares: list[float] = _f1(ours @ hits, counted).mean(axis=1).tolist()
@@ -117,9 +119,9 @@ def _within_labels(
     """Return similarities that are 0 between different labels, and which ground truths
     are crowd regions."""
     values = similarity(prediction.items, truth.items)
-    return values * (labels_of(prediction)[:, None] == labels_of(truth)), crowds(
-        truth.items
-    )
+    return values * (
+        labels_of(prediction)[:, None] == labels_of(truth)
+    ), crowds(truth.items)
 
 
 def labels_of(side: LabelledItems) -> np.ndarray:
@@ -132,7 +134,9 @@ def crowds(items: Sequence[Any]) -> BoolArray:
     return np.array([item.iscrowd for item in items], dtype=np.bool_)
 
 
-def _reached(similarity: FloatArray, crowd: BoolArray) -> tuple[BoolArray, BoolArray]:
+def _reached(
+    similarity: FloatArray, crowd: BoolArray
+) -> tuple[BoolArray, BoolArray]:
     """Return whether each prediction is right, and whether it is not counted, at each
     threshold, both of shape (n, thresholds)."""
     hits = matched(similarity[:, ~crowd])[:, None] >= REACHED

@@ -1,5 +1,5 @@
-"""Operating points of detectors. AP uses all predictions, but users see only those above a
-threshold.
+"""Operating points of detectors. AP uses all predictions, but users see only those
+above a threshold.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SIMILARITY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The lowest confidence that counts, and the F1 of the remaining items at IoU (OKS) 0.5 over
-    all classes.
+    """The lowest confidence that counts, and the F1 of the remaining items at IoU (OKS)
+    0.5 over all classes.
     """
 
     min_score: float
@@ -29,11 +29,12 @@ class OperatingPoint:
 
 
 def best_f1(images: CocoImages) -> OperatingPoint | None:
-    """Return the confidence with the largest F1 = 2·TP / (predictions + truths) of a data set; the
-    highest if several are equal. None if there is no ground truth or no prediction.
+    """Return the confidence with the largest F1 = 2·TP / (predictions + truths) of a
+    data set; the highest if several are equal. None if there is no ground truth or no
+    prediction.
 
-    Items are matched as in ``COCOeval`` at IoU (OKS) 0.5; predictions in crowd regions do not
-    count.
+    Items are matched as in ``COCOeval`` at IoU (OKS) 0.5; predictions in crowd regions
+    do not count.
     """
     scores, right, truths = images.matches(SIMILARITY)
     if not truths or not len(scores):
@@ -50,8 +51,8 @@ def best_f1(images: CocoImages) -> OperatingPoint | None:
 def shown_at(
     prediction: Prediction, min_score: float | None, top_k: int | None
 ) -> Prediction:
-    """Return the prediction with only the items of confidence ``min_score`` and above, and at most
-    the ``top_k`` highest.
+    """Return the prediction with only the items of confidence ``min_score`` and above,
+    and at most the ``top_k`` highest.
 
     Raises
     ------
@@ -64,7 +65,8 @@ def shown_at(
     scores = [item.score for item in items]
     if None in scores:
         raise DataError(
-            "score: is missing; --min-score and --top-k need the confidence of every prediction"
+            "score: is missing; --min-score and --top-k need the confidence of every "
+            "prediction"
         )
     order = sorted(range(len(scores)), key=lambda k: -scores[k])
     selected = sorted(

@@ -1,5 +1,5 @@
-"""Published benchmarks: a row of :data:`BENCHMARKS` each, read as their authors' repositories are
-cloned; published replies become runs.
+"""Published benchmarks: a row of :data:`BENCHMARKS` each, read as their authors'
+repositories are cloned; published replies become runs.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ Judges = dict[str, list[JudgeFile]]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Result of :func:`adopt_benchmark`: the number of questions, the folder and number of verdicts
-    of each judge, and a line for each record without a usable label and each judge without a reply.
+    """Result of :func:`adopt_benchmark`: the number of questions, the folder and number
+    of verdicts of each judge, and a line for each record without a usable label and
+    each judge without a reply.
     """
 
     questions: int
@@ -68,15 +69,16 @@ def adopt_benchmark(
     replies: Sequence[str] | None = (),
     force: bool = False,
 ) -> Imported:
-    """Write the benchmark ``name`` in ``folder`` as a dataset, ``out/dataset``, and a run
-    ``out/<judge>`` for each of ``replies`` (None: for every judge of the copy).
+    """Write the benchmark ``name`` in ``folder`` as a dataset, ``out/dataset``, and a
+    run ``out/<judge>`` for each of ``replies`` (None: for every judge of the copy).
 
     Raises
     ------
     UsageError
         If the benchmark or a judge is unknown, or a folder to be written exists.
     DataError
-        If a file of the copy cannot be read, the copy has no question, or no reply belongs to one.
+        If a file of the copy cannot be read, the copy has no question, or no reply
+        belongs to one.
     """
     if name not in BENCHMARKS:
         raise UsageError(
@@ -102,11 +104,13 @@ def adopt_benchmark(
             if judge not in judges:
                 known = ", ".join(judges) or "none"
                 raise UsageError(
-                    f"--replies: the copy holds no replies of {judge!r}; it holds: {known}"
+                    f"--replies: the copy holds no replies of {judge!r}; it holds: "
+                    f"{known}"
                 )
         named = judges if replies is None else replies
         by_judge = {
-            judge: _verdicts(row, study, origin, judges[judge]) for judge in named
+            judge: _verdicts(row, study, origin, judges[judge])
+            for judge in named
         }
     except (
         ArithmeticError,
@@ -123,27 +127,34 @@ def adopt_benchmark(
             f"{home}: does not have the layout of {name}: {reason}"
         ) from error
     empty = [
-        f"{judge}: no reply belongs to a question of the copy" for judge in by_judge
+        f"{judge}: no reply belongs to a question of the copy"
+        for judge in by_judge
     ]
     empty = [
         line
         for line, verdicts in zip(empty, by_judge.values(), strict=True)
         if not verdicts
     ]
-    by_judge = {judge: verdicts for judge, verdicts in by_judge.items() if verdicts}
+    by_judge = {
+        judge: verdicts for judge, verdicts in by_judge.items() if verdicts
+    }
     if empty and not by_judge:
         key = study.items[0].key
         raise DataError(
             f"{home}: replies of {empty[0]}; ids of the copy look like {key!r}"
         )
     items = [
-        _without_images(item) if origin.labels_only else item for item in study.items
+        _without_images(item) if origin.labels_only else item
+        for item in study.items
     ]
     runs = write_study(items, by_judge, Path(out), origin, force=force)
     written = tuple(
-        (run, len(by_judge[judge])) for run, judge in zip(runs, by_judge, strict=True)
+        (run, len(by_judge[judge]))
+        for run, judge in zip(runs, by_judge, strict=True)
     )
-    return Imported(len(items), origin.labels_only, written, (*study.left_out, *empty))
+    return Imported(
+        len(items), origin.labels_only, written, (*study.left_out, *empty)
+    )
 
 
 def read_benchmark(row: Benchmark, home: Path) -> tuple[Study, Judges]:
@@ -153,7 +164,9 @@ def read_benchmark(row: Benchmark, home: Path) -> tuple[Study, Judges]:
     judges: Judges = defaultdict(list)
     for path in sorted(home.rglob("*.json*")):
         place = path.relative_to(home).as_posix()
-        matches = (re.fullmatch(pattern, place) for pattern in (*row.paths, OWN))
+        matches = (
+            re.fullmatch(pattern, place) for pattern in (*row.paths, OWN)
+        )
         match = next(filter(None, matches), None)
         # Of one file in both forms, the array is read.
         if match and not (
@@ -161,7 +174,10 @@ def read_benchmark(row: Benchmark, home: Path) -> tuple[Study, Judges]:
         ):
             judges[match["judge"]].append((path, match))
     theirs = [
-        file for files in judges.values() for file in files if file[1].re.pattern != OWN
+        file
+        for files in judges.values()
+        for file in files
+        if file[1].re.pattern != OWN
     ]
     study = row.read(home, theirs)
     if not study.items:
@@ -194,5 +210,7 @@ def _verdicts(
 
 
 def _without_images(item: Item) -> Item:
-    options = tuple(replace(option, images=(), marked=None) for option in item.options)
+    options = tuple(
+        replace(option, images=(), marked=None) for option in item.options
+    )
     return replace(item, images=(), options=options)

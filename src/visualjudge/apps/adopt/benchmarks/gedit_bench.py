@@ -1,12 +1,13 @@
-"""The reward bench of GEditBench v2 (ZhangqiJiang07/GEditBench_v2, ``data/z_reward_bench``): pairs
-of edits, from EditReward-Bench and from EditScore's.
+"""The reward bench of GEditBench v2 (ZhangqiJiang07/GEditBench_v2,
+``data/z_reward_bench``): pairs of edits, from EditReward-Bench and from EditScore's.
 
-EditReward: ``editreward_bench_visual_quality.jsonl``: ``key, instruction, source_image_path,
-edited_image_paths, winner`` ("Image A" or "Image B"); images below ``editreward_bench_images/``.
-EditScore: ``EditReward-Bench/*.arrow`` (or .parquet): ``key`` (two), ``instruction, input_image,
-output_images`` (the better one first), ``task_type, dimension``, and
-``shuffled_editscore_bench_{dimension}.json``: which pairs are shown in reversed order. Without the
-Arrow files, the labels come from those maps alone. Replies: ``replies/MODEL.jsonl``.
+EditReward: ``editreward_bench_visual_quality.jsonl``: ``key, instruction,
+source_image_path, edited_image_paths, winner`` ("Image A" or "Image B"); images below
+``editreward_bench_images/``. EditScore: ``EditReward-Bench/*.arrow`` (or .parquet):
+``key`` (two), ``instruction, input_image, output_images`` (the better one first),
+``task_type, dimension``, and ``shuffled_editscore_bench_{dimension}.json``: which pairs
+are shown in reversed order. Without the Arrow files, the labels come from those maps
+alone. Replies: ``replies/MODEL.jsonl``.
 """
 
 from __future__ import annotations
@@ -15,8 +16,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from visualjudge.analysis.figures.published import Score
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study
-from visualjudge.apps.adopt.files import Images, Row, contents, first_tables, records
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Pairs,
+    Study,
+)
+from visualjudge.apps.adopt.files import (
+    Images,
+    Row,
+    contents,
+    first_tables,
+    records,
+)
 from visualjudge.apps.adopt.items import Item, Option, dealt
 
 QUALITY = "editreward_bench_visual_quality"
@@ -46,7 +58,8 @@ def read_editreward(folder: Path, _: Sequence[JudgeFile]) -> Study:
     tables = first_tables((home,), f"{QUALITY}.*")[:1]
     rows = [row for path in tables for row in records(path)]
     return Study(
-        [PAIRS.item(row, "visual_quality", images) for row in rows], images.missing
+        [PAIRS.item(row, "visual_quality", images) for row in rows],
+        images.missing,
     )
 
 
@@ -63,10 +76,16 @@ def read_editscore(folder: Path, _: Sequence[JudgeFile]) -> Study:
     )
     if not tables:
         return Study(
-            [_label(part, *pair) for part in maps for pair in maps[part].items()]
+            [
+                _label(part, *pair)
+                for part in maps
+                for pair in maps[part].items()
+            ]
         )
     images = Images(home, *(path.parent for path in tables))
-    items = [_rated(row, maps, images) for path in tables for row in records(path)]
+    items = [
+        _rated(row, maps, images) for path in tables for row in records(path)
+    ]
     return Study(items, images.missing)
 
 
@@ -76,12 +95,21 @@ def _label(dimension: str, name: str, swapped: bool) -> Item:
     options = (Option(), Option())
     answer = "B" if swapped else "A"
     return Item(
-        f"{dimension}/{name}", f"{dimension}/{task}", source, "", options, answer
+        f"{dimension}/{name}",
+        f"{dimension}/{task}",
+        source,
+        "",
+        options,
+        answer,
     )
 
 
-def _rated(row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images) -> Item:
-    dimension, task = (str(row.need(name)) for name in ("dimension", "task_type"))
+def _rated(
+    row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images
+) -> Item:
+    dimension, task = (
+        str(row.need(name)) for name in ("dimension", "task_type")
+    )
     name = "_task_".join(("_vs_".join(row.need("key")), task))
     key = f"{dimension}/{name}"
     better, worse = (
@@ -90,7 +118,9 @@ def _rated(row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images) -> 
     options, answer = dealt(key, better, worse)
     if name in maps.get(dimension, {}):
         swapped = maps[dimension][name]
-        options, answer = ((worse, better), "B") if swapped else ((better, worse), "A")
+        options, answer = (
+            ((worse, better), "B") if swapped else ((better, worse), "A")
+        )
     source = images.all(row.get("input_image"))
     request = str(row.get("instruction") or "")
     return Item(
@@ -105,7 +135,9 @@ def _rated(row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images) -> 
 
 
 def _quality(_: tuple[str, ...]) -> tuple[Score, ...]:
-    return (Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),)
+    return (
+        Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),
+    )
 
 
 def _by_dimension(parts: tuple[str, ...]) -> tuple[Score, ...]:
@@ -116,12 +148,14 @@ def _by_dimension(parts: tuple[str, ...]) -> tuple[Score, ...]:
     ]
     every = (*whole, *((part, (part,)) for part in parts))
     return tuple(
-        Score(f"editscore-bench/{name}", "read", tasks, 1.0, 4) for name, tasks in every
+        Score(f"editscore-bench/{name}", "read", tasks, 1.0, 4)
+        for name, tasks in every
     )
 
 
 EDITREWARD = Benchmark(
-    "EditReward-Bench, visual quality, as GEditBench v2 carries it: pairs of edited images",
+    "EditReward-Bench, visual quality, as GEditBench v2 carries it: pairs of edited "
+    "images",
     "none stated (GEditBench v2); Apache-2.0 (TIGER-Lab/EditReward-Bench)",
     "evaluation only",
     "https://github.com/ZhangqiJiang07/GEditBench_v2",

@@ -1,12 +1,13 @@
-"""GenAI-Bench (Jiang et al. 2024, TIGER-AI-Lab/GenAI-Bench): votes of people on pairs of generated
-images and videos.
+"""GenAI-Bench (Jiang et al. 2024, TIGER-AI-Lab/GenAI-Bench): votes of people on pairs
+of generated images and videos.
 
-``FOLDER/{image_generation,image_edition,video_generation}/MODEL/pairwise.json``: ``idx``, the text
-fields of the prompt, ``response``, ``model_vote``, ``human_vote``, ``correct``. Its score is the
-share of ``correct`` over all votes, including both kinds of ties. These files have no images;
-``FOLDER/{image_generation,image_edition}/*.parquet``, as on the Hub, do: ``idx`` is the position of
-a row there. Of several splits ``test_v1`` is read, to which the published votes belong, or else the
-first.
+``FOLDER/{image_generation,image_edition,video_generation}/MODEL/pairwise.json``:
+``idx``, the text fields of the prompt, ``response``, ``model_vote``, ``human_vote``,
+``correct``. Its score is the share of ``correct`` over all votes, including both kinds
+of ties. These files have no images;
+``FOLDER/{image_generation,image_edition}/*.parquet``, as on the Hub, do: ``idx`` is the
+position of a row there. Of several splits ``test_v1`` is read, to which the published
+votes belong, or else the first.
 """
 
 from __future__ import annotations
@@ -41,10 +42,20 @@ LABELS = Pairs(
     {
         "key": ("idx",),
         "truth": ("human_vote", "vote_type"),
-        "request": ("instruct_prompt", "prompt", "target_prompt", "source_prompt"),
+        "request": (
+            "instruct_prompt",
+            "prompt",
+            "target_prompt",
+            "source_prompt",
+        ),
         "model": ("{}_model",),
     },
-    {"leftvote": "A", "rightvote": "B", "tievote": "tie", "bothbad_vote": "both_bad"},
+    {
+        "leftvote": "A",
+        "rightvote": "B",
+        "tievote": "tie",
+        "bothbad_vote": "both_bad",
+    },
     ("left", "right"),
     TIES,
 )
@@ -59,15 +70,23 @@ def read(folder: Path, files: Sequence[JudgeFile]) -> Study:
     items: dict[str, Item] = {}
     for part in PARTS:
         splits = first_tables((home / part,), "test_v1*.parquet", "*.parquet")
-        for idx, row in enumerate(row for path in splits for row in records(path)):
-            items[f"{part}/{idx}"] = PAIRS.item(row, part, images, f"{part}/{idx}")
-    for path, match in sorted(files, key=lambda file: PARTS.index(file[1]["part"])):
+        for idx, row in enumerate(
+            row for path in splits for row in records(path)
+        ):
+            items[f"{part}/{idx}"] = PAIRS.item(
+                row, part, images, f"{part}/{idx}"
+            )
+    for path, match in sorted(
+        files, key=lambda file: PARTS.index(file[1]["part"])
+    ):
         for row in records(path):
             key = f"{match['part']}/{row.need('idx')}"
             item = LABELS.item(row, match["part"], images, key)
             before = items.setdefault(key, item)
             if before.answer != item.answer:
-                raise row.fault("human_vote", "differs from another model's file")
+                raise row.fault(
+                    "human_vote", "differs from another model's file"
+                )
             # Files of some models lack the prompts.
             items[key] = replace(before, request=before.request or item.request)
     first: dict[tuple[str, str], str] = {}
@@ -91,7 +110,8 @@ def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
 
 
 ROW = Benchmark(
-    "GenAI-Bench: generated and edited images, generated videos; people's votes with ties",
+    "GenAI-Bench: generated and edited images, generated videos; people's votes with "
+    "ties",
     "MIT",
     "any",
     "https://github.com/TIGER-AI-Lab/GenAI-Bench",
@@ -99,6 +119,8 @@ ROW = Benchmark(
     "{image_generation,image_edition}/*.parquet",
     read,
     by_part("genai-bench", "exact"),
-    (rf"(?:results/)?(?P<part>{'|'.join(PARTS)})/(?P<judge>[^/]+)/pairwise\.jsonl?",),
+    (
+        rf"(?:results/)?(?P<part>{'|'.join(PARTS)})/(?P<judge>[^/]+)/pairwise\.jsonl?",
+    ),
     replies,
 )

@@ -1,16 +1,16 @@
-"""VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): scores of generated images by
-people and judges.
+"""VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): scores of generated
+images by people and judges.
 
-``FOLDER/{human,_human_annotations}/[…/][ImagenHub_]TASK/*_rater{1,2,3}.tsv``: ``uid`` and one
-column per model with ``[SC, PQ]``, each 0, 0.5 or 1. Replies:
-``FOLDER/[_answers/][results_]JUDGE/[ImagenHub_]TASK/MODEL/{SC,PQ}.json``: ``{uid: {"score":
-[…]}}``. A judge's list counts as its minimum; O is √(SC · PQ), for people computed per person and
-then averaged. The files contain no images.
+``FOLDER/{human,_human_annotations}/[…/][ImagenHub_]TASK/*_rater{1,2,3}.tsv``: ``uid``
+and one column per model with ``[SC, PQ]``, each 0, 0.5 or 1. Replies:
+``FOLDER/[_answers/][results_]JUDGE/[ImagenHub_]TASK/MODEL/{SC,PQ}.json``: ``{uid:
+{"score": […]}}``. A judge's list counts as its minimum; O is √(SC · PQ), for people
+computed per person and then averaged. The files contain no images.
 
 The scores in their table (``counted``) are computed as in the authors' notebook
-(analyze_json.ipynb, ``map_to_nearest_higher``): scores in lists are truncated to integers and
-clipped to 0 to 10, and means and roots are not rounded, which would introduce ties. Images without
-both scores are left out.
+(analyze_json.ipynb, ``map_to_nearest_higher``): scores in lists are truncated to
+integers and clipped to 0 to 10, and means and roots are not rounded, which would
+introduce ties. Images without both scores are left out.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ PREFIX = "ImagenHub_"
 
 
 def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
-    """Return one question per image and part (SC, PQ, O); the answer is the mean of people's
-    scores, 0 to 10.
+    """Return one question per image and part (SC, PQ, O); the answer is the mean of
+    people's scores, 0 to 10.
     """
     tables = sorted(folder.rglob("*_rater*.tsv"))
-    tasks = dict.fromkeys(path.parent for path in tables if "human" in path.as_posix())
+    tasks = dict.fromkeys(
+        path.parent for path in tables if "human" in path.as_posix()
+    )
     return Study([item for task in tasks for item in _items(task)])
 
 
@@ -49,21 +51,27 @@ def _items(folder: Path) -> Iterator[Item]:
         for row in records(path):
             for model, cell in row.items():
                 if model != "uid" and cell:
-                    ratings[str(row.need("uid")), model].append(_rating(row, model))
+                    ratings[str(row.need("uid")), model].append(
+                        _rating(row, model)
+                    )
     for (uid, model), shares in ratings.items():
         for part, values in zip(PARTS, zip(*shares, strict=True), strict=True):
             score = sum(values) / len(values) * 10
             key = f"{name}/{part}/{model}/{uid}"
             task = f"{name}/{part}"
             options = (Option(source=model),)
-            yield Item(key, task, f"{name}/{uid}", "", options, score, kind="scoring")
+            yield Item(
+                key, task, f"{name}/{uid}", "", options, score, kind="scoring"
+            )
 
 
 def _rating(row: Row, model: str) -> tuple[float, ...]:
     try:
         first, second = map(float, jsons.loads(row[model]))
     except (ValueError, TypeError):
-        raise row.fault(model, f"must be [SC, PQ], got {row[model]!r}") from None
+        raise row.fault(
+            model, f"must be [SC, PQ], got {row[model]!r}"
+        ) from None
     return first, second, math.sqrt(first * second)
 
 
@@ -78,7 +86,8 @@ def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
         least = [min(_numbers(answer), default=-1.0) for answer in lists]
         shares = [_share(answer) for answer in lists]
         whole = _with_root(
-            [share * 10 for share in shares], math.sqrt(abs(math.prod(shares))) * 10
+            [share * 10 for share in shares],
+            math.sqrt(abs(math.prod(shares))) * 10,
         )
         values = _with_root(least, math.sqrt(abs(math.prod(least))))
         for part, value, score in zip(PARTS, values, whole, strict=True):

@@ -1,9 +1,10 @@
-"""ImageReward (Xu et al. 2023, zai-org/ImageReward): people's ranks of images of one prompt.
+"""ImageReward (Xu et al. 2023, zai-org/ImageReward): people's ranks of images of one
+prompt.
 
-``FOLDER/[data/]test.json``: ``id, prompt, generations`` (paths), ``ranking`` (1 is best; equal
-ranks are ties, which its score leaves out). Each two images of different ranks are a pair; the key
-determines which comes first. Images are below ``FOLDER``, ``data`` or ``data/test_images``. Its
-score is the share of pairs in people's order.
+``FOLDER/[data/]test.json``: ``id, prompt, generations`` (paths), ``ranking`` (1 is
+best; equal ranks are ties, which its score leaves out). Each two images of different
+ranks are a pair; the key determines which comes first. Images are below ``FOLDER``,
+``data`` or ``data/test_images``. Its score is the share of pairs in people's order.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
         for path in first_tables((folder, data), "test.*")[:1]
         for row in records(path)
     ]
-    return Study([item for row in rows for item in _pairs(row, images)], images.missing)
+    return Study(
+        [item for row in rows for item in _pairs(row, images)], images.missing
+    )
 
 
 def _pairs(row: Row, images: Images) -> Iterator[Item]:
@@ -48,7 +51,9 @@ def _pairs(row: Row, images: Images) -> Iterator[Item]:
             better, worse = (i, j) if ranks[i] < ranks[j] else (j, i)
             key = f"{row.need('id')}/{i}/{j}"
             pair, answer = dealt(key, options[better], options[worse])
-            yield Item(key, "generation", str(row["id"]), str(prompt), pair, answer)
+            yield Item(
+                key, "generation", str(row["id"]), str(prompt), pair, answer
+            )
 
 
 ROW = Benchmark(

@@ -1,11 +1,12 @@
-"""JudgeBench (Tan et al. 2024, ScalerLab/JudgeBench): pairs of answers to hard questions, one of
-them wrong. Text only.
+"""JudgeBench (Tan et al. 2024, ScalerLab/JudgeBench): pairs of answers to hard
+questions, one of them wrong. Text only.
 
-``FOLDER/**/*.jsonl`` (or .json, .parquet): rows ``pair_id, source, question, response_A,
-response_B, label`` ("A>B" or "B>A"), and in the authors' outputs ``judgments: [{"judgment",
-"decision"}, …]``: the decision in the stored order, then with the responses exchanged, in the
-letters shown. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read too; the dataset then
-has only labels. A file's judge is its ``judge_model=…``, or else its name up to ``_decisions``.
+``FOLDER/**/*.jsonl`` (or .json, .parquet): rows ``pair_id, source, question,
+response_A, response_B, label`` ("A>B" or "B>A"), and in the authors' outputs
+``judgments: [{"judgment", "decision"}, …]``: the decision in the stored order, then
+with the responses exchanged, in the letters shown. Files with ``decisions: ["A>B",
+"B>A"]`` and no texts are read too; the dataset then has only labels. A file's judge is
+its ``judge_model=…``, or else its name up to ``_decisions``.
 """
 
 from __future__ import annotations
@@ -53,12 +54,18 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     items: dict[str, Item] = {}
     for path in sorted(folder.rglob("*")):
         content = (
-            contents(path) if path.suffix in (".jsonl", ".json", ".parquet") else None
+            contents(path)
+            if path.suffix in (".jsonl", ".json", ".parquet")
+            else None
         )
         is_table = at(content, "0.pair_id") is not None
         for row in records(path, content) if is_table else ():
             source = str(row.get("source") or "judgebench")
-            starts = (part for start, part in PARTS.items() if source.startswith(start))
+            starts = (
+                part
+                for start, part in PARTS.items()
+                if source.startswith(start)
+            )
             item = PAIRS.item(row, next(starts, source), Images())
             known = items.setdefault(item.key, item)
             if known.answer != item.answer:
@@ -70,7 +77,7 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
 def replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
     """Yield the judgments of a file in both orders."""
     for row in records(path):
-        decisions = [{"decision": one} for one in row.get("decisions") or ()]
+        decisions = [{"decision": item} for item in row.get("decisions") or ()]
         for order, judgment in zip(
             ORDERS, row.get("judgments") or decisions, strict=False
         ):
@@ -83,7 +90,9 @@ def _reply(key: str, order: Order, judgment: Any) -> Reply:
     value = DECISIONS.get(str(judgment.get("decision")), FAILED)
     text = at(judgment, "judgment.response", "judgment")
     value = TURNED.get(value, value) if order == "BA" else value
-    return Reply(key, order, value, text if isinstance(text, str) and text else None)
+    return Reply(
+        key, order, value, text if isinstance(text, str) and text else None
+    )
 
 
 ROW = Benchmark(

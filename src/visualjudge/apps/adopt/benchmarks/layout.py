@@ -14,15 +14,17 @@ from visualjudge.apps.adopt.items import Item, Option, Reply
 
 Scores = Callable[[tuple[str, ...]], tuple[Score, ...]]
 JudgeFile = tuple[Path, re.Match[str]]
-"""A file with replies, and the match of its path: its judge and what else its name says."""
+"""A file with replies, and the match of its path: its judge and what else its name
+says."""
 OWN = r"replies/(?P<judge>[^/]+)\.jsonl"
 """A user's own replies to any benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What a copy holds: questions, the number of images not there, and a line for each record
-    without a usable label. ``keys`` are the questions of a reply that names several.
+    """What a copy holds: questions, the number of images not there, and a line for each
+    record without a usable label. ``keys`` are the questions of a reply that names
+    several.
     """
 
     items: Sequence[Item]
@@ -33,32 +35,40 @@ class Study:
     @property
     def labels_only(self) -> bool:
         """Whether images or texts are missing, so that no judge can be asked."""
-        shown = all(
+        displayed = all(
             (item.request or item.images)
             and all(option.content for option in item.options)
             for item in self.items
         )
-        return self.missing > 0 or not shown
+        return self.missing > 0 or not displayed
 
 
 def own_replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
-    """Yield a user's own replies: ``{"id", "response"}``, or ``"value"``, and ``"order"``."""
+    """Yield a user's own replies: ``{"id", "response"}``, or ``"value"``, and
+    ``"order"``."""
     for row in records(path):
         row.setdefault("order", "AB")
         order = row.one_of("order", {"AB": "AB", "BA": "BA"})
-        text = None if row.get("value") is not None else str(row.need("response"))
+        text = (
+            None if row.get("value") is not None else str(row.need("response"))
+        )
         yield Reply(
-            str(row.need("id")), "BA" if order == "BA" else "AB", row.get("value"), text
+            str(row.need("id")),
+            "BA" if order == "BA" else "AB",
+            row.get("value"),
+            text,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark: what ``dataset.json`` says of it, the files that a copy must have, the function
-    that reads its questions, and its authors' scores for the parts (tasks) in a copy.
+    """A benchmark: what ``dataset.json`` says of it, the files that a copy must have,
+    the function that reads its questions, and its authors' scores for the parts (tasks)
+    in a copy.
 
-    ``paths`` are patterns of the files with replies (a group names the judge), relative to the
-    copy, and ``replies`` reads one. ``answers`` are answers of its own, such as C for tie.
+    ``paths`` are patterns of the files with replies (a group names the judge), relative
+    to the copy, and ``replies`` reads one. ``answers`` are answers of its own, such as
+    C for tie.
     """
 
     title: str
@@ -77,9 +87,10 @@ class Benchmark:
 class Pairs:
     """Where the records of a benchmark have a question of two options.
 
-    ``fields`` are the paths (``response.0``) of its key, truth, request, image and cluster (else
-    the image), and of each option's text, made image and model, with "{}" for each of ``sides``;
-    the first path that has a value counts. ``answers`` spells the truth.
+    ``fields`` are the paths (``response.0``) of its key, truth, request, image and
+    cluster (else the image), and of each option's text, made image and model, with "{}"
+    for each of ``sides``; the first path that has a value counts. ``answers`` spells
+    the truth.
     """
 
     fields: Mapping[str, tuple[str, ...]]
@@ -87,14 +98,17 @@ class Pairs:
     sides: tuple[str, str]
     ties: tuple[str, ...] = ()
 
-    def item(self, row: Row, part: str, images: Images, key: str | None = None) -> Item:
+    def item(
+        self, row: Row, part: str, images: Images, key: str | None = None
+    ) -> Item:
         """Return the question of a record."""
         key = key or str(row.need(self.fields["key"][0]))
         value = at(row, *self.fields["truth"])
         if str(value) not in self.answers:
             known = ", ".join(self.answers)
             raise row.fault(
-                self.fields["truth"][0], f"must be one of {known}, got {value!r}"
+                self.fields["truth"][0],
+                f"must be one of {known}, got {value!r}",
             )
         image, cluster, request = (
             at(row, *self.fields.get(name, ()))
@@ -117,24 +131,32 @@ class Pairs:
             at(row, *(path.format(side) for path in self.fields.get(name, ())))
             for name in ("text", "made", "model")
         )
-        shown = images.all(made) if "made" in self.fields else ()
-        return Option(str(text or ""), shown, None if model is None else str(model))
+        displayed = images.all(made) if "made" in self.fields else ()
+        return Option(
+            str(text or ""), displayed, None if model is None else str(model)
+        )
 
 
 def unique(seen: Counter[str], name: object) -> str:
-    """Return the key of the next record with this name: the second becomes ``name#2``."""
+    """Return the key of the next record with this name: the second becomes
+    ``name#2``."""
     seen[str(name)] += 1
     return str(name) if seen[str(name)] == 1 else f"{name}#{seen[str(name)]}"
 
 
-def by_part(name: str, rule: str, *overall: tuple[str, str], digits: int = 2) -> Scores:
+def by_part(
+    name: str, rule: str, *overall: tuple[str, str], digits: int = 2
+) -> Scores:
     """Return scores over all parts (name, rule), and one per part."""
 
     def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
         every = (Score(whole, how, digits=digits) for whole, how in overall)
         return (
             *every,
-            *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts),
+            *(
+                Score(f"{name}/{part}", rule, (part,), digits=digits)
+                for part in parts
+            ),
         )
 
     return scores

@@ -1,11 +1,11 @@
-"""MLLM-as-a-Judge (Chen et al. 2024, Dongping-Chen/MLLM-Judge): answers about images, as scores,
-pairs and batches.
+"""MLLM-as-a-Judge (Chen et al. 2024, Dongping-Chen/MLLM-Judge): answers about images,
+as scores, pairs and batches.
 
-``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``, .json, .parquet):
-``instruction``, ``image_path``, ``original_dataset``; a score has ``score_id, name, answer, human``
-(1 to 5), a pair ``pair_id, answer1, answer2, human_answer`` ("A", "B", "C" for a tie), a batch
-``id, answers, human_answer`` ("CDAB", best first). Replies: ``{mode}_{MODEL}.jsonl``, the same
-records with ``mllm_judge``.
+``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``, .json,
+.parquet): ``instruction``, ``image_path``, ``original_dataset``; a score has
+``score_id, name, answer, human`` (1 to 5), a pair ``pair_id, answer1, answer2,
+human_answer`` ("A", "B", "C" for a tie), a batch ``id, answers, human_answer`` ("CDAB",
+best first). Replies: ``{mode}_{MODEL}.jsonl``, the same records with ``mllm_judge``.
 """
 
 from __future__ import annotations
@@ -89,15 +89,26 @@ def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def _item(mode: str, key: str, row: Row, images: Images) -> Item | None:
-    """Return the question of a record; None if people gave no label that can be used."""
+    """Return the question of a record; None if people gave no label that can be
+    used."""
     part = f"{mode}/{row.get('original_dataset') or 'all'}"
-    label = str(at(row, "human_answer", "human", "human_score")).removesuffix(".0")
+    label = str(at(row, "human_answer", "human", "human_score")).removesuffix(
+        ".0"
+    )
     if mode == "pair":
-        return PAIRS.item(row, part, images, key) if label in PAIRS.answers else None
+        return (
+            PAIRS.item(row, part, images, key)
+            if label in PAIRS.answers
+            else None
+        )
     answers = [row] if mode == "score" else row.need("answers")
-    answers = [one if isinstance(one, dict) else {"answer": one} for one in answers]
+    answers = [
+        answer if isinstance(answer, dict) else {"answer": answer}
+        for answer in answers
+    ]
     options = tuple(
-        Option(str(one.get("answer") or ""), source=one.get("name")) for one in answers
+        Option(str(answer.get("answer") or ""), source=answer.get("name"))
+        for answer in answers
     )
     blank = PAIRS.item(
         Row({**row, "human_answer": "C"}, row.place, {}), part, images, key
@@ -105,7 +116,10 @@ def _item(mode: str, key: str, row: Row, images: Images) -> Item | None:
     blank = replace(blank, options=options, ties=())
     if mode == "score" and label in ("1", "2", "3", "4", "5"):
         return replace(
-            blank, answer=on_ten(float(label), SCALE), kind="scoring", scale=SCALE
+            blank,
+            answer=on_ten(float(label), SCALE),
+            kind="scoring",
+            scale=SCALE,
         )
     if len(options) > 1 and sorted(label) == sorted(LETTERS[: len(options)]):
         return replace(blank, answer=label, kind="ranking")
@@ -122,7 +136,10 @@ def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
     scores: list[Score] = []
     for name, mode, rule in RULES:
         tasks = tuple(part for part in parts if part.startswith(f"{mode}/"))
-        cells = [("", tasks), *((part.removeprefix(mode), (part,)) for part in tasks)]
+        cells = [
+            ("", tasks),
+            *((part.removeprefix(mode), (part,)) for part in tasks),
+        ]
         made = (
             Score(f"mllm-as-a-judge/{name}{end}", rule, of, 1.0, 3)
             for end, of in cells
@@ -137,7 +154,8 @@ ROW = Benchmark(
     "MIT",
     "any",
     "https://github.com/Dongping-Chen/MLLM-Judge",
-    "Dataset/Benchmark/{score,pair,batch}.jsonl and Dataset/image/; {mode}_MODEL.jsonl for replies",
+    "Dataset/Benchmark/{score,pair,batch}.jsonl and Dataset/image/; {mode}_MODEL.jsonl "
+    "for replies",
     read,
     _scores,
     (r"(?:.*/)?(?P<mode>score|pair|batch)_(?!lite\.)(?P<judge>[^/]+)\.jsonl",),

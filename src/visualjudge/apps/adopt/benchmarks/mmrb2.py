@@ -1,12 +1,13 @@
-"""Multimodal RewardBench 2 (facebookresearch/MMRB2): pairs of generated images, edits, interleaved
-texts and answers.
+"""Multimodal RewardBench 2 (facebookresearch/MMRB2): pairs of generated images, edits,
+interleaved texts and answers.
 
-``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_full|_response_only].json`` (or .jsonl):
-``{"pairs": [{"id", "prompt_content", "response_a": {"model_name", "response_content": [["image",
-file] | ["text", text], …]}, "response_b", "chosen": "A" | "B"}]}``, which the authors' scripts
-complete with images. Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or
-``task{1,2,3,4}_MODEL.json``: ``{id: {"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``,
-the reverse in the letters shown.
+``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_full|_response_only].json`` (or
+.jsonl): ``{"pairs": [{"id", "prompt_content", "response_a": {"model_name",
+"response_content": [["image", file] | ["text", text], …]}, "response_b", "chosen": "A"
+| "B"}]}``, which the authors' scripts complete with images. Replies:
+``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or ``task{1,2,3,4}_MODEL.json``: ``{id:
+{"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``, the reverse in the letters
+shown.
 """
 
 from __future__ import annotations
@@ -41,17 +42,22 @@ ORDERS: tuple[tuple[str, Order], ...] = (("forward", "AB"), ("reverse", "BA"))
 
 
 def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
-    """Return the pairs of every part, and those of an id, which may stand for several."""
+    """Return the pairs of every part, and those of an id, which may stand for
+    several."""
     home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
     pairs: list[tuple[str, str, Row]] = []
     for part in PARTS:
-        for path in first_tables((home,), *(f"{part}{form}.json*" for form in FORMS)):
+        for path in first_tables(
+            (home,), *(f"{part}{form}.json*" for form in FORMS)
+        ):
             content = contents(path)
             rows = records(
-                path, content.get("pairs") if isinstance(content, dict) else content
+                path,
+                content.get("pairs") if isinstance(content, dict) else content,
             )
             pairs += [
-                (part, str(at(row, "id") or row.need("pair_id")), row) for row in rows
+                (part, str(at(row, "id") or row.need("pair_id")), row)
+                for row in rows
             ]
     often = Counter(name for _, name, _ in pairs)
     seen = Counter[str]()
@@ -67,12 +73,23 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
 
 def _item(key: str, part: str, row: Row, images: Images) -> Item:
     about = _option(row, "prompt", images)
-    options = _option(row, "response_a", images), _option(row, "response_b", images)
-    chosen = str(row.get("chosen") or row.get("human_preference") or "").strip().upper()
-    answer = Row({"chosen": chosen or None}, row.place, {}).one_of("chosen", CHOSEN)
+    options = (
+        _option(row, "response_a", images),
+        _option(row, "response_b", images),
+    )
+    chosen = (
+        str(row.get("chosen") or row.get("human_preference") or "")
+        .strip()
+        .upper()
+    )
+    answer = Row({"chosen": chosen or None}, row.place, {}).one_of(
+        "chosen", CHOSEN
+    )
     name = at(row, "prompt_metadata.id")
     cluster = key if name is None else f"{row.get('prompt_source')}/{name}"
-    return Item(key, part, cluster, about.text, options, answer, images=about.images)
+    return Item(
+        key, part, cluster, about.text, options, answer, images=about.images
+    )
 
 
 def _option(row: Row, name: str, images: Images) -> Option:
@@ -80,21 +97,29 @@ def _option(row: Row, name: str, images: Images) -> Option:
     content = at(row, f"{name}.response_content", f"{name}_content", name)
     if content is None and name != "prompt":
         row.need(name)
-    segments = [("text", content)] if isinstance(content, str) else list(content or ())
-    if not all(isinstance(one, list | tuple) and len(one) == 2 for one in segments):
+    segments = (
+        [("text", content)] if isinstance(content, str) else list(content or ())
+    )
+    if not all(
+        isinstance(segment, list | tuple) and len(segment) == 2
+        for segment in segments
+    ):
         raise row.fault(name, 'must be a list of ["text" | "image", value]')
-    shown = images.all(*(value for kind, value in segments if kind == "image"))
+    displayed = images.all(
+        *(value for kind, value in segments if kind == "image")
+    )
     text = "\n".join(str(value) for kind, value in segments if kind == "text")
     marked = (
-        IMAGE_MARK if kind == "image" else safe(str(value)) for kind, value in segments
+        IMAGE_MARK if kind == "image" else safe(str(value))
+        for kind, value in segments
     )
     source = at(row, f"{name}.model_name", f"{name}.model", f"{name}_model")
-    return Option(text, shown, source, marked="\n".join(marked))
+    return Option(text, displayed, source, marked="\n".join(marked))
 
 
 def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
-    """Yield the first judgement of each direction that was asked; one that is neither letter counts
-    as wrong.
+    """Yield the first judgement of each direction that was asked; one that is neither
+    letter counts as wrong.
     """
     part = PARTS[int(match["part"]) - 1]
     for name, answers in contents(path).items():
@@ -112,7 +137,8 @@ ROW = Benchmark(
     "CC BY-NC 4.0",
     "evaluation only",
     "https://github.com/facebookresearch/MMRB2",
-    "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and MODEL_task1_image.json … "
+    "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and "
+    "MODEL_task1_image.json … "
     "for replies",
     read,
     by_part("mmrb2", "both_orders", ("mmrb2", "both_orders")),

@@ -1,11 +1,12 @@
-"""Multimodal RewardBench (Yasunaga et al. 2025, facebookresearch/multimodal_rewardbench): answers
-about images.
+"""Multimodal RewardBench (Yasunaga et al. 2025,
+facebookresearch/multimodal_rewardbench): answers about images.
 
-``FOLDER/[data/]all_data.json``: ``ID, Category, Image, Text, Output1, Output2, Better`` ("Output1"
-or "Output2"); images are in the folder of that file; otherwise the dataset has only labels.
-Replies: ``FOLDER/outputs/MODEL.jsonl`` with ``Meta`` (the row), ``Label`` and ``output``. Its score
-looks for ``[[A]]``, then ``[[B]]``, and tosses a coin (Python's generator, seed 123) for a reply
-with neither; the same tosses are reproduced here for each file.
+``FOLDER/[data/]all_data.json``: ``ID, Category, Image, Text, Output1, Output2, Better``
+("Output1" or "Output2"); images are in the folder of that file; otherwise the dataset
+has only labels. Replies: ``FOLDER/outputs/MODEL.jsonl`` with ``Meta`` (the row),
+``Label`` and ``output``. Its score looks for ``[[A]]``, then ``[[B]]``, and tosses a
+coin (Python's generator, seed 123) for a reply with neither; the same tosses are
+reproduced here for each file.
 """
 
 from __future__ import annotations
@@ -46,9 +47,14 @@ PAIRS = Pairs(
 
 
 def read(folder: Path, files: Sequence[JudgeFile]) -> Study:
-    """Return the pairs of ``all_data.json``, or of the replies if the copy has nothing else."""
+    """Return the pairs of ``all_data.json``, or of the replies if the copy has nothing
+    else."""
     tables = first_tables((folder / "data", folder), "all_data.*")
-    rows = records(tables[0]) if tables else [_question(row) for row in _first(files)]
+    rows = (
+        records(tables[0])
+        if tables
+        else [_question(row) for row in _first(files)]
+    )
     images = Images(tables[0].parent if tables else folder)
     items = [PAIRS.item(row, _part(row), images) for row in rows]
     return Study(items, images.missing + sum(not item.images for item in items))
@@ -82,7 +88,9 @@ def replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
     coin = np.random.Generator(bits)
     for row in records(path):
         text = str(row.need("output"))
-        letter = next((letter for letter in "AB" if f"[[{letter}]]" in text), None)
+        letter = next(
+            (letter for letter in "AB" if f"[[{letter}]]" in text), None
+        )
         counted = letter or ("A" if coin.random() < 0.5 else "B")
         right = LABELS[counted] == row.one_of("Label", LABELS)
         yield Reply(str(row.need("ID")), "AB", letter or "Failed", text, right)
@@ -97,7 +105,10 @@ ROW = Benchmark(
     "data/all_data.json with its images, outputs/MODEL.jsonl for replies",
     read,
     by_part(
-        "multimodal-rewardbench", "exact", ("multimodal-rewardbench", "exact"), digits=1
+        "multimodal-rewardbench",
+        "exact",
+        ("multimodal-rewardbench", "exact"),
+        digits=1,
     ),
     (r"outputs/(?P<judge>[^/]+)\.jsonl",),
     replies,

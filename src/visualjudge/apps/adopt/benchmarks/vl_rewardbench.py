@@ -1,9 +1,11 @@
-"""VL-RewardBench (Li et al. 2024): pairs of answers about an image, one of them preferred.
+"""VL-RewardBench (Li et al. 2024): pairs of answers about an image, one of them
+preferred.
 
-``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query, response:
-[first, second], image`` (``image_path`` in the repository's ``data/data.jsonl``), ``human_ranking``
-(0 = better, 1 = worse), ``models``. The parts follow from the image's folder if it names its
-source, else from the ``id``. Its score (``cal.py``) ignores unreadable replies.
+``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query,
+response: [first, second], image`` (``image_path`` in the repository's
+``data/data.jsonl``), ``human_ranking`` (0 = better, 1 = worse), ``models``. The parts
+follow from the image's folder if it names its source, else from the ``id``. Its score
+(``cal.py``) ignores unreadable replies.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ SOURCES = {
     "reasoning_tasks": "reasoning",
 }
 IDS = {
-    **dict.fromkeys(("hallucination_pair", "RLAIF-V", "RLHF-V"), "hallucination"),
+    **dict.fromkeys(
+        ("hallucination_pair", "RLAIF-V", "RLHF-V"), "hallucination"
+    ),
     **dict.fromkeys(("mathverse", "mmmu"), "reasoning"),
 }
 PAIRS = Pairs(
@@ -64,8 +68,12 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
 def _part(row: Row) -> str:
     image = row.get("image") or row.get("image_path")
     folders = image.split("/") if isinstance(image, str) else []
-    by_id = (part for start, part in IDS.items() if str(row["id"]).startswith(start))
-    return SOURCES.get(folders[1] if len(folders) > 2 else "") or next(by_id, "general")
+    by_id = (
+        part for start, part in IDS.items() if str(row["id"]).startswith(start)
+    )
+    return SOURCES.get(folders[1] if len(folders) > 2 else "") or next(
+        by_id, "general"
+    )
 
 
 ROW = Benchmark(
@@ -73,7 +81,8 @@ ROW = Benchmark(
     "MIT",
     "any",
     "https://huggingface.co/datasets/MMInstruction/VL-RewardBench",
-    "data.json, data/data.jsonl or *.parquet, and images/; replies/MODEL.jsonl for replies",
+    "data.json, data/data.jsonl or *.parquet, and images/; replies/MODEL.jsonl for "
+    "replies",
     read,
     by_part(
         "vl-rewardbench",

@@ -1,5 +1,5 @@
-"""Logs of evaluation tools as tables of verdicts: a row of :data:`LOGS` says which files a tool
-writes, and its reader where they have items, replies, verdicts and truth.
+"""Logs of evaluation tools as tables of verdicts: a row of :data:`LOGS` says which
+files a tool writes, and its reader where they have items, replies, verdicts and truth.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from visualjudge.core.errors import DataError, UsageError, of_format
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A kind of log: suffixes of its files, fields of its first record (or of the object), of
-    which ``one_of`` must be there too, and its reader: (file, content) → a row per verdict.
+    """A kind of log: suffixes of its files, fields of its first record (or of the
+    object), of which ``one_of`` must be there too, and its reader: (file, content) → a
+    row per verdict.
 
     ``scale`` is that of grades; verdicts with replies have the user's.
     """
@@ -84,8 +85,8 @@ LOGS: Mapping[str, Log] = {
 
 
 def log_of(path: Path, content: Any, name: str | None) -> Log | None:
-    """Return the kind of log called ``name``, or else the one that the file fits; None for a plain
-    table.
+    """Return the kind of log called ``name``, or else the one that the file fits; None
+    for a plain table.
 
     Raises
     ------
@@ -93,7 +94,9 @@ def log_of(path: Path, content: Any, name: str | None) -> Log | None:
         If there is no such kind.
     """
     if name is not None and name not in (*LOGS, "table"):
-        raise UsageError(f"--format must be {', '.join(LOGS)} or table, got {name!r}")
+        raise UsageError(
+            f"--format must be {', '.join(LOGS)} or table, got {name!r}"
+        )
     if name is not None:
         return LOGS.get(name)
     first = content[0] if isinstance(content, list) and content else content
@@ -122,8 +125,11 @@ def rows_of(log: Log, path: Path, content: Any) -> list[dict[str, Any]]:
         TypeError,
         ValueError,
     ) as error:
-        # An unforeseen error in reading a foreign file is reported as an error of that file.
-        raise DataError(f"{path}: is not {log.help}: {of_format(error)}") from error
+        # An unforeseen error in reading a foreign file is reported as an error of that
+        # file.
+        raise DataError(
+            f"{path}: is not {log.help}: {of_format(error)}"
+        ) from error
     if not rows:
         raise DataError(f"{path}: holds no verdict, although it is {log.help}")
     return rows

@@ -1,5 +1,5 @@
-"""Logs of Inspect: the model's own verdicts where the targets are letters, else a grade of each
-scorer for each sample. A sample that failed is a failed verdict.
+"""Logs of Inspect: the model's own verdicts where the targets are letters, else a grade
+of each scorer for each sample. A sample that failed is a failed verdict.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ def rows(path: Path, log: Any) -> list[Json]:
     about = log.get("eval")
     samples = log["samples"]
     if not isinstance(about, dict) or not samples:
-        raise DataError(f"{path}: header.json: must describe an eval with samples")
+        raise DataError(
+            f"{path}: header.json: must describe an eval with samples"
+        )
     status = log.get("status", "success")
     if status != "success":
         warnings.warn(
-            f"{path}: must have status success, got {status!r}: the evaluation did not finish, and "
+            f"{path}: must have status success, got {status!r}: the evaluation did not "
+            "finish, and "
             f"the {len(samples)} samples that it has are read",
             stacklevel=2,
         )
@@ -32,22 +35,29 @@ def rows(path: Path, log: Any) -> list[Json]:
         is_answer(target) or (len(target) == 1 and target.isalpha())
         for target in targets
     ]
-    graders = dict.fromkeys(name for sample in samples for name in _grades(sample))
+    graders = dict.fromkeys(
+        name for sample in samples for name in _grades(sample)
+    )
     if not graders or (all(letters) and any(map(is_answer, targets))):
         return [_verdict(sample, about) for sample in samples]
-    return [_grade(sample, about, *name) for sample in samples for name in graders]
+    return [
+        _grade(sample, about, *name) for sample in samples for name in graders
+    ]
 
 
 def _target(sample: Json) -> str | None:
     target = sample.get("target")
-    only = target[0] if isinstance(target, list) and len(target) == 1 else target
+    only = (
+        target[0] if isinstance(target, list) and len(target) == 1 else target
+    )
     return only if isinstance(only, str) else None
 
 
 def _grades(sample: Json) -> dict[tuple[str, str | None], Any]:
     """Return the grades by scorer, and by dimension of those with several."""
     values = {
-        name: score.get("value") for name, score in (sample.get("scores") or {}).items()
+        name: score.get("value")
+        for name, score in (sample.get("scores") or {}).items()
     }
     return {
         (name, part): grade
@@ -65,7 +75,8 @@ def _known(sample: Json, about: Json) -> Json:
         "repeat": int(sample.get("epoch") or 1) - 1,
         "task": about.get("task"),
         "request": "\n".join(texts_of(sample.get("input"))) or None,
-        "reply": at(sample, "output.completion") or "\n".join(texts_of(message)),
+        "reply": at(sample, "output.completion")
+        or "\n".join(texts_of(message)),
     }
 
 
@@ -79,13 +90,16 @@ def _grade(sample: Json, about: Json, scorer: str, part: str | None) -> Json:
         "verdict": "" if value is None else value,
     }
     return log_row(
-        known if part is None else known | {"task": part}, sample.get("metadata")
+        known if part is None else known | {"task": part},
+        sample.get("metadata"),
     )
 
 
 def _verdict(sample: Json, about: Json) -> Json:
     stopped = at(sample, "output.choices.0.stop_reason") or "stop"
-    answers = (score.get("answer") for score in (sample.get("scores") or {}).values())
+    answers = (
+        score.get("answer") for score in (sample.get("scores") or {}).values()
+    )
     known = _known(sample, about) | {
         "judge": about.get("model"),
         "truth": _target(sample),

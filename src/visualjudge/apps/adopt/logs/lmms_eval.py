@@ -1,5 +1,5 @@
-"""Samples of lmms-eval: ``MODEL/…_samples_TASK.jsonl``, a document a line, whose replies are its
-repeats.
+"""Samples of lmms-eval: ``MODEL/…_samples_TASK.jsonl``, a document a line, whose
+replies are its repeats.
 """
 
 from __future__ import annotations
@@ -42,8 +42,14 @@ def rows(path: Path, samples: Any) -> Iterator[dict[str, Any]]:
             "output_tokens": at(sample, "token_counts.0.output_tokens"),
             "request": asked if isinstance(asked, str) else None,
         }
-        metrics = {name: value for name, value in sample.items() if name not in OWN}
+        metrics = {
+            name: value for name, value in sample.items() if name not in OWN
+        }
         for k, reply in enumerate(replies):
-            read = filtered[k] if k < len(filtered) and is_answer(filtered[k]) else ""
+            read = (
+                filtered[k]
+                if k < len(filtered) and is_answer(filtered[k])
+                else ""
+            )
             own = known | {"verdict": read, "reply": reply, "repeat": k}
             yield log_row(own, sample.get("doc"), metrics)

@@ -1,9 +1,9 @@
 """Results of ``visualjudge pipeline`` as verdicts, one a metric and row.
 
-Images, instructions and further fields, such as a truth, are read from the file of rows that
-``results.run.json`` names. Rows whose keys end in ``/AB`` and ``/BA`` are one pair in both orders.
-Letters are those of the pair: A is the first edit of ``/AB``. Words of results, such as ``Image
-A``, name an edit of their own row.
+Images, instructions and further fields, such as a truth, are read from the file of rows
+that ``results.run.json`` names. Rows whose keys end in ``/AB`` and ``/BA`` are one pair
+in both orders. Letters are those of the pair: A is the first edit of ``/AB``. Words of
+results, such as ``Image A``, name an edit of their own row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED
 
 WORDS = {"image a": "A", "image b": "B", "tie": "tie"}
-"""Words of results, in lower case and with spaces, for which GEditBench also writes ``image_a``."""
+"""Words of results, in lower case and with spaces, for which GEditBench also writes
+``image_a``."""
 KINDS = ("pairwise_comparison", "single_score")
 OF_ROW = frozenset(("key", "instruction", "input_image", "edited_images"))
 
@@ -34,7 +35,9 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     settings = jsons.read(place, "manifest") if place.is_file() else {}
     asked = path.parent / str(at(settings, "rows"))
     stated = records(asked) if asked.is_file() else []
-    inputs = {str(key_of(row.get("key"), k)): row for k, row in enumerate(stated, 1)}
+    inputs = {
+        str(key_of(row.get("key"), k)): row for k, row in enumerate(stated, 1)
+    }
     if any("task" in row for row in stated):
         warnings.warn(
             f"{path}: task: is the metric; that of the rows is in metadata.task "
@@ -47,14 +50,18 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
         for line in results
         for metric, part in line.results.items()
     }
-    others = {metric: kind for metric, kind in sorted(types) if kind not in KINDS}
+    others = {
+        metric: kind for metric, kind in sorted(types) if kind not in KINDS
+    }
     kinds = {kind for _, kind in types}.intersection(KINDS)
     if others:
-        names = ", ".join(f"{kind} of {metric}" for metric, kind in others.items())
-        told = f"{path}: results: must be winners or scores, got {names}"
+        names = ", ".join(
+            f"{kind} of {metric}" for metric, kind in others.items()
+        )
+        message = f"{path}: results: must be winners or scores, got {names}"
         if not kinds:
-            raise DataError(told)
-        warnings.warn(f"{told}, left out", stacklevel=2)
+            raise DataError(message)
+        warnings.warn(f"{message}, left out", stacklevel=2)
     if len(kinds) > 1:
         raise DataError(
             f"{path}: results: must be all of pairs or all of scores, got {kinds}"
@@ -63,7 +70,9 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     return [
         row
         for line in results
-        for row in _of_line(line, inputs.get(str(line.key), {}), settings, scored)
+        for row in _of_line(
+            line, inputs.get(str(line.key), {}), settings, scored
+        )
         if row["task"] not in others
     ]
 
@@ -90,7 +99,9 @@ def _of_line(
             "item": f"{key}/{metric}",
             "image": asked.get("input_image"),
             "task": metric,
-            "judge": at((at(settings, "metrics") or {}).get(metric), "client.model"),
+            "judge": at(
+                (at(settings, "metrics") or {}).get(metric), "client.model"
+            ),
             "request": asked.get("instruction"),
             "input_tokens": usage.get("prompt_tokens"),
             "output_tokens": usage.get("completion_tokens"),
@@ -101,7 +112,9 @@ def _of_line(
                 "model": next(iter(sources), None),
             }
             reply = (
-                next(iter(reply.values()), None) if isinstance(reply, dict) else reply
+                next(iter(reply.values()), None)
+                if isinstance(reply, dict)
+                else reply
             )
         else:
             known["verdict"] = _letter(value, order)
@@ -111,15 +124,23 @@ def _of_line(
                 **dict(zip(("model_a", "model_b"), pair, strict=False)),
             }
         known |= _criteria(metric, result, settings, order)
-        yield log_row(known | {"reply": reply if isinstance(reply, str) else ""}, more)
+        yield log_row(
+            known | {"reply": reply if isinstance(reply, str) else ""}, more
+        )
 
 
-def _criteria(metric: str, result: Any, settings: Any, order: str) -> dict[str, Any]:
+def _criteria(
+    metric: str, result: Any, settings: Any, order: str
+) -> dict[str, Any]:
     """Return the columns of a result's criteria; of scores those of the first edit."""
     values = result.get("criteria") or {}
     values = values.get("edited_image_0", values)
-    stated = at((at(settings, "metrics") or {}).get(metric), "rubric.criteria") or ()
-    options = {one.get("id") for one in stated if one.get("answer") == "option"}
+    stated = (
+        at((at(settings, "metrics") or {}).get(metric), "rubric.criteria") or ()
+    )
+    options = {
+        item.get("id") for item in stated if item.get("answer") == "option"
+    }
     return {
         SAID + name: TURNED.get(value, value)
         if name in options and order == "BA"
@@ -129,7 +150,8 @@ def _criteria(metric: str, result: Any, settings: Any, order: str) -> dict[str, 
 
 
 def _letter(value: Any, order: str) -> str:
-    """Return which edit of the pair a word of the results means in a row; "" if it is none."""
+    """Return which edit of the pair a word of the results means in a row; "" if it is
+    none."""
     words = str(value).strip().lower().replace("_", " ")
     letter = WORDS.get(words, "")
     return TURNED.get(letter, letter) if order == "BA" else letter
@@ -142,5 +164,7 @@ def _sources(images: Any) -> list[str]:
     folders = [path.parent.name for path in paths]
     alike = len({path.name for path in paths}) == 1
     return (
-        folders if alike and all(folders) and len(set(folders)) == len(folders) else []
+        folders
+        if alike and all(folders) and len(set(folders)) == len(folders)
+        else []
     )

@@ -1,5 +1,5 @@
-"""Results of promptfoo: a row per assertion that a model graded; without any, the provider itself
-is the judge. The same variables and assertions asked again are repeats.
+"""Results of promptfoo: a row per assertion that a model graded; without any, the
+provider itself is the judge. The same variables and assertions asked again are repeats.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ GRADED = (
 
 
 def rows(path: Path, log: Any) -> Iterator[Json]:
-    """Yield the rows of all results: of the object of --output x.json, or of the lines of x.jsonl."""
+    """Yield the rows of all results: of the object of --output x.json, or of the lines
+    of x.jsonl."""
     results = at(log, "results.results") if isinstance(log, dict) else log
     prompts = {at(result, "prompt.label") for result in results}
     graded = any(_graded(result) for result in results)
@@ -41,7 +42,9 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
         if graded and not _graded(result):
             ungraded.append(f"result {number}")
             continue
-        provider = at(result, "provider.label") or at(result, "provider.id", "provider")
+        provider = at(result, "provider.label") or at(
+            result, "provider.id", "provider"
+        )
         # Of one provider, each prompt is a judge or a source of its own.
         own = f" {at(result, 'prompt.label')}" if len(prompts) > 1 else ""
         model = f"{provider}{own}"
@@ -50,7 +53,9 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
         known = {"item": item, "repeat": asked[item, model]}
         asked[item, model] += 1
         for row in (
-            _grades(result, known, model) if graded else [_verdict(result, model)]
+            _grades(result, known, model)
+            if graded
+            else [_verdict(result, model)]
         ):
             yield log_row(
                 known | row, result.get("vars"), at(result, "testCase.metadata")
@@ -60,14 +65,17 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
 
 
 def _graded(result: Json) -> list[Json]:
-    """Return the graded assertions; of a result that failed, those that were asked for."""
+    """Return the graded assertions; of a result that failed, those that were asked
+    for."""
     asked = [
-        {"assertion": one, "error": "not graded"}
-        for one in at(result, "testCase.assert") or []
+        {"assertion": item, "error": "not graded"}
+        for item in at(result, "testCase.assert") or []
     ]
     parts = at(result, "gradingResult.componentResults") or asked
     return [
-        part for part in parts if str(at(part, "assertion.type")).startswith(GRADED)
+        part
+        for part in parts
+        if str(at(part, "assertion.type")).startswith(GRADED)
     ]
 
 
@@ -75,7 +83,12 @@ def _people(result: Json, kind: str, field: str) -> Any:
     """Return a field of the first assertion of this kind."""
     parts = at(result, "gradingResult.componentResults") or []
     return next(
-        (at(part, field) for part in parts if at(part, "assertion.type") == kind), None
+        (
+            at(part, field)
+            for part in parts
+            if at(part, "assertion.type") == kind
+        ),
+        None,
     )
 
 
@@ -92,10 +105,14 @@ def _grades(result: Json, known: Json, model: str) -> Iterator[Json]:
         kind = at(part, "assertion.type")
         by = at(part, "assertion.provider")
         failed = (
-            part.get("error") or at(part, "metadata.graderError") or result.get("error")
+            part.get("error")
+            or at(part, "metadata.graderError")
+            or result.get("error")
         )
         yield {
-            "item": known["item"] if len(parts) == 1 else f"{known['item']}/{number}",
+            "item": known["item"]
+            if len(parts) == 1
+            else f"{known['item']}/{number}",
             "judge": by if isinstance(by, str) else kind,
             "task": at(part, "assertion.metric") or kind,
             "model": model,

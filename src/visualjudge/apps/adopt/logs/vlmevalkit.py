@@ -1,4 +1,5 @@
-"""Predictions of VLMEvalKit: ``[MODEL/]MODEL_DATASET.xlsx``; both names may hold underscores."""
+"""Predictions of VLMEvalKit: ``[MODEL/]MODEL_DATASET.xlsx``; both names may hold
+underscores."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ BENCHMARK = re.compile(
     r"_(?=MMBench|CCBench|MME|MMStar|MMMU|MMVet|MathV|SEED|POPE|AI2D|OCRBench|HallusionBench"
     r"|RealWorldQA|ScienceQA|BLINK|ChartQA|DocVQA|TextVQA|InfoVQA|LLaVABench)"
 )
-"""The place before names of its data sets that hold underscores; else the last one counts."""
+"""The place before names of its data sets that hold underscores; else the last one
+counts."""
 READ = ("index", "prediction", "answer", "question", "category", "A", "B")
 
 
