@@ -91,7 +91,7 @@ OVER: dict[str, int] = {
     "judges": 1493,
     "runs": 1356,
     "analysis": 8590,
-    "apps": 6400,
+    "apps": 6410,
     "studio": 2505,
     "cli": 1740,
 }

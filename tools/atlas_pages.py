@@ -19,8 +19,10 @@ OLDER = 2024
 GITHUB = "https://github.com/"
 HEAD = """# Findings
 
-What public verdicts of vision-language models say when they are measured with the image as the
-unit: verdicts that others published, read from their repositories; no model was asked here. Each
+What public verdicts of vision-language models say when they are measured with the image, the
+prompt of OpenING, or the item as the unit (where files name no image, each item counts as
+its own, and intervals may be too narrow): verdicts that others published, read from their
+repositories; no model was asked here. Each
 finding was tried in other ways before it was written down.
 """
 AGAIN = """## Make it again

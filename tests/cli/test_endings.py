@@ -388,7 +388,10 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
 ) -> None:
     table = ratings(there / "people.csv", 2, **other)
     out, err = said(capsys, monkeypatch, "agreement", table, "--run", made.run)
-    assert out.startswith("Scores") and "out each item" in out
+    assert (
+        out.startswith("People give the same answer in")
+        and "out each item" in out
+    )
     assert (
         err == f"visualjudge: run: no rating in common with people: {reason}\n"
     )

@@ -46,6 +46,8 @@ WRITABLE = [
 ]  # JSON cannot hold the other
 GROUPS = [WRITABLE[k : k + AT_ONCE] for k in range(0, len(WRITABLE), AT_ONCE)]
 PLAIN = [f"plain{k}" for k in range(AT_ONCE)]
+BY_WIDTH = {"\\", "\\resizebox", "\\textwidth"}
+"""Commands that a long text may bring."""
 BY_LENGTH = {"text", "title", "line", "code", "wbr", "br", "mark", "span"}
 """Elements whose number depends on how long a text is, its backticks, and what is read
 of it."""
@@ -248,7 +250,7 @@ def _structure(name: str, text: str) -> Counter[str]:
         commands = re.findall(
             r"\\\\|\\[a-z]+(?![a-z]|\{\})|(?<!\\)[&$%#_]", text
         )
-        return Counter(word for word in commands if word != "\\")
+        return Counter(word for word in commands if word not in BY_WIDTH)
     if suffix == "csv":
         rows = list(csv.reader(io.StringIO(text, newline="")))
         assert [cell for row in rows for cell in row if ACTS.match(cell)] == []

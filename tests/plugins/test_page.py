@@ -71,8 +71,8 @@ def test_the_plugin_works_from_import_to_report(tmp_path: Path) -> None:
 
 SPOILED = {
     "metric closeness: must be 1 for the truth, got 0.5": (
-        "return max(0.0, 1 -",
-        "return max(0.0, 0.5 -",
+        "0.0, 1 - abs(",
+        "0.0, 0.5 - abs(",
     ),
     "error type overcount: must lower the score": (
         "return Count(truth.number + round(severity * truth.number))",

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import orjson
 import yaml
-from PIL import Image
 
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.untrusted import open_file
 from visualjudge.core.yamls import read_yaml
 
 MOST_FILES = 50_000
@@ -29,6 +29,10 @@ DEGRADED = ("blurred", "blur", "input", "degraded")
 _YOLO_LINE = re.compile(r"\d+( -?[\d.]+(e-?\d+)?){4,}\s*", re.IGNORECASE)
 _BOX_VALUES = 5
 """Values of a YOLO line of a box without a confidence."""
+PNG = b"\x89PNG\r\n\x1a\n"
+GREY = 0
+PALETTE = 3
+"""Types of colour in byte 25 of a PNG file (its IHDR chunk)."""
 Words = tuple[object, ...]
 
 
@@ -135,14 +139,22 @@ def _own(folder: Path, files: list[Path]) -> Iterator[Sight]:
 
 
 def _head(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(HEAD).decode("utf-8", errors="replace")
+    return _bytes(path).decode("utf-8", errors="replace")
 
 
 def _tail(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - HEAD))
-        return file.read(HEAD).decode("utf-8", errors="replace")
+    return _bytes(path, end=True).decode("utf-8", errors="replace")
+
+
+def _bytes(path: Path, *, end: bool = False) -> bytes:
+    """Return the first or last bytes of a file; nothing if it cannot be read."""
+    try:
+        with open_file(path, "json") as file:
+            if end:
+                file.seek(max(0, path.stat().st_size - HEAD))
+            return file.read(HEAD)
+    except (OSError, VisualJudgeError):
+        return b""
 
 
 def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
@@ -254,11 +266,8 @@ def _has_masks(place: Path, files: list[Path]) -> bool:
         for path in files
         if path.parent == place and path.suffix.lower() in IMAGES
     )
-    try:
-        with Image.open(path) as image:
-            return image.format == "PNG" and image.mode in ("L", "P", "1")
-    except (OSError, ValueError):
-        return False
+    header = _bytes(path)[:26]
+    return header.startswith(PNG) and header[-1] in (GREY, PALETTE)
 
 
 def _label_maps(

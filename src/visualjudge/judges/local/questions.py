@@ -12,7 +12,7 @@ from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
 from visualjudge.judges.local.features import features_of
 from visualjudge.vision.faults import faults_of, stated_faults
-from visualjudge.vision.predictions import Prediction, WholeImage, type_of
+from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.view import NOTHING, Features, Given
 
@@ -78,11 +78,9 @@ class QuestionFeatures:
             return (), (1, 1)
         size = supplied.shape[:2]
         if kind.is_image:
-            displayed = [
-                WholeImage(self._pixels(name)) for name in question.images[-2:]
-            ]
-            size = displayed[0].pixels.shape[:2]
-            both: list[Prediction] = list(displayed)
+            options = [self._pixels(name) for name in question.images[-2:]]
+            size = options[0].shape[:2]
+            both: list[Prediction] = list(map(kind.record, options))
         else:
             both = [
                 self._shown.prediction(question.task, name, size)
