@@ -194,7 +194,7 @@ def places(
     pairs: Sequence[Mapping[str, Any]], side: str
 ) -> dict[str, list[int]]:
     """Rank, best and worst rank of each model: who is separated above and below it."""
-    names = {name for pair in pairs for name in (pair["a"], pair["b"])}
+    names = sorted({name for pair in pairs for name in (pair["a"], pair["b"])})
     ahead = [
         (p["a"], p["b"]) if p[f"{side}_order"] > 0 else (p["b"], p["a"])
         for p in pairs
@@ -203,7 +203,8 @@ def places(
 
     def mean(name: str) -> float:
         own = [p[side] for p in pairs if p["a"] == name]
-        return sum([*own, *(1 - p[side] for p in pairs if p["b"] == name)])
+        other = [1 - p[side] for p in pairs if p["b"] == name]
+        return round(sum([*own, *other]), 9)
 
     order = sorted(names, key=mean, reverse=True)
     out = {}

@@ -32,11 +32,27 @@ def shape_of(study: Study, run: int) -> Shape:
     compared = asked.filter(pl.col("kind") != "scoring")
     scored = asked.filter(pl.col("kind") == "scoring")
     if _named(compared) or _scored(scored):
-        erred = (asked["error_type"].cast(pl.String) != NO_TYPE).all()
-        return "controlled_errors" if erred else "named_pairs"
+        return "controlled_errors" if _are_errors(asked) else "named_pairs"
     if study.lacks_truth(run):
         return "no_truth"
     return "unnamed_pairs" if compared.height else "scores"
+
+
+def _are_errors(asked: pl.DataFrame) -> bool:
+    """Return whether each source of a task makes one error, but for the unchanged
+    truth, which is compared with several. A model makes errors of many types."""
+    errors = asked.select(
+        "task", "sources", error=pl.col("error_type").cast(pl.String)
+    )
+    if not (errors["error"] != NO_TYPE).all():
+        return False
+    by_source = (
+        errors.explode("sources")
+        .group_by("task", "sources")
+        .agg(several=pl.col("error").n_unique() > 1)
+    )
+    of_task = by_source.group_by("task").agg(pl.col("several").sum())
+    return bool((of_task["several"] <= 1).all())
 
 
 def _named(compared: pl.DataFrame) -> bool:
