@@ -115,14 +115,14 @@ class Sets extends HTMLElement {
     const button = (text, act, type = "button") => h("button", { type, onclick: act }, text);
     const tagForm = h("form", { onsubmit: (event) => { event.preventDefault(); this.marked({ add: this.tag.value.trim() }); } },
       this.tag, button("Tag all", null, "submit"), button("Untag all", () => this.marked({ remove: this.tag.value.trim() })));
-    this.all = h("h3", {}, "All selected questions");
+    this.all = h("h2", {}, "All selected questions");
     this.panel = h("details", { class: "sets", ontoggle: () => this.panel.open && this.refresh() }, h("summary", { class: "button" }, "Selection"),
       h("div", { class: "panel" },
         this.all,
         h("div", { class: "set-line" }, button("Star all", () => this.marked({ star: true })), button("Unstar all", () => this.marked({ star: false }))),
         tagForm,
         h("div", { class: "set-line" }, this.ids),
-        h("h3", {}, "Ask them again"), this.commands, this.said));
+        h("h2", {}, "Ask them again"), this.commands, this.said));
     this.append(this.panel);
     addEventListener("vj-state", () => this.panel.open && this.refresh());
     addEventListener("keydown", (event) => {
