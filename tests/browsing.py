@@ -133,7 +133,7 @@ class Browser:
 def _local(url: str) -> bool:
     parts = urlsplit(url)
     return (
-        parts.scheme in ("about", "blob", "chrome", "data", "devtools", "file")
+        parts.scheme in ("data", "blob", "chrome", "devtools", "about")
         or parts.hostname == "127.0.0.1"
     )
 
