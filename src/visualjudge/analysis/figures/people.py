@@ -8,7 +8,6 @@ them.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +23,7 @@ from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import scores_of
 from visualjudge.analysis.table_layout import Layout, counts, figure, named
 from visualjudge.analysis.value_and_interval import ALL, NOTHING, Estimate
-from visualjudge.core.records import Answer
+from visualjudge.judges.panel import majority
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,6 @@ class People:
     def votes(self) -> Estimate:
         """A figure that the row has, for its counts."""
         return self.same if self.same.n else self.mae
-
-
-def others_majority(votes: Sequence[Answer], own: int) -> Answer | None:
-    """Return the answer that most of the other votes give; None if they are split."""
-    counts_of = Counter(vote for k, vote in enumerate(votes) if k != own)
-    (first, most), *rest = counts_of.most_common(2)
-    return None if rest and rest[0][1] == most else first
 
 
 def _rows(judge: JudgeResult) -> tuple[People, ...]:
@@ -83,7 +75,7 @@ def _long(judge: JudgeResult) -> pl.DataFrame:
             continue
         for k, vote in enumerate(votes):
             if isinstance(vote, str):
-                others = others_majority(votes, k)
+                others = majority([*votes[:k], *votes[k + 1 :]], "pairwise")
                 same = None if others is None else vote == others
                 rows.append((task, cluster, None, None, same))
             else:
@@ -139,8 +131,7 @@ def _section(view: Shown) -> Section:
         "people",
         "How well do people agree with one another?",
         "Each person’s vote beside those of the others on the same item: the mean of "
-        "their scores, "
-        "or their majority. A judge is compared with all of them.",
+        "their scores, or their majority. A judge is compared with all of them.",
         first,
         view.said(PEOPLE)[:1],
     )

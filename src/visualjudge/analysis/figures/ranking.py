@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.pair_answer import pair_answer
 from visualjudge.analysis.decisions.pairs_of_models import separated
 from visualjudge.analysis.figure_text import (
     group_name,
@@ -17,6 +16,7 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.figures.choices import CHOICES
 from visualjudge.analysis.plots.canvas import Sign
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot
@@ -144,8 +144,8 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         rows,
         lambda width: rankings(displayed, width),
         "A line covers the ranks that the tests leave to a model (95 %, all pairs "
-        "together). "
-        f"The signs say whether the judge separates a model from the next one.{left}",
+        "together). The signs say whether the judge separates a model from the next "
+        f"one.{left}",
     )
 
 
@@ -185,9 +185,9 @@ def _orders(card: JudgeCard) -> Iterable[Required]:
 
 
 def _choices(card: JudgeCard) -> Iterable[Required]:
-    result = card.result
-    for task in pair_answer(result.study, result.index, result.study.bar).tasks:
-        yield task.task, task.accuracy, task.accurate
+    for row in card.result[CHOICES]:
+        if row.task:  # "" is the whole
+            yield row.task, row.accuracy, row.accurate
 
 
 def _required(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +30,7 @@ from visualjudge.core.records import (
     Answer,
     Order,
 )
+from visualjudge.judges.panel import majority
 from visualjudge.prompts.rubric import Rubric
 
 TASK = "verdicts"
@@ -128,13 +128,13 @@ class Table:
         form = form_of(self.rows) if ROLE in self.columns else "probabilities"
         for row in self.rows:
             item, turned = self._question(row)
-            displayed = None
+            order = None
             if self.pairs and row.get("order") is not None:
-                displayed = self._order(row)
+                order = self._order(row)
             counts = {name: _count(row, role) for name, role in TOKENS.items()}
             reply = Reply(
                 item.key,
-                "BA" if (displayed == "BA") != turned else "AB",
+                "BA" if (order == "BA") != turned else "AB",
                 self._verdict(row, turned) if "verdict" in row else None,
                 row.get("reply") if self.replies else None,
                 finish_reason=str(row.get("finish_reason") or "stop"),
@@ -145,7 +145,7 @@ class Table:
                 criteria=values_of(self.rubric, row, turned),
             )
             judge = str(row.get("judge") or self.judge).strip()
-            yield Answered(row, item, judge, reply, displayed)
+            yield Answered(row, item, judge, reply, order)
 
     def _question(self, row: Row) -> tuple[Item, bool]:
         """Return the question of a row, and whether the row has its options in the
@@ -172,15 +172,13 @@ class Table:
                 "truth",
                 f"must be the same in all rows of a question; item {name!r} has "
                 f"{_named(item.answer, stored)} in {before.place} and "
-                f"{_named(truth, names)} "
-                f"here{exchanged}",
+                f"{_named(truth, names)} here{exchanged}",
             )
         if values_of(self.rubric, row, turned, TRUE) != item.criteria:
             raise row.fault(
                 "truth",
                 "of each criterion must be the same in all rows of a question; item "
-                f"{name!r} "
-                f"has others in {before.place}",
+                f"{name!r} has others in {before.place}",
             )
         return item, turned
 
@@ -268,8 +266,7 @@ class Table:
                 role,
                 f"must be a number{point}, got {value!r}; --answer "
                 f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column "
-                f"{role}=NAME names "
-                "another column",
+                f"{role}=NAME names another column",
             )
         number = float(text)
         if not low <= number <= high:
@@ -313,8 +310,7 @@ def of_votes(votes: Sequence[Answer]) -> Answer:
     numbers = [vote for vote in votes if not isinstance(vote, str)]
     if numbers:
         return round(sum(numbers) / len(numbers), 9)
-    (first, most), *rest = Counter(votes).most_common(2)
-    return "tie" if rest and rest[0][1] == most else first
+    return majority(votes, "pairwise") or "tie"
 
 
 def _named(answer: Answer, models: tuple[str | None, ...]) -> str:

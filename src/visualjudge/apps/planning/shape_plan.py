@@ -32,6 +32,11 @@ RANKS = 1.06
 """Variance of Fisher's z of a rank correlation, times n − 3 (Fieller, Hartley & Pearson
 1957)."""
 
+TO_LABEL = ("If it has", "It would be", "Images to label")
+LABELLED = "To label: images that tell it from the bar with a power of 80 %."
+TO_JUDGE = ("Task", "State", "Images", "Images needed")
+DECIDED = "Needed: images that decide the answer with a power of 80 %."
+
 
 @dataclass(frozen=True)
 class Needed:
@@ -66,28 +71,18 @@ class ShapePlan:
         answers = folded(
             f"{QUESTIONS[self.shape]} {self._todo} {self.sentence}".strip()
         )
-        if self.shape == "no_truth":
-            table = Table(
-                ("If it has", "It would be", "Images to label"),
-                tuple(
-                    (c.case, c.state, number(c.needs_images))
-                    for c in self.cases
-                ),
-                (
-                    "To label: images that tell it from the bar with a power of 80 %.",
-                ),
+        unknown = self.shape == "no_truth"
+        rows = []
+        for case in self.cases:
+            images = () if unknown else (number(case.images),)
+            rows.append(
+                (case.case, case.state, *images, number(case.needs_images))
             )
-        else:
-            table = Table(
-                ("Task", "State", "Images", "Images needed"),
-                tuple(
-                    (c.case, c.state, number(c.images), number(c.needs_images))
-                    for c in self.cases
-                ),
-                (
-                    "Needed: images that decide the answer with a power of 80 %.",
-                ),
-            )
+        table = Table(
+            TO_LABEL if unknown else TO_JUDGE,
+            tuple(rows),
+            (LABELLED if unknown else DECIDED,),
+        )
         return f"{answers}\n\n{table.text()}"
 
     @property
@@ -95,8 +90,8 @@ class ShapePlan:
         if self.shape == "no_truth":
             return (
                 "Without ground truth no number of verdicts tells. `visualjudge label` "
-                "draws "
-                "questions for people; so many decide whether the judge may be used:"
+                "draws questions for people; so many decide whether the judge may be "
+                "used:"
             )
         if all(case.needs_images is None for case in self.cases):
             undecided = any(case.state == "too_few" for case in self.cases)
