@@ -43,8 +43,7 @@ def rows(count: int, texts: int | None) -> list[dict[str, str]]:
             place = draw.integers(texts or 1_000_000_000)
             row["reply"] = (
                 "Option A keeps sharper edges than B, while option B loses detail in "
-                "region "
-                f"{place}. Weighing both, the answer is [[{said}]]."
+                f"region {place}. Weighing both, the answer is [[{said}]]."
             )
         made.append(row)
     return made
@@ -67,8 +66,8 @@ def main() -> None:
                 time.process_time() - busy,
             )
             print(
-                f"{name}: {done.verdicts} rows, {seconds:.1f} s, "
-                f"{busy:.1f} s of this process's CPU, {done.differing} readings differ"
+                f"{name}: {done.verdicts} rows, {seconds:.1f} s, {busy:.1f} s of this "
+                f"process's CPU, {done.differing} readings differ"
             )
 
 

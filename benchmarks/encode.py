@@ -216,8 +216,7 @@ def semantic(rounds: int, folder: Path) -> None:
     )
     print(
         f"semantic overlay, 20 classes (goal: 6): {draw:.2f} ms; from label map to "
-        "file "
-        f"{best(work, rounds):.2f}"
+        f"file {best(work, rounds):.2f}"
     )
     masks = predictions(640, 480)["instance_segmentation"]
     rle = best(
@@ -386,8 +385,7 @@ def large(memory: bool) -> None:
         goal = 4 * image.nbytes / 1e6 + 50
         print(
             f"4000×3000, highest peak of NumPy's memory (goal: {goal:.0f}): "
-            f"{fattest[0]:.0f} MB, "
-            f"{fattest[1]}"
+            f"{fattest[0]:.0f} MB, {fattest[1]}"
         )
 
 

@@ -288,8 +288,7 @@ def main() -> None:
             mark = f"  above {ALLOWED}: {reason}" if whole > ALLOWED else ""
             print(
                 f"{name:<34}{sizes[0]:>7} to {sizes[-1]:<7}{cost[-1]:>8.3f} s   "
-                f"{steps}   "
-                f"{whole:.2f}{mark}",
+                f"{steps}   {whole:.2f}{mark}",
                 flush=True,
             )
 

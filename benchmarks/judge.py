@@ -336,8 +336,7 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
     reference = statistics.median(rate for rate, _ in rates["bare aiohttp"])
     print(
         f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a "
-        "request), "
-        f"{rounds} rounds"
+        f"request), {rounds} rounds"
     )
     for name, seen in rates.items():
         rate, cpu = (
@@ -345,8 +344,7 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
         )
         print(
             f"  {name:14} {rate:7.0f} questions/s   {rate / reference:5.2f} of bare "
-            "aiohttp"
-            f"   {cpu:.2f} ms of CPU a question"
+            f"aiohttp   {cpu:.2f} ms of CPU a question"
         )
 
 
@@ -361,8 +359,7 @@ def memory(url: str, root: Path, count: int) -> None:
     asyncio.run(ours(url, root, asked, root / "memory_all"))
     print(
         f"peak memory: {after_first:.0f} MB after {first} questions, {megabytes():.0f} "
-        "MB after "
-        f"{count} more"
+        f"MB after {count} more"
     )
     print(f"  (the questions themselves: {begun - after_first:.0f} MB)")
 

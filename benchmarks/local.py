@@ -306,11 +306,10 @@ def show(rows: Sequence[Row]) -> None:
             name = row.task if row.part == "all" else f"– {row.part}"
             print(
                 f"| {name} | {_percent(row.photograph, row.interval)} | "
-                f"{100 * row.other:.1f} "
-                f"| {_percent(row.grey, row.grey_interval)} "
-                f"| {_percent(row.solver, row.solver_interval)} "
-                f"| {_percent(row.gain, row.gain_interval)} | {row.images} "
-                f"({row.pairs}) |"
+                f"{100 * row.other:.1f} | {_percent(row.grey, row.grey_interval)} | "
+                f"{_percent(row.solver, row.solver_interval)} | "
+                f"{_percent(row.gain, row.gain_interval)} | {row.images} ({row.pairs}) "
+                "|"
             )
         whole = [row for row in chosen if row.part == "all"]
         mean = {
@@ -319,8 +318,7 @@ def show(rows: Sequence[Row]) -> None:
         }
         print(
             f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} | "
-            f"{mean['other']:.1f} "
-            f"| {mean['grey']:.1f} | | {mean['gain']:.1f} | |"
+            f"{mean['other']:.1f} | {mean['grey']:.1f} | | {mean['gain']:.1f} | |"
         )
 
 

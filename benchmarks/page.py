@@ -53,9 +53,8 @@ def main() -> None:
         )
         print(
             f"{page.name}: {page.stat().st_size / 1e6:.2f} MB, loaded in "
-            f"{statistics.median(loaded):.0f} ms "
-            f"(worst {max(loaded):.0f}), painted after "
-            f"{statistics.median(painted):.0f} ms",
+            f"{statistics.median(loaded):.0f} ms (worst {max(loaded):.0f}), painted "
+            f"after {statistics.median(painted):.0f} ms",
             flush=True,
         )
 

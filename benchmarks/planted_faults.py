@@ -406,8 +406,7 @@ def main() -> None:
             )
         print(
             f"{task:24} {'all':16} found {100 * np.mean(totals['found']):5.1f} %, "
-            "elsewhere "
-            f"{100 * np.mean(totals['elsewhere']):5.1f} %"
+            f"elsewhere {100 * np.mean(totals['elsewhere']):5.1f} %"
         )
 
 

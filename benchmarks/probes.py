@@ -379,8 +379,7 @@ def main() -> None:
         own = f"{fails[fault] / seeds:7.1%}" if fault else "      –"
         print(
             f"{label:40} convicted {own}, of others {others / seeds / rest:.2%} a "
-            "probe, "
-            f"passes {passes / seeds / rest:.1%} of the others, all of them in "
+            f"probe, passes {passes / seeds / rest:.1%} of the others, all of them in "
             f"{clean / seeds:.1%}",
             flush=True,
         )

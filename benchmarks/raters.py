@@ -110,16 +110,14 @@ SENT = (
 )
 HELD_KEY = (
     "for (let i = 0; i < 12; i++) setTimeout(() => document.body.dispatchEvent(new "
-    "KeyboardEvent("
-    "'keydown', {key: 'b', repeat: i > 0, bubbles: true})), 30 * i)"
+    "KeyboardEvent('keydown', {key: 'b', repeat: i > 0, bubbles: true})), 30 * i)"
 )
 
 
 TAP = (
-    "const e = document.querySelector(arguments[0]); if (!e) return null;"
-    "if (arguments[1]) e.scrollIntoView({block: 'center'});"
-    "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / "
-    "2]"
+    "const e = document.querySelector(arguments[0]); if (!e) return null;if "
+    "(arguments[1]) e.scrollIntoView({block: 'center'});const b = "
+    "e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]"
 )
 
 
@@ -670,8 +668,7 @@ def trial(seed: int) -> list[str]:
     }
     print(
         f"seed {seed}: {len(raters)} raters, {kills} kills, {len(lines)} lines, "
-        f"{len(sent)} sent "
-        f"{statuses}, {done}, {len(faults)} faults",
+        f"{len(sent)} sent {statuses}, {done}, {len(faults)} faults",
         flush=True,
     )
     return faults

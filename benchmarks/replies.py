@@ -183,8 +183,7 @@ def main() -> None:
             ):
                 print(
                     f"{result} {row['id']} {row['kind']}: {row['label']!r} read as "
-                    f"{value!r}: "
-                    f"{row['reply'][:200]!r}"
+                    f"{value!r}: {row['reply'][:200]!r}"
                 )
         print(f"\n{name}: {spent / max(len(rows), 1) * 1e3:.2f} ms a reply")
         print(

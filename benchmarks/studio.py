@@ -100,9 +100,8 @@ def main() -> None:
             followed(server)
             print(
                 f"all indexed after {server.age():.1f} s ({server.cpu():.1f} s of "
-                "CPU), "
-                f"{server.memory():.0f} MB in all processes, at most {server.most:.0f} "
-                "MB"
+                f"CPU), {server.memory():.0f} MB in all processes, at most "
+                f"{server.most:.0f} MB"
             )
             if name == "warm":
                 measure(server, arguments.questions, arguments.requests)

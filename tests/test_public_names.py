@@ -23,8 +23,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
 def test_importing_the_package_loads_no_heavy_library() -> None:
     heavy = (
         "[name for name in ('numpy', 'polars', 'pyarrow', 'cv2', 'scipy', 'PIL') if "
-        "name in "
-        "sys.modules]"
+        "name in sys.modules]"
     )
     code = f"import sys, visualjudge, visualjudge.cli.main; print({heavy})"
     out = subprocess.run(

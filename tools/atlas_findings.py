@@ -144,12 +144,10 @@ def one_threshold(analysis: Analysis) -> Finding:
     return Finding(
         "one-threshold",
         "One threshold does not carry over: the score from which at most 20 % of "
-        "LLaVA-Critic’s "
-        f"accepted replies are bad over {TASKS} kinds of images "
-        f"({100 * (whole.bad_accepted or 0):.0f} % "
-        f"are) breaks that promise in {len(found)} of the {TASKS} ({names}); in "
-        f"{worst}, "
-        f"{100 * share:.0f} % are bad.",
+        f"LLaVA-Critic’s accepted replies are bad over {TASKS} kinds of images "
+        f"({100 * (whole.bad_accepted or 0):.0f} % are) breaks that promise in "
+        f"{len(found)} of the {TASKS} ({names}); in {worst}, {100 * share:.0f} % are "
+        "bad.",
         f"bad replies among the accepted in {worst}",
         share,
         low,
@@ -168,13 +166,11 @@ def one_threshold(analysis: Analysis) -> Finding:
                 for risk, count in risks.items()
             ),
             "bad as 1 of 5 and a risk of 10 %: "
-            f"{len(broken(list(stricter.parts), RISK / 2))} "
-            f"of {TASKS}",
+            f"{len(broken(list(stricter.parts), RISK / 2))} of {TASKS}",
         ),
         "Tasks are counted where the whole interval lies above the promise. One person "
-        "rated each "
-        "reply, so some “bad” ones are that person’s; several raters could lower all "
-        "shares.",
+        "rated each reply, so some “bad” ones are that person’s; several raters could "
+        "lower all shares.",
     )
 
 
@@ -203,22 +199,20 @@ def first_shown(analysis: Analysis) -> Finding:
     machines = position(judge, rows.filter(~names.str.contains("Human")))
     return Finding(
         "first-shown",
-        f"GPT-4o hardly ever calls a tie and prefers what it sees first: ties in "
+        "GPT-4o hardly ever calls a tie and prefers what it sees first: ties in "
         f"{100 * (1 - float(decided.mean() or 0)):.1f} % of {len(rows):,} pairs where "
-        "people see "
-        f"{100 * float((truth == 'tie').mean() or 0):.1f} %, the first option in "
-        f"{100 * first:.0f} % of the "
-        f"rest (people {100 * of_people:.0f} %). Half its difference in accuracy by "
-        "the place of the "
-        f"better option is {100 * (figure.value or 0):.1f} points.",
+        f"people see {100 * float((truth == 'tie').mean() or 0):.1f} %, the first "
+        f"option in {100 * first:.0f} % of the rest (people {100 * of_people:.0f} %). "
+        "Half its difference in accuracy by the place of the better option is "
+        f"{100 * (figure.value or 0):.1f} points.",
         "preference for the first option, percentage points",
         100 * (figure.value or 0),
         100 * (low or 0),
         100 * (high or 0),
         figure.n,
         ("opening",),
-        "visualjudge adopt tables/opening.csv --out opening && "
-        "visualjudge card opening/gpt-4o --details",
+        "visualjudge adopt tables/opening.csv --out opening && visualjudge card "
+        "opening/gpt-4o --details",
         (
             "each half of the questions: "
             + " and ".join(f"{100 * (one.value or 0):.1f}" for one in halves),
@@ -228,8 +222,7 @@ def first_shown(analysis: Analysis) -> Finding:
             f"{100 * (other.value or 0):.1f}",
         ),
         "Each pair was shown in one order, A first, by the authors’ code; the same "
-        "pairs in both orders "
-        "would separate place from content without people.",
+        "pairs in both orders would separate place from content without people.",
     )
 
 
@@ -253,11 +246,9 @@ def zeros(analysis: Analysis) -> Finding:
     return Finding(
         "zeros",
         f"A correlation of {dot(whole.spearman.value)} is mostly one value: "
-        f"{100 * share:.0f} % of "
-        "Polaris’ captions have exactly 0 from people, and LLaVA-Critic gives "
-        f"{100 * lowest:.1f} % of "
-        f"these its lowest score. Among the other {above.height:,} captions ρ is "
-        f"{dot(figure.value)}.",
+        f"{100 * share:.0f} % of Polaris’ captions have exactly 0 from people, and "
+        f"LLaVA-Critic gives {100 * lowest:.1f} % of these its lowest score. Among the "
+        f"other {above.height:,} captions ρ is {dot(figure.value)}.",
         "ρ among captions with more than 0",
         figure.value or 0,
         low,
@@ -272,9 +263,8 @@ def zeros(analysis: Analysis) -> Finding:
             f"each half of the rest: {' and '.join(map(dot, halves))}",
         ),
         "If the zeros are captions as hard as the others, the whole correlation is the "
-        "fair one; the set "
-        "does not say how they came about. Restricting the range lowers any "
-        "correlation.",
+        "fair one; the set does not say how they came about. Restricting the range "
+        "lowers any correlation.",
     )
 
 
@@ -326,12 +316,10 @@ def people(analysis: Analysis, clone: Path) -> Finding:
     return Finding(
         "people",
         f"People hardly agree on most criteria of image edits: on {weak} of 12, those "
-        "whose mean is the "
-        f"truth have a Krippendorff’s α below .2 (median {dot(middle)}, highest "
-        f"{dot(value[best])}, {best}; "
-        f"{dot(overall.alpha)} overall), so the set says little about how well GPT-5 "
-        "mini and Gemini 2.5 "
-        f"Pro judge them.",
+        "whose mean is the truth have a Krippendorff’s α below .2 (median "
+        f"{dot(middle)}, highest {dot(value[best])}, {best}; {dot(overall.alpha)} "
+        "overall), so the set says little about how well GPT-5 mini and Gemini 2.5 Pro "
+        "judge them.",
         "α of people’s overall rating",
         overall.alpha or 0.0,
         low,
@@ -348,10 +336,9 @@ def people(analysis: Analysis, clone: Path) -> Finding:
             ),
         ),
         "19 people rated 20 edits each. The mean of five is more reliable than one "
-        "person (Spearman and "
-        f"Brown: {dot(5 * middle / (1 + 4 * middle))} at the median); more ratings per "
-        "edit would make it a "
-        f"better truth even if single people go on to differ.",
+        f"person (Spearman and Brown: {dot(5 * middle / (1 + 4 * middle))} at the "
+        "median); more ratings per edit would make it a better truth even if single "
+        "people go on to differ.",
     )
 
 
@@ -369,14 +356,13 @@ def forms(graphs: Analysis, prompts: Analysis) -> Finding:
     low, high = asked.interval or (None, None)
     return Finding(
         "form",
-        f"Which form of question is better does not carry over: on T2IScoreScore, τ-b "
+        "Which form of question is better does not carry over: on T2IScoreScore, τ-b "
         f"within a prompt is {dot(direct.value)} ({ends(direct)}) for one score by "
-        "VIEScore’s prompt "
-        f"and {dot(asked.value)} for GPT-4V’s answers to DSG’s questions, "
-        f"{dot(min(models))} to {dot(max(models))} for four smaller models with the "
-        "same questions. "
-        f"On TIFA-160, GPT-4V’s one score has {dot(number.value)} ({ends(number)}), "
-        f"DSG’s questions at best {dot(other.value)} ({ends(other)}).",
+        f"VIEScore’s prompt and {dot(asked.value)} for GPT-4V’s answers to DSG’s "
+        f"questions, {dot(min(models))} to {dot(max(models))} for four smaller models "
+        "with the same questions. On TIFA-160, GPT-4V’s one score has "
+        f"{dot(number.value)} ({ends(number)}), DSG’s questions at best "
+        f"{dot(other.value)} ({ends(other)}).",
         "τ-b within a prompt of GPT-4V with DSG’s questions, T2IScoreScore",
         asked.value or 0,
         low,
@@ -387,21 +373,19 @@ def forms(graphs: Analysis, prompts: Analysis) -> Finding:
         "ts2/gpt4v_dsg ts2/viescore",
         (
             f"ρ over all images: {dot(of(graphs, 'viescore')[SCORES].spearman.value)} "
-            "against "
-            f"{dot(of(graphs, 'gpt4v_dsg')[SCORES].spearman.value)}, and "
+            f"against {dot(of(graphs, 'gpt4v_dsg')[SCORES].spearman.value)}, and "
             f"{dot(of(prompts, 'gpt-4v, 0 to 10')[SCORES].spearman.value)} against "
             f"{dot(of(prompts, 'pali-17b, DSG')[SCORES].spearman.value)}",
             "TIFA’s questions instead of DSG’s: "
             f"{dot(of(graphs, 'gpt4v_tifa')[SCORES].within.value)}",
             f"asked for the score a second time: {dot(again.value)}",
             "a model that hardly answers: Fuyu has "
-            f"{dot(of(graphs, 'fuyu_dsg')[SCORES].within.value)} "
-            f"with the same questions",
+            f"{dot(of(graphs, 'fuyu_dsg')[SCORES].within.value)} with the same "
+            "questions",
         ),
         "The first set counts planted errors, the second has people’s ratings; no "
-        "model is in both forms on "
-        "both sets, and the repository does not name the model behind VIEScore’s "
-        "scores.",
+        "model is in both forms on both sets, and the repository does not name the "
+        "model behind VIEScore’s scores.",
     )
 
 
@@ -457,13 +441,10 @@ def noise(analyses: Analyses) -> Finding:
     return Finding(
         "noise",
         f"Some published differences are noise: of {len(rows)} between two judges of "
-        "one set, "
-        f"{len(within)} are within what other images could give (Holm, 5 %), among "
-        "them GenAI-Bench’s "
-        f"first place on edits, Gemini 1.5 Pro before GPT-4o by {gap:.1f} points "
-        f"({figure(low)} to "
-        f"{figure(high)}; {figure(best - second)} by the authors’ reading of the "
-        "replies).",
+        f"one set, {len(within)} are within what other images could give (Holm, 5 %), "
+        "among them GenAI-Bench’s first place on edits, Gemini 1.5 Pro before GPT-4o "
+        f"by {gap:.1f} points ({figure(low)} to {figure(high)}; "
+        f"{figure(best - second)} by the authors’ reading of the replies).",
         "accuracy of Gemini 1.5 Pro less that of GPT-4o on edits, points",
         gap,
         low,
@@ -471,16 +452,14 @@ def noise(analyses: Analyses) -> Finding:
         shown.verdicts,
         OF_NOISE,
         "visualjudge adopt CLONES/GenAI-Bench/results --benchmark genai-bench --out "
-        "genai "
-        "--replies gpt4o --replies gemini-1.5-pro && visualjudge report genai/gpt4o "
-        "genai/gemini-1.5-pro --where task=image_edition",
+        "genai --replies gpt4o --replies gemini-1.5-pro && visualjudge report "
+        "genai/gpt4o genai/gemini-1.5-pro --where task=image_edition",
         (
             f"without Holm’s adjustment: {unadjusted} of {len(rows)} are within noise",
             f"all that are: {'; '.join(within)}",
         ),
         "More images: these sets have 75 to 5,716. Judges that do not answer, or "
-        "always alike, are not "
-        "among the pairs.",
+        "always alike, are not among the pairs.",
     )
 
 

@@ -62,16 +62,13 @@ def findings_page(document: Json) -> str:
     parts += [
         "## Judges",
         "ρ (Spearman’s) of scores with people’s, or the share of pairs that are "
-        "decided as people "
-        "decide them, ties being an answer; 95 % intervals by image. *Lean*: mean "
-        "difference from people "
-        "in points of the scale, or the preference for the option shown first in "
-        "percentage points. *Use?*: "
-        "[may I use its scores](scores.md), or [may I rank models with it](decide.md): "
-        "`part` is in part, "
-        "`open` is not decided. *Year*: of the model. All judges of 2025 or later, and "
-        "the best of each set of "
-        f"older ones; [findings.json](findings.json) has all {len(rows)} rows.",
+        "decided as people decide them, ties being an answer; 95 % intervals by image. "
+        "*Lean*: mean difference from people in points of the scale, or the preference "
+        "for the option shown first in percentage points. *Use?*: [may I use its "
+        "scores](scores.md), or [may I rank models with it](decide.md): `part` is in "
+        "part, `open` is not decided. *Year*: of the model. All judges of 2025 or "
+        "later, and the best of each set of older ones; [findings.json](findings.json) "
+        f"has all {len(rows)} rows.",
         table(chosen(rows), COLUMNS),
         "## Figures of the sources",
         published(document["published"]),
@@ -202,10 +199,9 @@ def published(rows: Sequence[Json]) -> str:
         lines.append(f"| {name} | {len(of_set)} | {len(equal)} | {places} |")
     text = (
         "Figures that the repositories hold, computed from the same verdicts by the "
-        "same rule. The others "
-        "(T2IScoreScore’s are means over walks of its graphs; gpt4v-t2i-evals and "
-        "MLLM-as-a-Judge have none of "
-        "judges beside people) are not compared."
+        "same rule. The others (T2IScoreScore’s are means over walks of its graphs; "
+        "gpt4v-t2i-evals and MLLM-as-a-Judge have none of judges beside people) are "
+        "not compared."
     )
     rest = [
         f"- {row['set']}, {row['judge']}, {row['figure']}: "

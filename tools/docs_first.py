@@ -64,8 +64,8 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
         f"<text x='4' y='22' font-size='15' {TEXT}>{asked}</text>",
         *(_option(n, option) for n, option in enumerate(options)),
         f"<text x='4' y='{top + 6}' font-size='13' {TEXT}>{known}</text>",
-        f"<text x='4' y='{top + 52}' font-size='15' {TEXT}>"
-        "After 100 images: may four detectors be ranked with this judge?</text>",
+        f"<text x='4' y='{top + 52}' font-size='15' {TEXT}>After 100 images: may four "
+        "detectors be ranked with this judge?</text>",
         f"<svg x='4' y='{top + 70}' width='{WIDTH - 40}' "
         f"height='280'>{pairs}</svg></svg>",
     ]
@@ -90,9 +90,8 @@ def _option(number: int, address: str) -> str:
     left, letter = 4 + number * (TILE[0] + 8), "AB"[number]
     return (
         f"<image x='{left}' y='34' width='{TILE[0]}' height='{TILE[1]}' "
-        f"href='{address}'/>"
-        f"<rect x='{left}' y='34' width='26' height='26' fill='#fff'/>"
-        f"<text x='{left + 7}' y='53' font-size='17' font-weight='bold' "
+        f"href='{address}'/><rect x='{left}' y='34' width='26' height='26' "
+        f"fill='#fff'/><text x='{left + 7}' y='53' font-size='17' font-weight='bold' "
         f"{TEXT}>{letter}</text>"
     )
 

@@ -47,14 +47,12 @@ METRICS = {
 
 COMMANDS_PURPOSE = (
     "Every command with its options, as `--help` prints them. Exit status: 0 on "
-    "success, 1 for invalid "
-    "input or a failed check, 2 for wrong usage."
+    "success, 1 for invalid input or a failed check, 2 for wrong usage."
 )
 TASKS_PURPOSE = (
     "The tasks whose predictions can be judged. Each page shows how to import "
-    "predictions, how "
-    "they are scored, which "
-    "controlled errors exist, and every encoding."
+    "predictions, how they are scored, which controlled errors exist, and every "
+    "encoding."
 )
 RECIPES = {
     "Judge detections of your own": "tutorials/detector.md",
@@ -82,12 +80,9 @@ recipes below are the commands of five pages, which a test runs as written.
 """
 SKILL = (
     "Measure how far a vision-language model can be trusted as a judge of images, "
-    "edits, detections, "
-    "masks, poses or depth: whether it may rank models, how right, biased and "
-    "consistent it is. Use it "
-    "when verdicts or scores of such a judge exist or are to be made, or when a judge "
-    "is to be checked "
-    "in CI."
+    "edits, detections, masks, poses or depth: whether it may rank models, how right, "
+    "biased and consistent it is. Use it when verdicts or scores of such a judge exist "
+    "or are to be made, or when a judge is to be checked in CI."
 )
 """What a skill is for, by which an agent chooses it."""
 SITE = "https://github.com/visualjudge/visualjudge/blob/main/docs/"
@@ -165,9 +160,8 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
     parts = [
         f"# {note['title']}",
         f"How to import predictions of {note['title'].lower()}, how they are scored, "
-        "and how a "
-        "judge is shown them. "
-        f"The task's name in files and options is `{task}`.",
+        "and how a judge is shown them. The task's name in files and options is "
+        f"`{task}`.",
         "## Import",
         note["data"] + " All formats: [Import](../importing.md).",
         f"```console\n$ {note['import'].strip()}\n```",
@@ -198,8 +192,7 @@ def errors_text(task: str) -> str:
     if not found:
         return (
             "None: there is no ground truth to modify. Import scored outputs; the demo "
-            "generates "
-            "graded ones."
+            "generates graded ones."
         )
     rows = [f"| `{name}` | {text} |" for name, text in found.items()]
     command = f"visualjudge perturb --help    # {', '.join(found)}"

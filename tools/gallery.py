@@ -118,12 +118,9 @@ def _page(shown: list[Exhibit]) -> str:
     blocks = [
         "# Gallery of encodings",
         f"All {final} encodings and {len(shown) - final} extended ones, each on a "
-        "photograph "
-        "with its ground truth as "
-        "the prediction: what the prompt says of it, and its legend. Images are "
-        "shrunk and saved as "
-        "JPEG for this page; a judge gets the PNG. Written by `python "
-        "tools/gallery.py`.",
+        "photograph with its ground truth as the prediction: what the prompt says of "
+        "it, and its legend. Images are shrunk and saved as JPEG for this page; a "
+        "judge gets the PNG. Written by `python tools/gallery.py`.",
     ]
     task = ""
     for exhibit in shown:

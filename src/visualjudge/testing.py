@@ -70,8 +70,7 @@ def _check_record(kind: PredictionType, task: str) -> None:
         )
         assert again.labels == truth.labels and again.count == truth.count, (
             f"write: must keep labels {truth.labels} and count {truth.count}, got "
-            f"{again.labels} "
-            f"and {again.count}"
+            f"{again.labels} and {again.count}"
         )
         written = payload_of(
             task, again, root=root, stem="example", digits=None

@@ -366,6 +366,6 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     assert found.needs_images is None
     assert (
         "it can’t separate alder from birch yet (60 to 200 more images), nor alder "
-        "from cedar yet, "
-        "and no number of images can be promised" in found.sentence
+        "from cedar yet, and no number of images can be promised"
+        in found.sentence
     )

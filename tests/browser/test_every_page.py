@@ -188,10 +188,9 @@ def _look_while_answering(browser: Any, axe: str) -> None:
     while True:
         state = browser.until(
             f"{READY.replace('return ', 'const q = ')}; const page = "
-            "document.querySelector("
-            "'vj-rater'); if (document.querySelector('.finished')) return 'finished';"
-            "if (page.held) return 'feedback';"
-            "return q && q.slot !== arguments[0] ? q : null",
+            "document.querySelector('vj-rater'); if "
+            "(document.querySelector('.finished')) return 'finished';if (page.held) "
+            "return 'feedback';return q && q.slot !== arguments[0] ? q : null",
             slot,
         )
         if isinstance(state, str):

@@ -111,8 +111,7 @@ def test_slider_and_difference_show(
     browser.keys("d")
     browser.until(
         "return document.querySelector('vj-stage "
-        "figcaption').textContent.startsWith('|Option A "
-        "− Option B|')"
+        "figcaption').textContent.startsWith('|Option A − Option B|')"
     )
     browser.keys("l")
     browser.until(
@@ -232,8 +231,7 @@ def test_questions_are_starred_and_tagged(
     )
     browser.js(
         "[...document.querySelectorAll('.sets button')].find((b) => b.textContent === "
-        "'Unstar "
-        "all').click()"
+        "'Unstar all').click()"
     )
     browser.until(
         "return document.querySelector('vj-grid').hasAttribute('data-empty')"
@@ -408,9 +406,8 @@ def test_the_filters_used_most_are_on_the_first_screen(
         *("Outcome", "Margin"),  # asked in one order, and never wrong
     ]
     links = browser.js(
-        "return [...document.querySelectorAll('.slice-link')].map((link) => {"
-        "const box = link.getBoundingClientRect();"
-        "return !link.checkVisibility() || box.bottom > innerHeight ||"
-        "link.contains(document.elementFromPoint(box.x + 2, box.y + 4))})"
+        "return [...document.querySelectorAll('.slice-link')].map((link) => {const box "
+        "= link.getBoundingClientRect();return !link.checkVisibility() || box.bottom > "
+        "innerHeight ||link.contains(document.elementFromPoint(box.x + 2, box.y + 4))})"
     )
     assert all(links)

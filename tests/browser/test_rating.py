@@ -23,8 +23,8 @@ SLOT = (
 NEXT = SLOT + " !== arguments[0] && " + SLOT.removeprefix("return ")
 """Another question than the one of this slot, once its images can be seen."""
 PRESS = (
-    "const press = (repeat) => document.body.dispatchEvent("
-    "new KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
+    "const press = (repeat) => document.body.dispatchEvent(new "
+    "KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
 )
 UNSEEN = "return document.querySelector('vj-stage')?.unseen.length"
 COVERED = """const box = document.querySelector('.toast').getBoundingClientRect();
@@ -35,8 +35,7 @@ return [...document.querySelectorAll('button')].filter((b) => b.checkVisibility(
 """The buttons that a message covers."""
 KIND = (
     "const q = document.querySelector('vj-rater').question; return [q.type, "
-    "q.options.map((o) => "
-    "o.letter).join('')]"
+    "q.options.map((o) => o.letter).join('')]"
 )
 
 
@@ -160,10 +159,10 @@ def test_a_letter_of_a_ranking_does_not_change_the_view(
         browser.open(study.links["anna"])
         browser.until(SLOT)
         browser.js(
-            "const stage = document.createElement('vj-stage');"
-            "const layer = (key) => ({key, title: key, src: '/static/mark.svg'});"
-            "stage.dataset.layers = JSON.stringify([layer('A'), layer('B')]);"
-            "document.querySelector('.rate-main').append(stage)"
+            "const stage = document.createElement('vj-stage');const layer = (key) => "
+            "({key, title: key, src: '/static/mark.svg'});stage.dataset.layers = "
+            "JSON.stringify([layer('A'), "
+            "layer('B')]);document.querySelector('.rate-main').append(stage)"
         )
         browser.until(
             "return document.querySelector('vj-stage')?.dataset.mode === 'side'"
@@ -450,11 +449,10 @@ def test_an_option_that_is_covered_or_scrolled_away_is_not_seen(
     while phone.js(KIND)[0] != "pairwise":
         phone.until(NEXT, _answer(phone, None))
     phone.js(
-        "const cover = document.createElement('div'); cover.id = 'cover';"
-        "cover.style.cssText = 'position: fixed; inset: 0; z-index: 9';"
-        "document.body.append(cover); "
-        "document.querySelector('vj-stage').seen.forEach((s) => "
-        "s.clear())"
+        "const cover = document.createElement('div'); cover.id = "
+        "'cover';cover.style.cssText = 'position: fixed; inset: 0; z-index: "
+        "9';document.body.append(cover); "
+        "document.querySelector('vj-stage').seen.forEach((s) => s.clear())"
     )
     for left in (3, 3, 3):
         _next_image(phone)
@@ -518,8 +516,7 @@ def test_an_image_keeps_its_shape_in_every_view(
                 )
                 shapes = phone.js(
                     "return [...document.querySelectorAll('vj-stage canvas')].map((c) "
-                    "=> [c.width, "
-                    "c.height, c.clientWidth, c.clientHeight])"
+                    "=> [c.width, c.height, c.clientWidth, c.clientHeight])"
                 )
                 assert all(shape[:2] == shape[2:] for shape in shapes), (
                     width,
@@ -624,11 +621,8 @@ def test_a_window_left_behind_moves_on_without_a_second_verdict(
     )
     browser.js(
         "return fetch('/people/anna/answer', {method: 'POST', headers: "
-        "{'X-Studio-Token': "
-        "arguments[0]}, "
-        "body: JSON.stringify({slot: arguments[1], seconds: 1, cannot_tell: "
-        "true})}).then((r) => "
-        "r.status)",
+        "{'X-Studio-Token': arguments[0]}, body: JSON.stringify({slot: arguments[1], "
+        "seconds: 1, cannot_tell: true})}).then((r) => r.status)",
         token,
         slot,
     )
@@ -712,9 +706,8 @@ def test_images_use_the_pane_and_legends_show_colours(
         browser.open(study.links["anna"])
         browser.until(SLOT)
         widths = browser.js(
-            "const s = document.querySelector('vj-stage');"
-            "return [...s.querySelectorAll('canvas')].map(() => s.scale() * "
-            "s.base.width)"
+            "const s = document.querySelector('vj-stage');return "
+            "[...s.querySelectorAll('canvas')].map(() => s.scale() * s.base.width)"
         )
         assert len(widths) == 3
         assert (

@@ -86,8 +86,7 @@ def test_the_first_screen_has_the_answer_a_picture_and_at_most_eight_links(
     browser.open(address)
     seen = (
         "return [...document.querySelectorAll(arguments[0])].filter(e => "
-        "e.checkVisibility() && "
-        "e.getBoundingClientRect().top < innerHeight).length"
+        "e.checkVisibility() && e.getBoundingClientRect().top < innerHeight).length"
     )
     assert browser.js(seen, ".answer") == 2
     assert browser.js(seen, "#answer figure") == 1

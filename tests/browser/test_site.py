@@ -98,7 +98,6 @@ def test_search_finds_pages_and_asks_nobody_else(
     found = browser.until(
         "const links = "
         "[...document.querySelectorAll('.md-search-result__link')].map((a) => "
-        "a.href);"
-        "return links.length ? links : null"
+        "a.href);return links.length ? links : null"
     )
     assert any("/judging.html" in link for link in found), found

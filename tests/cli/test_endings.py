@@ -373,8 +373,7 @@ def test_agreement_without_people_is_an_error_that_names_the_reason(
         (
             {"item": "{}.png"},
             "people have item '0.png', the judge 'photo0/dog'; in a run it is the "
-            "image_id "
-            "(of a question about one class of interest image_id/CLASS)",
+            "image_id (of a question about one class of interest image_id/CLASS)",
         ),
     ],
 )

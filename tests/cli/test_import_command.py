@@ -136,8 +136,7 @@ def test_predictions_of_other_images_are_refused(
         "other.json: [0]: image_id: must be the id of an image of gt.json, such as 7, "
         "got 8",
         f"visualjudge: {scene}/other.json: must contain predictions for images of the "
-        "ground "
-        "truth, got none that is valid",
+        "ground truth, got none that is valid",
     ]
     assert not told.out and not (scene / "data" / "annotations").exists()
 
@@ -300,8 +299,7 @@ def test_predictions_of_classes_that_the_image_lacks_are_counted(
     cat, dog = row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.9)
     line = (
         "predictions of classes that the ground truth of their image lacks: 1 of 2, "
-        "neither "
-        "shown nor scored"
+        "neither shown nor scored"
     )
     assert imported(scene, [cat, dog], truth=[row(1, 0, 0, 10, 10)]) == 0
     assert line in capsys.readouterr().out

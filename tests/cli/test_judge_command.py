@@ -189,8 +189,7 @@ def test_no_budget_is_exceeded_by_concurrency_or_retries(
         assert server.did["ok"] == 4
         assert (
             "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost "
-            "0.000101; 8 "
-            "verdicts" in done.stderr
+            "0.000101; 8 verdicts" in done.stderr
         )
     with running(ChaoticServer({}, delay_s=0.02, text="who knows")) as server:
         done = judge(

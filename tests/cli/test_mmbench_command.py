@@ -104,8 +104,7 @@ def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(
     assert done.returncode == 1
     assert done.stderr.strip().endswith(
         f"{tmp_path / 'x.xls'}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl "
-        "that `mmbench "
-        "infer` wrote"
+        "that `mmbench infer` wrote"
     )
     assert done.stderr.count("\n") == 1
     assert "openpyxl" not in done.stderr

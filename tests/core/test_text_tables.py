@@ -105,8 +105,7 @@ def test_a_column_may_be_empty() -> None:
 def test_sentences_below_a_table_break_between_words() -> None:
     sentence = (
         "assumes the labelled items were chosen with the probabilities of the labels "
-        "file, as "
-        "written by label"
+        "file, as written by label"
     )
     lines = Table(("a",), (("1",),), (sentence,)).text(60).splitlines()[2:]
     assert (

@@ -532,8 +532,7 @@ def test_describe_says_which_predictions_count(
         "object_detection: shown and scored: detr: confidence ≥ 0.8 (best-f1), 2 "
         "annotations",
         "object_detection: shown and scored: yolo: confidence ≥ 0.25, the 7 most "
-        "confident of an "
-        "image, 2 annotations",
+        "confident of an image, 2 annotations",
     ]
     (described,) = json.loads((tmp_path / "described.json").read_text())[
         "tasks"

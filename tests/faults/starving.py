@@ -250,10 +250,8 @@ def prepare(made: Path, server: str) -> None:
     )
     (made / "c.yaml").write_text(
         "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, "
-        "model_name: "
-        "m, retries: 0, "
-        f"base_url: '{server}', prompt_info: {{prompt_id: "
-        f"vlm/assessment/visual_consistency/pairwise}}}}}}}}"
+        f"model_name: m, retries: 0, base_url: '{server}', prompt_info: {{prompt_id: "
+        "vlm/assessment/visual_consistency/pairwise}}}}"
     )
     ratings = [
         f"{k},s,{who},boxes,{k + turn}"
@@ -647,8 +645,7 @@ def main(
                         if os.environ.get("SHOW"):
                             print(
                                 f"    {name}: {what}: {ended.status} "
-                                f"{ended.seconds:.2f} s "
-                                f"{ended.said[-200:]!r}"
+                                f"{ended.seconds:.2f} s {ended.said[-200:]!r}"
                             )
             seed += 1
             print(f"{done} cases so far, seed {seed}", flush=True)

@@ -99,8 +99,7 @@ COMMANDS = {
         "gt/photo.xml",
     ),
     "import yolo --task object_detection --gt gt --images {data} --source m --out "
-    "{out} "
-    "--classes {bad}": ("bad.yaml", "bad.txt"),
+    "{out} --classes {bad}": ("bad.yaml", "bad.txt"),
     "import shapes --format labelme --task object_detection --gt gt --images {data} "
     "--source m --out {out}": ("gt/photo.json",),
     "import label-map --gt gt --images {data} --classes {bad} --source m --out {out}": (

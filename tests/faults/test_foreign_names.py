@@ -97,6 +97,5 @@ def test_a_photo_of_floats_costs_its_records(tmp_path: Path) -> None:
     assert done.questions > 0
     assert {problem.reason for problem in done.problems} == {
         "floats.tiff: an image must have integer samples, got floating point; convert "
-        "it to 8 or "
-        "16 bits"
+        "it to 8 or 16 bits"
     }

@@ -204,8 +204,8 @@ def test_files_name_the_plugin_that_they_were_made_with(
     bare = Environment.made(tmp_path / "bare")
     told = (
         "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed or was "
-        "skipped "
-        "(show plugins); if you trust its makers: pip install visualjudge-flow==0.1.0"
+        "skipped (show plugins); if you trust its makers: pip install "
+        "visualjudge-flow==0.1.0"
     )
     described, reported = bare.run_all(
         ("describe", dataset),

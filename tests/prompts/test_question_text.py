@@ -155,8 +155,7 @@ def test_text_to_image_shows_no_original_and_gives_the_prompt() -> None:
     )
     assert prompt.startswith(
         "You are a judge to decide the quality of answers to a text-to-image "
-        "generation task. "
-        "The goal"
+        "generation task. The goal"
     )
     assert "The text prompt is 'a cat, {{so}} cute'." in prompt
     assert "given image" not in prompt

@@ -18,8 +18,7 @@ from visualjudge.vision.raster.images import write_png
 ENDING = "Which prediction is better? Please answer with A or B."
 HEAD = (
     "You are a judge to decide the quality of answers to an image deblurring task "
-    "based on my "
-    "given image."
+    "based on my given image."
 )
 
 

@@ -61,8 +61,7 @@ def test_tokens_stop_before_the_limit_at_what_the_largest_job_took() -> None:
     assert budget.tokens == 300 and budget.refusal()
     said = (
         "stopped before the budget (350 tokens) is exceeded: 300 tokens used, the next "
-        "may add "
-        "100 tokens"
+        "may add 100 tokens"
     )
     assert budget.refusal() == said
 

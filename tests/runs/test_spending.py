@@ -65,8 +65,7 @@ def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(
     second = asked(dataset, tmp_path / "run", 10, BATCH)
     assert told(second) == (
         "1100 tokens, cost 0.0014; this time 6 calls, 660 tokens, cost 0.0006; batch "
-        "prices, 50 % "
-        "of the list's"
+        "prices, 50 % of the list's"
     )
     assert (
         told(asked(dataset, tmp_path / "run", 10, LIVE))

@@ -43,8 +43,7 @@ def _outcomes(run: RunVerdicts) -> list[str]:
     """The outcome of each question of the dataset."""
     rows = run.study.all(
         "SELECT ifnull(outcome, 0) FROM question LEFT JOIN (SELECT * FROM outcome "
-        "WHERE run = ?) "
-        "USING (row) ORDER BY row",
+        "WHERE run = ?) USING (row) ORDER BY row",
         run.number,
     )
     return [OUTCOMES[code] for (code,) in rows]

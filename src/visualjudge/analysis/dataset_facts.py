@@ -38,8 +38,7 @@ class DatasetFacts:
         images."""
         asked = (
             f"{_of(self.asked - self.probed, self.questions - self.probed)} questions "
-            "on "
-            f"{_of(self.images_asked, self.images)} images"
+            f"on {_of(self.images_asked, self.images)} images"
         )
         asked += f", and {self.probed:,} more for probes" if self.probed else ""
         return asked + (

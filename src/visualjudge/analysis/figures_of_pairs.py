@@ -82,14 +82,14 @@ def kappa_of_two(both: pl.DataFrame) -> Estimate:
     """Return Cohen's κ of two judges on the questions that both answered; the columns
     of the second end in ``_b``.
     """
-    estimable = both.filter(pl.col("usable") & pl.col("usable_b"))
-    if estimable.is_empty():
+    read = both.filter(pl.col("usable") & pl.col("usable_b"))
+    if read.is_empty():
         return NOTHING
     answers = [
-        _choices(estimable, f"text{end}", f"usable{end}", np.nan)
+        _choices(read, f"text{end}", f"usable{end}", np.nan)
         for end in ("", "_b")
     ]
-    return _kappa(np.stack(answers), estimable["cluster"].to_numpy())
+    return _kappa(np.stack(answers), read["cluster"].to_numpy())
 
 
 def _choices(

@@ -98,6 +98,5 @@ def moved_between(first: JudgeResult, second: JudgeResult) -> list[str]:
         ]
     return [
         f"The model moved under the same settings: first {' and '.join(before)} "
-        "answered, then "
-        f"{' and '.join(after)}."
+        f"answered, then {' and '.join(after)}."
     ]

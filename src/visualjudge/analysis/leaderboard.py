@@ -338,12 +338,12 @@ def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
         games[name].fill_null(0) for name in COVARIATES if name in games.columns
     )
     least = LEAST_GAMES * (sources + len(COVARIATES))
-    estimable = [
+    covariates = [
         x.to_numpy().astype(float) for x in result if (x != 0).sum() >= least
     ]
     return [
         sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean()))
-        for x in estimable
+        for x in covariates
     ]
 
 

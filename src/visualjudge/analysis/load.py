@@ -83,8 +83,7 @@ def _info(folder: Path) -> Manifest:
     if not run.manifest_path.is_file():
         raise DataError(
             f"{run.manifest_path}: no such file; name a folder that `visualjudge judge "
-            "--out` wrote"
-            f"{_runs_below(folder)}"
+            f"--out` wrote{_runs_below(folder)}"
         )
     return run.manifest()
 
@@ -112,14 +111,12 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
     if run.foreign and run.answered.is_empty():
         raise DataError(
             f"{run.folder}: none of its verdicts answers a question of the dataset; "
-            "name the "
-            "right one with --dataset"
+            "name the right one with --dataset"
         )
     if run.foreign:
         problems.append(
             f"{run.folder}: {run.foreign} verdicts are on questions that the dataset "
-            "does not "
-            "hold, left out"
+            "does not hold, left out"
         )
     changed = (
         None

@@ -448,8 +448,7 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     if most > high + (high - low) or least < low - (high - low):
         raise UsageError(
             f"scores must be on one scale, got {least:g} to {most:g} from the judge "
-            f"and {low:g} "
-            f"to {high:g} from people"
+            f"and {low:g} to {high:g} from people"
         )
 
 

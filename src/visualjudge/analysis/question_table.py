@@ -160,8 +160,7 @@ def _read(root: Path) -> tuple[pl.DataFrame, Fields]:
     if 0 < unknown.len() < table.height:
         raise DataError(
             f"{root}: question {unknown[0]}: answer: must be known, as in other "
-            "questions of the "
-            "dataset, got 'unknown'"
+            "questions of the dataset, got 'unknown'"
         )
     return table, meta
 
@@ -189,8 +188,7 @@ def _refuse_others(
     if unlike.len():
         raise DataError(
             f"{root}: question {unlike[0]} differs from the one in {first}; report on "
-            "the runs "
-            "separately"
+            "the runs separately"
         )
 
 

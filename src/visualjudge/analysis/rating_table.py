@@ -135,8 +135,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     if missing := [name for name in needed if name not in raw.columns]:
         raise DataError(
             f"{path}: has no column {', '.join(missing)}; ratings have "
-            f"{', '.join(needed)} and, "
-            f"of several, {' and '.join(SINGLE)}"
+            f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}"
         )
     alike = {
         name: value for name, value in SINGLE.items() if name not in raw.columns
@@ -355,8 +354,7 @@ def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
         if not set(ours) & set(theirs) and len(theirs):
             return (
                 f"no rating in common with people: people have {name} {theirs[0]!r}, "
-                "the judge "
-                f"{ours[0]!r}; in a run it is the {meaning}"
+                f"the judge {ours[0]!r}; in a run it is the {meaning}"
             )
     return (
         "no rating in common with people: no item, source and dimension is rated by "

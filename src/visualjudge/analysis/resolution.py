@@ -35,7 +35,8 @@ from visualjudge.core.records import FloatArray, IntArray
 
 WIDEST = 10.0
 """Largest difference of two scores."""
-MOST_DIFFERENCES, MOST_BINS = 300, 40
+MOST_DIFFERENCES = 300
+MOST_BINS = 40
 LAPSES = np.linspace(0, 0.5, 41)
 SCALES = np.geomspace(0.02, 8, 20)
 """Scales to try, in medians of the differences."""
@@ -167,7 +168,7 @@ class Trial:
         standard errors.
         """
         cases = images / variance
-        selected = np.clip(preference, 0, 1 - 0.5 / cases)
+        bounded = np.clip(preference, 0, 1 - 0.5 / cases)
         spread = variance * PREFERENCES * (1 - PREFERENCES) / images
         many = np.full(PREFERENCES.size, float(images))
         result = Spread(spread, many.astype(np.int64), many)
@@ -176,7 +177,7 @@ class Trial:
         least = float(proven.min()) if proven.size else 1.0
         # half a case: preferences come in steps of one
         wins = np.minimum(cases * least + 0.5, cases)
-        share = special.betainc(wins, cases - wins + 1, selected)
+        share = special.betainc(wins, cases - wins + 1, bounded)
         return np.asarray(special.ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
 
 

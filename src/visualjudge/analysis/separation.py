@@ -489,10 +489,8 @@ def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(result.variance) / (value * (1 - value))
     error = np.where(np.isfinite(error) & (result.variance > 0), error, np.inf)
-    estimable = np.where(result.enough, 1.0, np.nan)
-    return np.array(
-        [value, low * estimable, high * estimable, error, p * estimable]
-    )
+    mask = np.where(result.enough, 1.0, np.nan)
+    return np.array([value, low * mask, high * mask, error, p * mask])
 
 
 def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:

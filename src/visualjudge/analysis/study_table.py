@@ -344,8 +344,7 @@ def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
         twice = result.filter(pl.col("question").is_duplicated())["id"][0]
         raise DataError(
             f"{place}: question {twice}: id: must be unique; `visualjudge describe` "
-            "lists all "
-            "duplicates"
+            "lists all duplicates"
         )
     return result
 

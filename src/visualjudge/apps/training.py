@@ -68,14 +68,14 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         )
     kind = cast("QuestionType", str(question["question_type"]))
     answer = str(question["answer"])
-    displayed = (
+    options = (
         len(answer)
         if kind == "ranking"
         else max(2, len(question.get("final_scores") or ()))
     )
     # Rows of a file contain only texts in this column.
     value = float(answer) if kind == "scoring" else answer
-    return Truth(kind, value, displayed, tuple(question.get("ties") or ()))
+    return Truth(kind, value, options, tuple(question.get("ties") or ()))
 
 
 def reward(
@@ -131,8 +131,7 @@ def trl_reward(
     if missing:
         raise UsageError(
             f"the rows must have the columns {', '.join(missing)}; write them with "
-            "visualjudge "
-            "export --format trl"
+            "visualjudge export --format trl"
         )
     present = [name for name in COLUMNS if name in columns]
     rows = (

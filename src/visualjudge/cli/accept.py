@@ -91,8 +91,7 @@ def accept(
     if coco is None and boxes.path.exists():
         raise UsageError(
             f"--out: {boxes} is of other predictions: these have no boxes, masks or "
-            "poses; "
-            "remove it or name another file"
+            "poses; remove it or name another file"
         )
     write(out, for_csv(table.drop("id")).write_csv())
     say(

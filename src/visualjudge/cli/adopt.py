@@ -137,8 +137,7 @@ def _print(done: Adopted) -> None:
         f"{pluralize(done.verdicts, 'verdict')}{reread}": True,
         f"{pluralize(done.left_out, 'row')} without a truth left out": done.left_out,
         f"the table has a value for {invented} that cannot be read, and another value "
-        "for "
-        f"{done.differing}; --use verdicts counts the table's": done.invented
+        f"for {done.differing}; --use verdicts counts the table's": done.invented
         or done.differing,
         **dict.fromkeys(done.notes, True),
     }

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 NOTHING = (
     "nothing to compare: ratings of people are needed, and a judge (--judge or --run) "
-    "or a "
-    "second person; of judges alone, `visualjudge report` has κ and α"
+    "or a second person; of judges alone, `visualjudge report` has κ and α"
 )
 
 
@@ -103,16 +102,16 @@ def agreement(
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
-    message = plain(asdict(result))
+    record = plain(asdict(result))
     displayed = [*tables_of(result)]
     if as_published is not None:
         cells = published(every, judge or [])
-        message["as_published"] = {
+        record["as_published"] = {
             "scheme": as_published,
             "rows": [PUBLISHED.json(cell) for cell in cells],
         }
         displayed.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
-    write(json, message)
+    write(json, record)
     write(out, html(result) if out else None)
     print(
         "\n\n".join([folded(sentence(result)), *(t.text() for t in displayed)])
@@ -120,8 +119,7 @@ def agreement(
     if of_runs.rankings:
         print(
             f"{of_runs.rankings} rankings by people are left out: an order is no "
-            "rating. The "
-            "overview of the study says how often they are equal."
+            "rating. The overview of the study says how often they are equal."
         )
     if run:  # ratings alone have no card
         following("card", run[0])

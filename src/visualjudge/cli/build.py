@@ -68,8 +68,7 @@ def build(
     say(
         *(
             f"warning: {path}: changes nothing; it must be the newest version of an "
-            "asset such as "
-            "questions/layout/v3.yaml"
+            "asset such as questions/layout/v3.yaml"
             for path in options.prompts.unused()
         )
     )

@@ -222,8 +222,7 @@ def _clear(out: Path, force: bool) -> None:
     if out.exists() and any(out.iterdir()) and not (force and marker.exists()):
         raise UsageError(
             f"{out} is not empty; name another --out, or give --force to replace what "
-            "an earlier "
-            "demo wrote"
+            "an earlier demo wrote"
         )
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)

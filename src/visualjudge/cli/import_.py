@@ -213,7 +213,7 @@ def options_of(
     shared
         Help of the parameters that the function's docstring does not describe.
     """
-    notes = {**(shared or {}), **parameter_help(function)}
+    helps = {**(shared or {}), **parameter_help(function)}
     hints = get_type_hints(function, include_extras=True)
     return {
         name: parameter_of(
@@ -221,7 +221,7 @@ def options_of(
             hints[name],
             parameter.default,
             several=name in repeated,
-            help=notes.get(name),
+            help=helps.get(name),
             show_default=False,
         )
         for name, parameter in inspect.signature(function).parameters.items()
@@ -358,8 +358,7 @@ def _tell(
     named = source or "sources of the table"
     print(
         f"{out}: {task}: {named}: annotations {done.annotations}, images "
-        f"{len(done.images)}, "
-        f"truths {done.truths}, predictions {done.predictions}"
+        f"{len(done.images)}, truths {done.truths}, predictions {done.predictions}"
     )
     if not predicted:
         print(

@@ -52,8 +52,8 @@ def label(
     say(*queue.remarks.warnings)
     print(
         f"{out}: {queue.drawn} of "
-        f"{pluralize(queue.pool, queue.by.removesuffix('_id'))}; fill in "
-        f"the column {'score (0 to 10)' if queue.by == 'annotation_id' else 'answer'}"
+        f"{pluralize(queue.pool, queue.by.removesuffix('_id'))}; fill in the column "
+        f"{'score (0 to 10)' if queue.by == 'annotation_id' else 'answer'}"
     )
     following(
         "studio",

@@ -345,18 +345,18 @@ def _hints(record: type[Any], key: str) -> Json:
 def _parameters(record: Any) -> Iterator[inspect.Parameter]:
     hints = _hints(record, "help")
     for field in fields(record):
-        message = field.metadata
+        metadata = field.metadata
         if is_dataclass(field.default):
             yield from _parameters(type(field.default))
         elif field.name in hints:
             yield parameter_of(
                 field.name,
-                message.get("kind") or hints[field.name],
-                message.get("typed", field.default),
-                flag=message.get("name") or field.name,
-                help=message["help"],
-                metavar=message["metavar"],
-                show_default=not message.get("quiet"),
+                metadata.get("kind") or hints[field.name],
+                metadata.get("typed", field.default),
+                flag=metadata.get("name") or field.name,
+                help=metadata["help"],
+                metavar=metadata["metavar"],
+                show_default=not metadata.get("quiet"),
                 rich_help_panel=getattr(record, "heading", None),
             )
 

@@ -104,8 +104,8 @@ def pipeline(
         )
         say(
             f"{name}: prompt {template.name} is "
-            f"{ours if is_ours(template) else theirs}; replies "
-            f"are read by the rules of {pipe.rules}"
+            f"{ours if is_ours(template) else theirs}; replies are read by the rules "
+            f"of {pipe.rules}"
         )
     good, problems = read_rows(rows)
     judging = partial(

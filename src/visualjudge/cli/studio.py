@@ -242,14 +242,12 @@ def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
         {
             plan.text: True,
             f"{plan.left_out} questions show predictions as text and are left out; "
-            "--show all asks "
-            "them too": plan.left_out,
+            "--show all asks them too": plan.left_out,
             f"{plan.textual} of these questions show predictions as text, such as "
-            "coordinates, "
-            "which people can hardly judge": plan.textual,
+            "coordinates, which people can hardly judge": plan.textual,
             f"each question is for {several} raters (--per-item), named so far: "
-            f"{len(raters)}; add "
-            "others with --rater, also later": len(raters) < several
+            f"{len(raters)}; add others with --rater, also later": len(raters)
+            < several
             and settings.overlap > 0,
         }
     )

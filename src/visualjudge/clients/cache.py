@@ -106,9 +106,8 @@ class Cached(Wrapping):
         file.execute("PRAGMA journal_mode=WAL")
         file.execute("PRAGMA synchronous=NORMAL")
         file.execute(
-            "CREATE TABLE IF NOT EXISTS replies "
-            "(key TEXT, attempt INTEGER, reply BLOB, PRIMARY KEY (key, attempt)) "
-            "WITHOUT ROWID"
+            "CREATE TABLE IF NOT EXISTS replies (key TEXT, attempt INTEGER, reply "
+            "BLOB, PRIMARY KEY (key, attempt)) WITHOUT ROWID"
         )
         return file
 

@@ -200,8 +200,7 @@ def check_url(url: str, where: str) -> None:
     if not usable:
         raise UsageError(
             f"{where}: must be a URL such as http://host:8000/v1, with / ? # @ in a "
-            "password "
-            "written as %XX"
+            "password written as %XX"
         )
 
 

@@ -185,8 +185,7 @@ class RemoteClient(ABC):
         if self.base_url == self.default_url:
             raise UsageError(
                 f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, "
-                f"{NAME_KEY}; "
-                "--base-url (base_url) names another server"
+                f"{NAME_KEY}; --base-url (base_url) names another server"
             )
         return None
 

@@ -146,8 +146,8 @@ class Registry(Mapping[K, T], Generic[K, T]):
         ):
             raise UsageError(
                 f"{self.what} {_displayed(key)}: must be a {row.__name__} named by a "
-                f"{name.__name__}, "
-                f"got a {type(entry).__name__} named by a {type(key).__name__}"
+                f"{name.__name__}, got a {type(entry).__name__} named by a "
+                f"{type(key).__name__}"
             )
         if key in self._rows:
             raise UsageError(
@@ -298,8 +298,7 @@ def lacking(what: str, key: object) -> str:
     name, distribution, version = words
     return (
         f", of the plug-in {name} ({distribution} {version}), which is not installed "
-        "or was "
-        "skipped (show plugins); if you trust its makers: pip install "
+        "or was skipped (show plugins); if you trust its makers: pip install "
         f"{distribution}=={version}"
     )
 

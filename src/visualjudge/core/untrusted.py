@@ -378,8 +378,7 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
     if outside:
         raise DataError(
             f"{_displayed(name)} leads out of {of}; a path must be relative to it, "
-            "without "
-            f"'..'{_HINT.get()}"
+            f"without '..'{_HINT.get()}"
         )
     return text
 
@@ -419,8 +418,7 @@ def confined_target(
         if mode is not None and stat.S_ISLNK(mode):
             raise DataError(
                 f"{path}: must not be a link; links are not followed in {of}; put the "
-                "file itself "
-                "there"
+                "file itself there"
             )
     if mode is not None and not stat.S_ISREG(mode):
         raise DataError(f"{path}: must be a regular file")

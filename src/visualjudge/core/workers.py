@@ -225,8 +225,7 @@ def _registered() -> tuple[tuple[str, Any, Any], ...]:
         names = ", ".join(f"{table} {name}" for table, name, _ in rows)
         raise UsageError(
             f"registered rows cannot be sent to worker processes ({names}: {error}); "
-            "define them "
-            "in a module, or use --workers 1"
+            "define them in a module, or use --workers 1"
         ) from None
     return rows
 

@@ -91,8 +91,8 @@ def _check(text: str) -> None:
         if len(opened) > _BOUND.depth or count > _BOUND.items:
             raise ValueError(
                 f"must be at most {_BOUND.depth} levels deep and hold at most "
-                f"{_BOUND.items} "
-                "values, counting what aliases and interpolations refer to"
+                f"{_BOUND.items} values, counting what aliases and interpolations "
+                "refer to"
             )
 
 

@@ -126,8 +126,7 @@ class DataFolder:
                 if task in collected:
                     raise DataError(
                         f"{self._notes.name}/{path.name} and {collected[task].name}: "
-                        "two files contain "
-                        f"{task}; keep one"
+                        f"two files contain {task}; keep one"
                     )
                 collected[task] = inside(
                     self.root, f"{self._notes.name}/{path.name}"
@@ -235,10 +234,8 @@ class DataFolder:
             if len(scores) > 1 and 0 < ends[1] <= high:
                 collected.append(
                     f"{task}: final_score: all {len(scores)} lie between {low:g} and "
-                    f"{high:g}, and "
-                    f"were read as 0 (worst) to 10 (best); if {high:g} is the best, "
-                    "build with "
-                    f"--score-range {low:g} {high:g}"
+                    f"{high:g}, and were read as 0 (worst) to 10 (best); if {high:g} "
+                    f"is the best, build with --score-range {low:g} {high:g}"
                 )
         return collected
 
@@ -486,8 +483,7 @@ def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
         ):
             raise DataError(
                 f"label: must be one line of text without {IMAGE_MARK!r} and control "
-                "characters, "
-                f"got {label!r}"
+                f"characters, got {label!r}"
             )
     return labels
 

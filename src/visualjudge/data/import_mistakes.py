@@ -174,8 +174,8 @@ def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:
     ):
         raise DataError(
             f"{where}: boxes: must be [x, y, width, height]; {leaving} of {count} "
-            "extend beyond "
-            "their image, but all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
+            "extend beyond their image, but all fit it as [x1, y1, x2, y2]: subtract "
+            "x1 and y1"
         )
 
 
@@ -191,8 +191,7 @@ def _check_exchange(samples: Sequence[Sample], files: Files) -> None:
     if sides[0] and all(sides[0]) and sides[1] and not any(sides[1]):
         raise DataError(
             f"{files.truth}: all {len(sides[0])} truths have a confidence, but no "
-            "prediction has one; "
-            "--gt and --pred seem to be swapped"
+            "prediction has one; --gt and --pred seem to be swapped"
         )
 
 
@@ -253,10 +252,8 @@ def likely_mistake(
     _, trial, mean = best
     return (
         f"{files.truth if trial.of_truth else files.prediction}: the mean score of the "
-        "first "
-        f"{before.size} images is {before.mean():.1f}; it looks as if {trial.told}: "
-        "the mean score "
-        f"would be {mean:.1f}"
+        f"first {before.size} images is {before.mean():.1f}; it looks as if "
+        f"{trial.told}: the mean score would be {mean:.1f}"
     )
 
 
@@ -294,10 +291,8 @@ def _exchanged_with_given(
         return None
     return (
         f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images "
-        "the degraded "
-        "image is nearer to the ground truth than the restored one; are images and "
-        "predictions "
-        "exchanged?"
+        "the degraded image is nearer to the ground truth than the restored one; are "
+        "images and predictions exchanged?"
     )
 
 

@@ -212,8 +212,7 @@ def import_samples(
     if 0 < done.predictions == done.left_out:
         raise UsageError(
             f"min_score: must leave a prediction, got {threshold}; the highest "
-            "confidence is "
-            f"{done.surest:g}"
+            f"confidence is {done.surest:g}"
         )
     done.mistake = likely_mistake(
         writer.task, done.tried, options, done.tried_images, files
@@ -348,11 +347,11 @@ def _thresholded(
         "top_k": how.top_k,
         "score_at": None if done.point is None else BEST_F1,
     }
-    message = {
+    thresholds = {
         name: value for name, value in stated.items() if value is not None
     }
     return replace(
-        sample, prediction=displayed, metadata={**sample.metadata, **message}
+        sample, prediction=displayed, metadata={**sample.metadata, **thresholds}
     )
 
 
@@ -532,9 +531,8 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
     elif mean < EXPLAINED and done.tried:
         yield (
             f"the mean score is {mean:.1f} of 10, and no common mistake explains it; "
-            "compare the "
-            f"classes, the coordinates and the pairing of predictions and ground truth"
-            f"{_names_of_one_side(task, done)}"
+            "compare the classes, the coordinates and the pairing of predictions and "
+            f"ground truth{_names_of_one_side(task, done)}"
         )
     if done.joined:
         pairs = [
@@ -558,8 +556,7 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
     ):
         yield (
             f"all {done.annotations} predictions score 10, the highest; are "
-            "predictions and ground "
-            "truth the same files?"
+            "predictions and ground truth the same files?"
         )
 
 
@@ -569,8 +566,7 @@ def _names_of_one_side(task: str, done: Imported) -> str:
         return ""
     return (
         f" (classes that only predictions have: {', '.join(ours[:5])}; of the ground "
-        "truth: "
-        f"{', '.join(sorted(done.real_labels)[:5])})"
+        f"truth: {', '.join(sorted(done.real_labels)[:5])})"
     )
 
 
@@ -599,17 +595,14 @@ def notices(task: str, done: Imported) -> Iterator[str]:
     if type_of(task).ranked is not None and done.unscored:
         yield (
             f"predictions without a score: {done.unscored} of {done.predictions}; AP "
-            "and the "
-            "threshold of best F1 need one for each (a confidence of another name is "
-            "not read)"
+            "and the threshold of best F1 need one for each (a confidence of another "
+            "name is not read)"
         )
     if done.unasked:
         yield (
             "predictions of classes that the ground truth of their image lacks: "
-            f"{done.unasked} of "
-            f"{done.predictions - done.left_out}, neither shown nor scored; "
-            "--class-of-interest "
-            "all counts them"
+            f"{done.unasked} of {done.predictions - done.left_out}, neither shown nor "
+            "scored; --class-of-interest all counts them"
         )
 
 

@@ -153,8 +153,7 @@ class FolderWriter:
                 if path != known and _sum(path) != _sum(known):
                     raise DataError(
                         f"image_id: {image_id!r} would name two {name}s, {known} and "
-                        f"{path}; "
-                        f"{ID_REMEDY}"
+                        f"{path}; {ID_REMEDY}"
                     )
             return self._images[image_id]["height"], self._images[image_id][
                 "width"
@@ -266,9 +265,8 @@ class FolderWriter:
         if mask.size != size:
             raise DataError(
                 f"mask: {path} must be {size[0]}×{size[1]}, got "
-                f"{mask.size[0]}×{mask.size[1]} "
-                "(height×width); "
-                "--resize-mask resizes masks to their images"
+                f"{mask.size[0]}×{mask.size[1]} (height×width); --resize-mask resizes "
+                "masks to their images"
             )
         dense = mask.dense() if white == "fill" else ~mask.dense()
         if not dense.any():
@@ -347,8 +345,7 @@ class FolderWriter:
                     f"{path}: {image_id}: {name}: already names another "
                     f"{'image' if name == 'file' else name}, "
                     f"{self.root / str(stated)}, and would name "
-                    f"{self._given[image_id][name]}; "
-                    f"{ID_REMEDY}"
+                    f"{self._given[image_id][name]}; {ID_REMEDY}"
                 )
 
     def _merged_annotations(self) -> list[Any]:
@@ -382,10 +379,9 @@ class FolderWriter:
                 if ours != theirs:
                     raise DataError(
                         f"{path}: {_id_of(added[0])}: metadata.{name}: must be "
-                        f"{theirs}, as for "
-                        f"source {old.get('source')!r}, got {ours}; give another "
-                        "--out, or "
-                        "--replace if it is the only source there"
+                        f"{theirs}, as for source {old.get('source')!r}, got {ours}; "
+                        "give another --out, or --replace if it is the only source "
+                        "there"
                     )
         for old in changed:
             if old.get("source") != new[_id_of(old)]["source"]:
@@ -396,9 +392,8 @@ class FolderWriter:
             if not self.replace:
                 raise DataError(
                     f"{path}: {_id_of(old)}: source {old.get('source')!r} has another "
-                    "prediction "
-                    "or score there; "
-                    "give another --source, or --replace to import this one again"
+                    "prediction or score there; give another --source, or --replace to "
+                    "import this one again"
                 )
         names = {_id_of(old) for old in selected}
         return selected + [

@@ -278,8 +278,7 @@ class Dataset:
         if isinstance(result, Part):
             raise DataError(
                 f"{self.root}: {relative} lies in {result.home.name}, not in its own "
-                "file; "
-                "use visualjudge export --format json"
+                "file; use visualjudge export --format json"
             )
         return result
 

@@ -410,14 +410,14 @@ def _scorings(
         group(task, notes.values()), caps.scoring_groups, seed
     ):
         for member in _drawn(result, seed)[: caps.per_group]:
-            displayed = (member.annotation_id,)
+            names = (member.annotation_id,)
             for stem in stems.final:
                 yield Item(
                     task,
                     stem,
                     "scoring",
                     result.key[0],
-                    displayed,
+                    names,
                     (JUDGE_ANALYSIS,),
                 )
 

@@ -51,8 +51,7 @@ def class_table(path: Path) -> dict[int, str]:
     if path.is_dir() or suffix in IMAGE_SUFFIXES:
         raise UsageError(
             "--classes must be a file of class names, such as one name per line, got "
-            "the "
-            f"{'folder' if path.is_dir() else 'image'} {path}"
+            f"the {'folder' if path.is_dir() else 'image'} {path}"
         )
     if suffix in YAML:
         content = read_yaml(path)
@@ -74,8 +73,7 @@ def class_table(path: Path) -> dict[int, str]:
         ):  # as those of Cityscapes
             raise DataError(
                 f"{path}: row {place}: id and trainId must be the same, got {number} "
-                f"and {other}; "
-                "remove the column that the label maps do not use"
+                f"and {other}; remove the column that the label maps do not use"
             )
         try:
             key = int(str(number))

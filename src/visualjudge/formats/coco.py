@@ -328,8 +328,7 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     if not isinstance(rows, list):
         raise DataError(
             f"{pred}: must be a COCO results file: an array of objects, or an object "
-            "with "
-            f"'annotations', got {content!r:.200}"
+            f"with 'annotations', got {content!r:.200}"
         )
     results = _by_image(rows, f"{pred}: ")
     return (
@@ -477,8 +476,7 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth, predicted: bool) -> str:
         first, name = next(iter(labels.items()))
         raise DataError(
             f"category_id: must be a category of {truth.file.name}, such as {first!r} "
-            f"({name}), "
-            f"got {number!r}"
+            f"({name}), got {number!r}"
         )
     return name
 
@@ -529,8 +527,8 @@ def _person(
     ):
         raise DataError(
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO "
-            "keypoints, "
-            f"got {len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
+            "keypoints, got "
+            f"{len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
         )
     area = (
         None if raw.get("area") is None else fields.number(raw["area"], "area")

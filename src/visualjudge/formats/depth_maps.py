@@ -123,14 +123,14 @@ def depth_maps(
             continue
         image, guess, real, file = item
         whole = file.suffix.lower() in AS_THEY_ARE and not resize_pred
-        selected = file if whole and str(file) not in notes else None
+        original = file if whole and str(file) not in notes else None
         yield Sample(
             image.stem,
             image,
             guess,
             real,
-            file=selected,
-            extra=extra if selected else {},
+            file=original,
+            extra=extra if original else {},
         )
 
 
@@ -147,9 +147,8 @@ def _without_holes(
     if HOLES not in reported:
         warnings.warn(
             f"{file}: {int(holes.sum())} of {holes.size} pixels are "
-            f"{values[holes][0]:.6g}, which "
-            "marks a hole; in all files that have it so, they are read as holes, "
-            "without a depth",
+            f"{values[holes][0]:.6g}, which marks a hole; in all files that have it "
+            "so, they are read as holes, without a depth",
             stacklevel=2,
         )
     reported |= {HOLES, str(file)}
@@ -170,8 +169,7 @@ def _doubts(
         yield (
             "byte",
             f"{np.count_nonzero(brightest)} pixels are 255, the largest of 8 bits, and "
-            "are read "
-            "as a depth; if they mark holes, give hole 255",
+            "are read as a depth; if they mark holes, give hole 255",
         )
     if (
         file.suffix.lower() == ".png"
@@ -181,17 +179,14 @@ def _doubts(
         yield (
             "unit",
             f"contains whole numbers up to {largest:g}, which are read as metres; "
-            f"{option}-scale "
-            "sets their unit, such as 1/1000 or 1/256",
+            f"{option}-scale sets their unit, such as 1/1000 or 1/256",
         )
     if below.any():
         yield (
             "sign",
             f"depth must be above 0 (0: no value), got {int(below.sum())} of "
-            f"{below.size} pixels "
-            f"below 0, minimum {np.nanmin(depth.values):.4g}; they are treated as "
-            "missing; negate "
-            "the values if their sign is reversed",
+            f"{below.size} pixels below 0, minimum {np.nanmin(depth.values):.4g}; they "
+            "are treated as missing; negate the values if their sign is reversed",
         )
 
 
@@ -199,6 +194,5 @@ def _check(depth: DepthMap, file: Path) -> None:
     if not (depth.valid & (depth.values > 0)).any():
         raise DataError(
             f"{file.name}: must contain depths above 0, got none; negate the values if "
-            "their sign "
-            "is reversed"
+            "their sign is reversed"
         )

@@ -42,8 +42,7 @@ def exif_hint(actual: Size, size: Size, image: Path) -> str:
         return ""
     return (
         "; the image has an EXIF orientation: give --exif ignore if annotations were "
-        "made on the "
-        "image as stored"
+        "made on the image as stored"
     )
 
 

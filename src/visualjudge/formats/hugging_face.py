@@ -158,8 +158,7 @@ class _Side:
             if absent and not number:
                 raise DataError(
                     f"{self.path}: must have a column {absent[0]!r}, got "
-                    f"{', '.join(row)}; "
-                    "--column maps a column with another name"
+                    f"{', '.join(row)}; --column maps a column with another name"
                 )
             try:
                 image, value = (_cell(row, name) for name in needed)
@@ -221,8 +220,7 @@ def _objects(
     warn_once(
         side.path,
         "classes are numbers, and no column has names for them (ClassLabel), so the "
-        "two sides "
-        "are joined by number",
+        "two sides are joined by number",
         unnamed,
     )
     return images, made
@@ -300,8 +298,7 @@ def _files(path: Path) -> list[Path]:
     if not collected:
         raise UsageError(
             f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found; "
-            "data sets of "
-            "the hub must be saved first: "
+            "data sets of the hub must be saved first: "
             "datasets.load_dataset(NAME).save_to_disk(FOLDER)"
         )
     return collected

@@ -75,9 +75,8 @@ def _fitted(
     if file.samefile(image):
         raise DataError(
             f"restored: {file.name} is the degraded image and does not match the clean "
-            "size, "
-            f"{asked[0]}×{asked[1]} (height×width); --pred must name the restored "
-            "images"
+            f"size, {asked[0]}×{asked[1]} (height×width); --pred must name the "
+            "restored images"
         )
     exchanged = image_size(image) == size
     remedy = (

@@ -73,8 +73,7 @@ _OWN = (
         "visualjudge.formats.coco:coco",
         ("detection", "instance", "keypoint", "semantic"),
         "COCO instances, keypoints or panoptic, and results; LVIS. Prints COCO's AP if "
-        "there are "
-        "confidences.",
+        "there are confidences.",
         "visualjudge import coco --task keypoint --gt person_keypoints.json --pred "
         "pose.json --images val2017 --source vitpose --out data",
         each=("pred", "pred_pngs"),
@@ -84,8 +83,7 @@ _OWN = (
         "visualjudge.formats.voc:voc",
         ("detection",),
         "PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt "
-        "results. "
-        "Difficult objects are treated as crowds.",
+        "results. Difficult objects are treated as crowds.",
         "visualjudge import voc --gt Annotations --pred results/Main --images "
         "JPEGImages --source yolo --out data",
     ),
@@ -121,8 +119,7 @@ _OWN = (
         "visualjudge.formats.referring:referring",
         ("referring",),
         "Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, "
-        "or plain "
-        "rows.",
+        "or plain rows.",
         "visualjudge import referring --gt refs.json --instances instances.json "
         "--pred masks.json --images train2014 --source lisa --out data",
     ),
@@ -148,8 +145,7 @@ _OWN = (
         "visualjudge.formats.hugging_face:hugging_face",
         ("detection",),
         "Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, "
-        "with images "
-        "embedded.",
+        "with images embedded.",
         "visualjudge import hugging-face --task object_detection --gt cppe5 --pred "
         "detr --source detr --out data",
     ),

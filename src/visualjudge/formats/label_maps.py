@@ -88,8 +88,7 @@ def label_maps(
     warn_once(
         "label maps",
         "has only 0 and 255, and 255 is read as unlabelled; in a mask of black and "
-        "white, name the "
-        "class 255 in the class table, or write it as 1",
+        "white, name the class 255 in the class table, or write it as 1",
         binary,
     )
 
@@ -108,8 +107,8 @@ def _read(
     if unknown:
         raise DataError(
             f"{path.name}: {pluralize(len(unknown), 'value')} not in the class table, "
-            "such as "
-            f"{unknown[0]}; name it there or give --unlabelled {unknown[0]}; {PLACES}"
+            f"such as {unknown[0]}; name it there or give --unlabelled {unknown[0]}; "
+            f"{PLACES}"
         )
     for value in collected:
         name = table[value]
@@ -127,8 +126,7 @@ def _values(path: Path) -> NDArray[Any]:
         if file.format == "JPEG":
             raise DataError(
                 f"{path.name}: label maps must be PNG, got a JPEG, which changes the "
-                "values of "
-                f"pixels; {PLACES}"
+                f"values of pixels; {PLACES}"
             )
         return single_channel(
             stored_samples(file), f"convert colours to class numbers; {PLACES}"

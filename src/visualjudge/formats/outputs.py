@@ -188,10 +188,9 @@ def warn_of_range(
     low, high = limits
     warnings.warn(
         f"{where}: all {len(ratings)} values are "
-        f"{'whole or half ' if halves else ''}numbers from "
-        f"{least} to {most}, and were read as ranging from {low:g} to {high:g}; state "
-        "their range: "
-        f"--score-range {least} {most}, or --score-range {low:g} {high:g}",
+        f"{'whole or half ' if halves else ''}numbers from {least} to {most}, and were "
+        f"read as ranging from {low:g} to {high:g}; state their range: --score-range "
+        f"{least} {most}, or --score-range {low:g} {high:g}",
         stacklevel=3,
     )
 
@@ -213,8 +212,7 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     if not math.isfinite(number) or not low <= number <= high:
         raise DataError(
             f"score: must be from {low:g} to {high:g}, got {value}; --score-range sets "
-            "another "
-            "range"
+            "another range"
         )
     return round(10 * (number - low) / (high - low), 4) + 0.0
 

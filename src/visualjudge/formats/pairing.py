@@ -275,8 +275,7 @@ def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> ByKey[T]:
         if name in collected:
             raise DataError(
                 f"{collected[name][0]} and {where}: two {what} of the name {name!r}; "
-                "rename one, or "
-                "choose with a pattern such as 'dir/*.png'"
+                "rename one, or choose with a pattern such as 'dir/*.png'"
             )
         collected[name] = where, value
     return ByKey({name: value for name, (_, value) in collected.items()})

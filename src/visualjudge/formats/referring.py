@@ -229,8 +229,7 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
             if not file_name:
                 raise DataError(
                     f"{gt}: [{k}]: must have 'image' with 'expression' or 'objects', "
-                    "or be a ref "
-                    "with 'sentences', got "
+                    "or be a ref with 'sentences', got "
                     f"{', '.join(map(str, row))[:80] or 'no field'}"
                 )
             key = str(whole(row.get("key", row.get("sent_id", k))))

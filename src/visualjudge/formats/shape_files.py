@@ -412,8 +412,7 @@ def _tasks(path: Path, predicted: bool) -> Records:
         if not isinstance(data, Mapping):
             raise DataError(
                 f"{path}: [{k}]: must be an object with 'data' and 'annotations', as "
-                "Label "
-                "Studio's export JSON (not JSON-MIN)"
+                "Label Studio's export JSON (not JSON-MIN)"
             )
         address = next(
             (

@@ -115,14 +115,12 @@ def yolo(
     if len(bare) == len(by_key):
         raise UsageError(
             f"{gt}: must contain a .txt file of labels for images of {images}, got "
-            "none for its "
-            f"{len(by_key)} images{hint_below(gt, ['.txt'])}"
+            f"none for its {len(by_key)} images{hint_below(gt, ['.txt'])}"
         )
     if bare:
         warnings.warn(
             f"{gt}: {len(bare)} of {len(by_key)} images have no label file, and count "
-            "as images "
-            f"without objects; the first: {bare[0]}",
+            f"as images without objects; the first: {bare[0]}",
             stacklevel=2,
         )
 
@@ -188,8 +186,7 @@ def _label_files(folder: Path, classes: Path, lines: Lines) -> ByKey[Path]:
         if class_table(own) != lines.names:
             raise DataError(
                 f"{own}: must have the classes of {classes}, got others; labels of two "
-                "lists of "
-                "classes cannot be compared"
+                "lists of classes cannot be compared"
             )
     hint = "" if paths else hint_below(folder, [".txt"])
     if hint:
@@ -236,10 +233,8 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
         warn_once(
             folder,
             f"{counts.pop()} numbers follow each class, read as an outline, or as a "
-            "box and a "
-            "confidence; angles are not read, and poses need kpt_shape in the "
-            "data.yaml of "
-            "--classes",
+            "box and a confidence; angles are not read, and poses need kpt_shape in "
+            "the data.yaml of --classes",
             [*map(" ".join, every)],
         )
     return replace(lines, tracked=tracked)
@@ -256,10 +251,8 @@ def _check_confidence_last(folder: Path, rows: list[list[str]]) -> None:
     if leaving > MISPLACED * len(rows) and _fits(numbers[:, 1:]).all():
         raise DataError(
             f"{folder}: confidence must be the last number of a line (class cx cy w h "
-            "confidence); "
-            f"{leaving} of {len(rows)} boxes extend beyond their image, but all fit it "
-            "with the "
-            "second number as confidence: move it to the end"
+            f"confidence); {leaving} of {len(rows)} boxes extend beyond their image, "
+            "but all fit it with the second number as confidence: move it to the end"
         )
 
 
@@ -319,8 +312,7 @@ def _numbers(
     if score is not None and not 0 <= score <= 1:
         raise DataError(
             f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's "
-            "number, or does a "
-            "data.yaml with kpt_shape belong to --classes?"
+            "number, or does a data.yaml with kpt_shape belong to --classes?"
         )
     if form.pose and len(values) != form.pose:
         raise DataError(
@@ -338,8 +330,7 @@ def _numbers(
     if outside:
         raise DataError(
             "coordinates: must be fractions of the image's width and height, 0 to 1, "
-            "got "
-            f"{outside[0]:g}; are they pixels?"
+            f"got {outside[0]:g}; are they pixels?"
         )
     return label, np.array(values), score
 
@@ -367,8 +358,7 @@ def _instance(
     if form.pose or len(values) == BOX:
         raise DataError(
             "numbers: must be a class and 6 numbers or more, got a box; --task "
-            "object_detection "
-            "reads it"
+            "object_detection reads it"
         )
     ring = (values.reshape(-1, 2) * (size[1], size[0])).ravel().tolist()
     return Instance(label, mask_from_polygons([ring], size), score)
@@ -380,8 +370,7 @@ def _person(
     if form.joints != JOINTS:
         raise DataError(
             "keypoints: must be the 17 of COCO, with kpt_shape: [17, 3] in the "
-            "data.yaml of "
-            f"--classes, got {form.joints or 'no kpt_shape'}"
+            f"data.yaml of --classes, got {form.joints or 'no kpt_shape'}"
         )
     points = np.zeros((JOINTS, 3))
     points[:, : form.numbers] = values[BOX:].reshape(JOINTS, form.numbers)

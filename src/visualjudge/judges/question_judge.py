@@ -221,13 +221,15 @@ class QuestionJudge:
             box = None
             if self.tools is not None:
                 box = self.tools.box(ask)
-                message = (
+                introduction = (
                     (TextPart(box.introduction(self.tools.most)),)
                     if box.specs
                     else ()
                 )
                 request = replace(
-                    request, parts=(*request.parts, *message), tools=box.specs
+                    request,
+                    parts=(*request.parts, *introduction),
+                    tools=box.specs,
                 )
         except DataError as error:
             return Judged(
@@ -262,31 +264,39 @@ class QuestionJudge:
         for attempt in range(self.retries + 1):
             begun = time.perf_counter()
             asked = partial(self._reply, attempt=attempt)
-            text = await converse(
+            exchange = await converse(
                 asked,
                 request,
                 box.run if box else _no_tool,
                 self.tools.most if self.tools else 0,
             )
-            calls += text.calls
-            paid.update(text.paid)
-            trace = {"tool_calls": trace_of(text.turns)} if text.turns else {}
-            if text.error is not None:
-                message = " ".join(str(text.error).split())
+            calls += exchange.calls
+            paid.update(exchange.paid)
+            trace = (
+                {"tool_calls": trace_of(exchange.turns)}
+                if exchange.turns
+                else {}
+            )
+            if exchange.error is not None:
+                message = " ".join(str(exchange.error).split())
                 return Judged(
-                    failed(ask, cause_of(text.error), error=message, **trace),
+                    failed(
+                        ask, cause_of(exchange.error), error=message, **trace
+                    ),
                     calls,
                     paid,
                 )
             seconds = time.perf_counter() - begun
             reply = replace(
-                text.reply, usage=dict(text.usage), notes=tuple(text.notes)
+                exchange.reply,
+                usage=dict(exchange.usage),
+                notes=tuple(exchange.notes),
             )
-            said_of, values = (
+            answer, values = (
                 split_criteria(reply.text) if asked_of else (reply.text, {})
             )
             reading = read_reply(
-                said_of,
+                answer,
                 ask.question.question_type,
                 len(ask.question.annotation_ids),
                 finish_reason=reply.finish_reason,
@@ -305,7 +315,7 @@ class QuestionJudge:
                 if trace
                 else verdict
             )
-            if text.ending == TOOL_LIMIT:
+            if exchange.ending == TOOL_LIMIT:
                 verdict = replace(
                     verdict,
                     value=FAILED,
@@ -398,10 +408,10 @@ class QuestionJudge:
     def diagnostics(self) -> Diagnostics:
         """Return the client's diagnostics, and how the server treated a schema."""
         known = self.client.diagnostics
-        message = {"ignored": (IGNORED,), "refused": (REFUSED,)}.get(
+        adjustment = {"ignored": (IGNORED,), "refused": (REFUSED,)}.get(
             str(self.schema), ()
         )
-        adjustments = tuple(dict.fromkeys((*known.adjustments, *message)))
+        adjustments = tuple(dict.fromkeys((*known.adjustments, *adjustment)))
         schema = self.schema if self.tries_schema else known.schema
         return replace(known, adjustments=adjustments, schema=schema)
 

@@ -64,8 +64,7 @@ def reward_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
     if not headed and not hasattr(network, "get_image_features"):
         raise UsageError(
             f"--model {model}: must have a text and an image encoder or a regression "
-            "head, "
-            f"got {heads or type(network).__name__}"
+            f"head, got {heads or type(network).__name__}"
         )
     score = partial(_scores, threading.Lock(), network, processor, headed)
     described = {

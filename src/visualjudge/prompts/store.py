@@ -234,8 +234,7 @@ class PromptAssetStore:
             own = f"; name the file, and its version, other than {base}"
             raise PromptError(
                 f"prompt {asset.name}: extends: must be another version than the "
-                "file's, got "
-                f"{base!r}{own if base == asset.version else ''}"
+                f"file's, got {base!r}{own if base == asset.version else ''}"
             )
         known = self.get_prompt(asset.prompt_id, base)
         return replace(
@@ -290,8 +289,7 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
     if stated != (prompt_id, version):
         raise PromptError(
             f"{path}: must state its path, {prompt_id!r} {version!r}, got "
-            f"{stated[0]!r} "
-            f"{stated[1]!r}"
+            f"{stated[0]!r} {stated[1]!r}"
         )
     if "user_prompt" in content:
         content = _from_blocks(content, path)

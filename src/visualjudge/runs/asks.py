@@ -130,9 +130,8 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
     if dataset.labels_only:
         raise DataError(
             f"{dataset.root}: cannot be judged: it contains only labels, because the "
-            "copy that it "
-            "was imported from has no images or texts; report on the runs that were "
-            "adopted with it"
+            "copy that it was imported from has no images or texts; report on the runs "
+            "that were adopted with it"
         )
     find = cache(image_finder(dataset.root))
     for question_id, images in columns(questions, "id", "images"):
@@ -209,8 +208,8 @@ def check_changes(
     if result and not accept:
         raise UsageError(
             f"{folder}: cannot resume with other settings: "
-            f"{'; '.join(map(str, result))}. Choose "
-            "another --out, or add --set accept_changes=true to record both"
+            f"{'; '.join(map(str, result))}. Choose another --out, or add --set "
+            "accept_changes=true to record both"
         )
 
 

@@ -279,8 +279,7 @@ class Budget:
         if limit is not None and limit < calls:
             raise UsageError(
                 f"--max-calls must be at least {calls}, which one question or row may "
-                "take with "
-                f"its retries, got {limit}"
+                f"take with its retries, got {limit}"
             )
 
     def refusal(self) -> str | None:
@@ -298,8 +297,7 @@ class Budget:
         if blind and self._silent >= SILENT:
             return (
                 "the replies state no tokens, so that tokens and cost cannot be "
-                "limited; use "
-                "--max-calls"
+                "limited; use --max-calls"
             )
         if blind and self.in_flight:
             return "what a call takes is not known yet"

@@ -135,8 +135,7 @@ def check_questions(
         return message
     raise DataError(
         f"{message}, or the run belongs to another dataset: "
-        f"{stated_dataset(manifest)}; name it with "
-        "--dataset"
+        f"{stated_dataset(manifest)}; name it with --dataset"
     )
 
 
@@ -209,8 +208,7 @@ class RunFolder:
         if REMOTE.match(path):
             raise DataError(
                 f"{self.manifest_path}: dataset.path must be a folder on this machine, "
-                "got "
-                f"{path}{hint}"
+                f"got {path}{hint}"
             )
         if stated_checksum(manifest) is None:
             raise DataError(
@@ -298,8 +296,7 @@ class RunFolder:
             elif not line.partial:
                 raise DataError(
                     f"{self.journal_path}: line {line.number} is not a verdict; "
-                    "--resume "
-                    "removes partial lines"
+                    "--resume removes partial lines"
                 )
         return verdicts
 
@@ -324,7 +321,7 @@ class RunFolder:
         return Journal(self.journal_path, resume=resume)
 
 
-def distinct_names(message: Mapping[Path, Fields]) -> dict[Path, str]:
+def distinct_names(infos: Mapping[Path, Fields]) -> dict[Path, str]:
     """Return a distinct name for each run, given its ``run.json``. Simulated judges
     without a name are named after their folders. Runs of the same judge are
     distinguished by their paths below the folder that holds all of them.
@@ -333,7 +330,7 @@ def distinct_names(message: Mapping[Path, Fields]) -> dict[Path, str]:
         home: home.name
         if info.get("simulated") and info.get("judge") == info.get("model")
         else str(info.get("judge") or info.get("model") or home.name)
-        for home, info in message.items()
+        for home, info in infos.items()
     }
     out: dict[Path, str] = {}
     for home, name in names.items():

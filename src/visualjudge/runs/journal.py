@@ -87,8 +87,7 @@ def read_records(path: str | Path) -> Iterator[Json]:
         if bad is not None:
             raise DataError(
                 f"{path}: line {bad} is not a JSON object; --resume removes it and "
-                "asks its "
-                "question again"
+                "asks its question again"
             )
         if line.record is None:
             bad = line.number
@@ -126,8 +125,7 @@ class Journal:
             elif self._end:
                 raise UsageError(
                     f"{path} already contains a run: add --resume to continue it, or "
-                    "choose "
-                    "another --out"
+                    "choose another --out"
                 )
         except OSError as error:
             self.close()
@@ -146,8 +144,7 @@ class Journal:
         if len(lines) > 1 and all(bad for bad, _, _ in lines):
             raise DataError(
                 f"{self.path}: contains no JSON object; it is not a run's file and "
-                "will not be "
-                "changed"
+                "will not be changed"
             )
         self.torn_bytes = sum(length for bad, _, length in lines if bad)
         if not all(whole and not bad for bad, whole, _ in lines):

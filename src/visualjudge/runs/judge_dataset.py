@@ -317,13 +317,13 @@ def _continued(
     check_changes(
         folder.path, result, accept=options.accept_changes or not answered
     )
-    selected = list(old.get("changes") or [])
+    changes_so_far = list(old.get("changes") or [])
     if result:
         fields = {
             change.name: {"was": change.was, "now": change.now}
             for change in result
         }
-        selected.append(
+        changes_so_far.append(
             {
                 "at": _now(),
                 "verdicts": before.statuses.total(),
@@ -333,7 +333,7 @@ def _continued(
     beside = {
         "schema": old.get("schema"),
         "unasked": max(0, unasked),
-        "changes": selected,
+        "changes": changes_so_far,
     }
     return {
         "started": old.get("started") or manifest["started"],

@@ -168,9 +168,8 @@ class LiveEngine:
         of = f"{len(self._first)} replies are"
         return (
             f"stopped by the first questions: {len(cut)} of {of} cut at {limit} tokens "
-            "and "
-            f"{len(empty)} empty; --max-tokens {enough}{effort} would do, with another "
-            "--out"
+            f"and {len(empty)} empty; --max-tokens {enough}{effort} would do, with "
+            "another --out"
         )
 
 

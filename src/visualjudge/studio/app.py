@@ -308,8 +308,7 @@ class Pages:
             raise HTTPException(
                 404,
                 f"{len(slugs)} open runs on {place.name} are in a folder {run}; start "
-                "the studio "
-                "with the one that is meant",
+                "the studio with the one that is meant",
             )
         return f"{result}.{slugs[0]}"
 

@@ -141,16 +141,14 @@ def verdicts_on(
         (run, row): value
         for run, row, value in shelf.study.all(
             f"SELECT run, row, value FROM verdict WHERE row IN ({some}) AND run IN "
-            "(SELECT number "
-            "FROM run) AND usable AND NOT checks ORDER BY number DESC"
+            "(SELECT number FROM run) AND usable AND NOT checks ORDER BY number DESC"
         )
     }
     outcomes = {
         (run, row): held
         for run, row, *held in shelf.study.all(
             "SELECT run, row, outcome, consistency, round(wrong, 2) FROM outcome WHERE "
-            "row IN "
-            f"({some}) AND run IN (SELECT number FROM run)"
+            f"row IN ({some}) AND run IN (SELECT number FROM run)"
         )
     }
     by_row: dict[int, list[RunVerdict]] = {}
@@ -192,8 +190,7 @@ def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
     """
     rows = shelf.study.all(
         "SELECT other.row, other.changed FROM question here JOIN question other ON "
-        f"{condition} "
-        "WHERE here.row = ? ORDER BY other.changed, other.row LIMIT ?",
+        f"{condition} WHERE here.row = ? ORDER BY other.changed, other.row LIMIT ?",
         row,
         MOST_RELATED,
     )

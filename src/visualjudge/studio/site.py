@@ -177,8 +177,7 @@ class Site:
             elif shelf is not None:
                 lines.append(
                     f"{name}: {READING}, {shelf.study.count:,} so far. The grid, its "
-                    "counts and "
-                    "its filters cover only these"
+                    "counts and its filters cover only these"
                 )
             elif error is None:
                 lines.append(
@@ -193,8 +192,7 @@ class Site:
         whole = f" of {sum(known):,}" if len(known) == len(asked) else ""
         return (
             f"reading the replies, {read:,}{whole} so far. Search, and all numbers and "
-            "filters of "
-            "judges, cover only these"
+            "filters of judges, cover only these"
         )
 
     def verdicts_of(self, run: RunPlace) -> RunVerdicts | None:

@@ -241,9 +241,8 @@ class RunVerdicts:
         kinds = self.study.types()
         sums = self.study.all(
             "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN "
-            "question "
-            "USING (row) WHERE run = ? AND NOT changed GROUP BY of_type HAVING "
-            "sum(asked)",
+            "question USING (row) WHERE run = ? AND NOT changed GROUP BY of_type "
+            "HAVING sum(asked)",
             self.number,
         )
         shares = {
@@ -257,8 +256,8 @@ class RunVerdicts:
             "SELECT count(*) FROM verdict WHERE run = ?", self.number
         )
         causes = self.study.all(
-            f"SELECT cause, count(*) {_COUNTED} AND cause IS NOT NULL "
-            "GROUP BY cause ORDER BY count(*) DESC, cause LIMIT 6",
+            f"SELECT cause, count(*) {_COUNTED} AND cause IS NOT NULL GROUP BY cause "
+            "ORDER BY count(*) DESC, cause LIMIT 6",
             self.number,
         )
         return Totals(
@@ -291,8 +290,7 @@ class RunVerdicts:
         """Return some failed verdicts that are counted, of one cause or all ("")."""
         where = (
             "run = ? AND NOT usable AND NOT checks AND NOT changed AND ? IN (cause, "
-            "'') "
-            "ORDER BY start LIMIT ? OFFSET ?"
+            "'') ORDER BY start LIMIT ? OFFSET ?"
         )
         return self._read(where, self.number, cause, count, start)
 

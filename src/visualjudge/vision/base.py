@@ -105,9 +105,8 @@ class Prediction:
             return self
         raise DataError(
             f"prediction: {type(self).__name__} must have a method scaled(size, "
-            "target), which "
-            f"returns it for its image resized from {size[0]}×{size[1]} to "
-            f"{target[0]}×{target[1]}"
+            f"target), which returns it for its image resized from {size[0]}×{size[1]} "
+            f"to {target[0]}×{target[1]}"
         )
 
     def check(self, size: Size) -> None:

@@ -117,8 +117,7 @@ def box(value: Any, field: str) -> Xyxy:
     if x2 < x1 or y2 < y1:
         raise DataError(
             f"{field}: must be [x1, y1, x2, y2], got x2 < x1 or y2 < y1 (is it [x, y, "
-            "width, "
-            "height]?)"
+            "width, height]?)"
         )
     return x1, y1, x2, y2
 
@@ -129,8 +128,7 @@ def check_in_pixels(places: FloatArray, where: str) -> None:
     if places.size and places.max() <= SHARES and (places % 1).any():
         raise DataError(
             f"{where}: must be in pixels; all {len(places)} lie between 0 and {SHARES} "
-            "and look "
-            "normalised: multiply them by the image's width and height"
+            "and look normalised: multiply them by the image's width and height"
         )
 
 
@@ -169,6 +167,5 @@ def check_size(field: str, size: Size, image: Size) -> None:
     if size != image:
         raise DataError(
             f"{field}: must match the image size {height_width(image)} (height×width), "
-            "got "
-            f"{height_width(size)}"
+            f"got {height_width(size)}"
         )

@@ -143,8 +143,7 @@ def _final_score(value: object, metric: Metric) -> float:
     if not 0 <= value_of_ten <= 10:
         raise DataError(
             f"metric {metric.name} of {metric.type}: must give a number from 0 to 1, "
-            "got "
-            f"{value!r:.40}"
+            f"got {value!r:.40}"
         )
     return value_of_ten
 

@@ -362,8 +362,8 @@ GENERAL = (
     Tool(
         "measure",
         "List an option's items with their places and sizes; with item, one of them; "
-        "with "
-        "other_item too, the distance of the two and the overlap (IoU) of their boxes.",
+        "with other_item too, the distance of the two and the overlap (IoU) of their "
+        "boxes.",
         measure,
         ("option",),
         ("item", "other_item"),

@@ -158,9 +158,8 @@ def test_letters_as_shown_are_read_as_replies_and_a_line_says_how_well_they_fit(
     columns = vj.adopt(rows, tmp_path / "columns", verdict="letter")
     assert columns.notes == (
         "letters in letter: taken as those of the columns, A is model_a (equal to the "
-        "truth in "
-        "50.0 %, by the order shown in 75.0 %); if A is the option shown first: "
-        "--column reply=letter",
+        "truth in 50.0 %, by the order shown in 75.0 %); if A is the option shown "
+        "first: --column reply=letter",
     )
     assert values(columns) == [row["letter"] for row in rows]
     shown = vj.adopt(rows, tmp_path / "shown", reply="letter")

@@ -358,8 +358,7 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
     assert numbers["by_category"]["scene"]["n_missing"] == 26
     said = (
         "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were "
-        "read, 25.0 % "
-        "are right"
+        "read, 25.0 % are right"
     )
     assert f"m: {said}" in " ".join(as_text([model]).split())
     assert f"m: {said}" in page(table, [model])

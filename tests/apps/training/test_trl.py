@@ -31,10 +31,8 @@ pytest.importorskip(
 pytestmark = pytest.mark.torch
 WORDS = ["<pad>", "<unk>", "<eos>", "<image>", "A", "B"]
 CHAT = (
-    "{% for m in messages %}{% for c in m['content'] %}"
-    "{% if c['type'] == 'image' %}<image> {% else %}{{ c['text'] }} {% endif %}{% "
-    "endfor %}{% "
-    "endfor %}"
+    "{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'image' "
+    "%}<image> {% else %}{{ c['text'] }} {% endif %}{% endfor %}{% endfor %}"
 )
 Rewards = Callable[..., list[float]]
 

@@ -156,13 +156,11 @@ def test_a_model_is_read_as_it_was_written(tmp_path: object) -> None:
         '{"format": "other", "version": 1, "tasks": {}}',
         '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {}}}',
         '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": '
-        '["a"], '
-        '"scale": [],'
-        ' "weights": [1], "temperature": 1, "quality": [0], "score": [5]}}}',
+        '["a"], "scale": [], "weights": [1], "temperature": 1, "quality": [0], '
+        '"score": [5]}}}',
         '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": '
-        '["a"], '
-        '"scale": [1],'
-        ' "weights": ["x"], "temperature": 1, "quality": [0], "score": [5]}}}',
+        '["a"], "scale": [1], "weights": ["x"], "temperature": 1, "quality": [0], '
+        '"score": [5]}}}',
     ],
 )
 def test_a_file_that_is_no_model_is_one_line(

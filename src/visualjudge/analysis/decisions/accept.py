@@ -256,8 +256,7 @@ def accept(
     if not table["score"].count():
         raise DataError(
             f"{study.runs[0].name}: must have readable scores of predictions with a "
-            "known true "
-            "score, got none"
+            "known true score, got none"
         )
     tasks = tuple(table["task"].unique().sort())
     chosen: list[Chosen] = []
@@ -310,8 +309,7 @@ class Cases:
                 words = "none" if share == 0 else "all"
                 raise DataError(
                     f"--base-rate: must have good and bad predictions, but {words} of "
-                    f"{bad.size} "
-                    f"are below {bad_below:g}"
+                    f"{bad.size} are below {bad_below:g}"
                 )
             weight = np.where(
                 bad, base_rate / share, (1 - base_rate) / (1 - share)

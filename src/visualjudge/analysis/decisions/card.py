@@ -332,8 +332,7 @@ def _reason(result: JudgeResult) -> Iterator[str]:
         if ends is not None and required.state(ends) == "fail":
             yield (
                 f"it is right in {percent(row.right.value, 0)}, for the right reason "
-                "in "
-                f"{percent(row.both.value, 0)}"
+                f"in {percent(row.both.value, 0)}"
             )
 
 

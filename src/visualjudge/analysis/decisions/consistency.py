@@ -17,8 +17,8 @@ BESIDE = 3
 """Number of other judges that a sentence names."""
 ADVICE = (
     "But without ground truth nobody knows whether it is right: `visualjudge label` "
-    "draws questions "
-    "for people, and a column of truth (`adopt --column truth=NAME`) tells."
+    "draws questions for people, and a column of truth (`adopt --column truth=NAME`) "
+    "tells."
 )
 
 

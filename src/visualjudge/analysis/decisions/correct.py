@@ -284,8 +284,7 @@ def _means(
     if not placed["y"].count():
         raise DataError(
             f"{labels}: must have labels of {NOUNS[judged.kind]}s that the runs "
-            "judged, got "
-            f"none{out}"
+            f"judged, got none{out}"
         )
     # where there is no usable reply, the source's mean is a prediction like any other
     answers = pl.col("said").fill_nan(None)
@@ -369,8 +368,7 @@ def _assumptions(
     absent = float(np.isnan(judged["said"]).mean())
     replies = Assumption(
         f"nothing about missing replies: {nouns} without a usable reply count as the "
-        "mean of their "
-        "source",
+        "mean of their source",
         f"{percent(absent)} of the {nouns} have no usable reply; the naive figure "
         "leaves them out",
         True if absent == 0 else None,

@@ -303,8 +303,7 @@ def require_sources(judged: Items) -> Items:
     if not judged.countable:
         raise DataError(
             f"the {judged.kind} questions must compare at least 2 named sources of one "
-            "task, got "
-            f"{len(judged.names)}; import predictions with --source NAME and build "
-            "again"
+            f"task, got {len(judged.names)}; import predictions with --source NAME and "
+            "build again"
         )
     return judged

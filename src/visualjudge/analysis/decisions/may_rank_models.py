@@ -87,8 +87,7 @@ class KindOfSystem:
         least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
         return (
             f"Order of {sources} by {MEASURES[self.kind]}: τ-b "
-            f"{number3(tau.value)}{least}, over "
-            f"{many(tau.n, 'pair')}."
+            f"{number3(tau.value)}{least}, over {many(tau.n, 'pair')}."
         )
 
     def moved(self) -> tuple[int, str]:
@@ -187,8 +186,8 @@ KIND = Layout[KindOfSystem](
 RANKS = "Ranks: those that the tests of its pairs leave to a source."
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: "
-    "noise in a truth "
-    "that people gave, or that only says which of two is better, reads as favour."
+    "noise in a truth that people gave, or that only says which of two is better, "
+    "reads as favour."
 )
 
 

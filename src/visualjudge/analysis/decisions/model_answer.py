@@ -268,8 +268,7 @@ def _conflicts(pairs: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
         for pair in collected:
             yield (
                 f"{pair.a} wins more images{_task(pair, groups)}, {pair.b} has the "
-                "higher mean "
-                "score"
+                "higher mean score"
             )
 
 
@@ -315,8 +314,7 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
     if against:
         parts.append(
             f"{_named(against, groups)}, and more images will not help: it does not "
-            "prefer the "
-            "better one"
+            "prefer the better one"
         )
     if unclear:
         parts.append(

@@ -106,9 +106,8 @@ def pairs_table(models: PairsOfModels) -> Table:
         count = many(len(models.pairs), "pair")
         notes.append(
             "How often the first wins, over images: each image weighs the same, "
-            "whatever the "
-            "number of its questions. Intervals are 95 %; tests are adjusted by Holm "
-            f"over {count}."
+            "whatever the number of its questions. Intervals are 95 %; tests are "
+            f"adjusted by Holm over {count}."
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
         notes.append(
@@ -136,7 +135,6 @@ def _resolved(models: PairsOfModels) -> str:
         )
     return (
         f"Resolution: {percent(models.resolution, 0)} of images won{more}; the "
-        "smallest win rate "
-        "at which these images separate two models, rightly, with a power of 80 %."
-        + same
+        "smallest win rate at which these images separate two models, rightly, with a "
+        "power of 80 %." + same
     )

@@ -67,8 +67,7 @@ PUBLISHED = Layout[PublishedCell](
 )
 NOTE = (
     "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is "
-    "too small. "
-    "Mean: the mean of ρ."
+    "too small. Mean: the mean of ρ."
 )
 
 

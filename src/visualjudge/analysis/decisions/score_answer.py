@@ -199,8 +199,7 @@ class ScoreAnswer:
         error = f"mean error {number(self.scale.size(own.mae.value))}"
         return (
             f"Over all items: ρ {number(own.spearman.value)}, {error} of {self.scale}, "
-            "exact in "
-            f"{percent(own.exact.value)}"
+            f"exact in {percent(own.exact.value)}"
         )
 
     def _parts(self, task: ScoresOfTask) -> Iterator[Reason]:

@@ -64,10 +64,8 @@ BIAS = JudgeFigure(
             "leanings",
             "Preference for one kind of option",
             "Half the difference in accuracy between pairs in which this option is "
-            "right and "
-            "pairs in which it is wrong, at equal difficulty: 0 without a bias, 50 for "
-            "a judge "
-            "that uses nothing else.",
+            "right and pairs in which it is wrong, at equal difficulty: 0 without a "
+            "bias, 50 for a judge that uses nothing else.",
             _leanings,
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",

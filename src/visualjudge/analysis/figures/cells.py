@@ -75,8 +75,7 @@ def _tasks(view: Shown) -> Section:
         "tasks",
         "Tables by task",
         "Cells give the accuracy on pairs, its 95 % interval, and the number of "
-        "verdicts and "
-        "images.",
+        "verdicts and images.",
         [across("Task", view.judges, BY_TASK, plain_name), _graded(view)],
         detail=True,
     )
@@ -133,8 +132,7 @@ TASKS_PLOT = EstimatesPlot(
     "tasks",
     "Right answers by task",
     "Share of pairs in which the judge gives the right answer; a reply without an "
-    "answer "
-    "counts as wrong.",
+    "answer counts as wrong.",
     _by_task,
     "no pairwise question with a known answer was asked",
     reading=f"The dashed line marks guessing. {INTERVALS}",

@@ -49,8 +49,7 @@ def _section(view: Shown) -> Section:
         "choices",
         "Where does it choose as the truth does?",
         "Pairs whose options name no models, by task or category. Needed: images on "
-        "which both "
-        "requirements are decided with a power of 80 %.",
+        "which both requirements are decided with a power of 80 %.",
         view.grids(CHOICES),
     )
 

@@ -161,13 +161,10 @@ def _section(view: Shown) -> Section:
         "compared",
         "Which judge is better?",
         "Judges are compared on the questions that both were asked. By accuracy, a "
-        "missing answer "
-        "counts as wrong, but questions that the local judge declined are left out; by "
-        "scores, "
-        "items that both scored count, and ρ is the mean over tasks. "
-        "p is clustered by image and adjusted by Holm’s method over all comparisons; "
-        "rows with "
-        "p below 5 % are bold. Intervals are not adjusted.",
+        "missing answer counts as wrong, but questions that the local judge declined "
+        "are left out; by scores, items that both scored count, and ρ is the mean over "
+        "tasks. p is clustered by image and adjusted by Holm’s method over all "
+        "comparisons; rows with p below 5 % are bold. Intervals are not adjusted.",
         [table, efforts(view.judges)],
     )
 
@@ -195,8 +192,7 @@ def _draw(view: Shown) -> Plot | LeftOut:
             "judges",
             "Difference in rank correlation between judges",
             "ρ with the truth of the first judge minus that of the second, on the "
-            "items that both "
-            "scored, as the mean over tasks.",
+            "items that both scored, as the mean over tasks.",
             [(0, "difference", differences)],
             missing="",
             label="In favour of the first",
@@ -207,8 +203,7 @@ def _draw(view: Shown) -> Plot | LeftOut:
         "judges",
         "Difference in accuracy between judges",
         "Accuracy of the first judge minus that of the second, on the questions that "
-        "both "
-        "were asked.",
+        "both were asked.",
         [(0, "difference", differences)],
         missing=_missing(every),
         label="Points in favour of the first",

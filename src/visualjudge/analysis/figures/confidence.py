@@ -166,8 +166,8 @@ def _section(view: Shown) -> Section:
         "confidence",
         "Is its confidence worth anything?",
         "How often it is right beside how sure it says it is, and the loss of the "
-        "items that it is "
-        "surest of: the mean error of scores, the share of wrong choices.",
+        "items that it is surest of: the mean error of scores, the share of wrong "
+        "choices.",
         asked=[_displayed(judge) for judge in view.judges],
     )
 

@@ -205,8 +205,7 @@ def _answers(rows: Sequence[CriterionFigures]) -> Iterator[str]:
         if row.criterion == EVERY and row.contradicted.interval is not None:
             yield (
                 "Where all criteria prefer the same option, the verdict is the other "
-                "one in "
-                f"{with_ends(row.contradicted)}; the criteria alone predict "
+                f"one in {with_ends(row.contradicted)}; the criteria alone predict "
                 f"{percent(row.truth.value)} of the right answers."
             )
 
@@ -216,10 +215,9 @@ def _section(view: Shown) -> Section:
         "criteria",
         "Do the criteria agree with the truth and with the verdict?",
         "The truth of a criterion that compares the options is the one with less "
-        "weight of its "
-        "kinds of faults. The last row: what a logistic fit on other images makes of "
-        "all of them, "
-        "and pairs in which all that prefer an option prefer the same.",
+        "weight of its kinds of faults. The last row: what a logistic fit on other "
+        "images makes of all of them, and pairs in which all that prefer an option "
+        "prefer the same.",
         view.grids(CRITERIA),
         view.said(CRITERIA),
     )

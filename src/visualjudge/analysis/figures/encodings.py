@@ -270,8 +270,7 @@ def _section(view: Shown) -> Section:
         "encodings",
         "Which encoding should I use?",
         "Encodings are compared on the same pairs. An encoding is recommended only if "
-        "a "
-        "difference is significant.",
+        "a difference is significant.",
         tables,
     )
 
@@ -315,8 +314,7 @@ def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Plot | LeftOut:
         encoding_name(task),
         f"{plain_name(task).capitalize()}: accuracy by encoding",
         "Accuracy with each encoding minus accuracy with "
-        f"{encoding_title(task, best)}, on the "
-        "same pairs.",
+        f"{encoding_title(task, best)}, on the same pairs.",
         [(k, name, _less(row, best)) for k, name, row in own],
         missing="the encodings were not asked about the same pairs",
         label=f"Points above {encoding_title(task, best)}",

@@ -159,10 +159,8 @@ def _section(view: Shown) -> Section:
         "leaks",
         "Can the questions be gamed?",
         "A rule chooses by one property of the options, such as the size of the file. "
-        "Its "
-        "accuracy is a property of the questions, not of the judges. Rules in bold "
-        "differ "
-        "significantly from 50 %.",
+        "Its accuracy is a property of the questions, not of the judges. Rules in bold "
+        "differ significantly from 50 %.",
         [grid(COLUMNS, rows, keys=2, hit=lambda row: row.flagged)],
     )
 

@@ -256,8 +256,7 @@ def _section(view: Shown) -> Section:
         "Does the judge need the photograph?",
         "The judge was asked the same pairs again with uniform grey, and with another "
         "photograph, in place of the photograph, also below overlays. Right answers "
-        "then come "
-        "from the predictions alone.",
+        "then come from the predictions alone.",
         view.grids(PHOTOGRAPH),
         view.said(PHOTOGRAPH),
     )
@@ -280,10 +279,8 @@ PHOTOGRAPH = JudgeFigure(
             "no question was asked without its photograph",
             "Points gained from the photograph",
             "“Without” means with uniform grey or with another photograph, whichever "
-            "makes the "
-            "difference smaller. A judge does not need the photograph if the "
-            "difference is "
-            f"significantly below {100 * MARGIN:g} points. {INTERVALS}",
+            "makes the difference smaller. A judge does not need the photograph if the "
+            f"difference is significantly below {100 * MARGIN:g} points. {INTERVALS}",
         ),
     ),
 )

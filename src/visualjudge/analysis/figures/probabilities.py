@@ -66,9 +66,8 @@ def _came_true(stated: Calibration | None) -> list[str]:
     ece = stated.ece_corrected
     return [
         f"Its probabilities: Brier score {number3(brier.value)} "
-        f"({span3(brier.interval)}), "
-        "expected calibration error, corrected for few answers, "
-        f"{number3(ece.value)} ({span3(ece.interval)}), {stated.n} answers."
+        f"({span3(brier.interval)}), expected calibration error, corrected for few "
+        f"answers, {number3(ece.value)} ({span3(ece.interval)}), {stated.n} answers."
     ]
 
 

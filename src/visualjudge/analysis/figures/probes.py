@@ -332,8 +332,7 @@ def _sentences(rows: Sequence[ProbeResult]) -> list[str]:
     failed = ", ".join(row.name for row in rows if row.state == "fail")
     return [
         f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} "
-        "pass, "
-        f"{words['undecided']} undecided, {words['not measured']} not measured."
+        f"pass, {words['undecided']} undecided, {words['not measured']} not measured."
     ]
 
 
@@ -346,16 +345,11 @@ def _section(view: Shown) -> Section:
         "probes",
         "Do irrelevant changes affect the answers?",
         "A judge that ignores the change has an effect of 0. A probe passes where its "
-        "90 % "
-        "interval is within the margin (two one-sided tests at 5 %), fails where its "
-        "95 % "
-        "interval excludes 0 and the effect is at least the margin, or where replies "
-        "without "
-        "an answer become more frequent by 15 points. It is undecided otherwise, and "
-        "not "
-        "measured with answers to fewer than 40 questions. A staircase of severity "
-        "passes "
-        "where its 95 % interval is below 0.",
+        "90 % interval is within the margin (two one-sided tests at 5 %), fails where "
+        "its 95 % interval excludes 0 and the effect is at least the margin, or where "
+        "replies without an answer become more frequent by 15 points. It is undecided "
+        "otherwise, and not measured with answers to fewer than 40 questions. A "
+        "staircase of severity passes where its 95 % interval is below 0.",
         view.grids(PROBES, hit=lambda row: row.state == "fail"),
         view.said(PROBES),
     )

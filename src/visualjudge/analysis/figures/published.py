@@ -314,12 +314,9 @@ def _section(view: Shown) -> Section:
         "published",
         "Scores as in published benchmarks",
         "Scores as the benchmark’s authors compute and round them; their published "
-        "replies are "
-        "read with their rules. Scores cover the questions in this copy of the "
-        "benchmark. If a "
-        "run answered only a part of these, the part is stated, and the score may "
-        "differ from "
-        "the published one.",
+        "replies are read with their rules. Scores cover the questions in this copy of "
+        "the benchmark. If a run answered only a part of these, the part is stated, "
+        "and the score may differ from the published one.",
         [by_rows("The benchmark’s own score", view.judges, cells)],
         detail=True,
     )

@@ -107,8 +107,8 @@ COLUMNS = Layout[Reason](
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
         f"{TITLES[row.reason]} in {with_ends(row.right)}, "
-        f"{with_ends(row.gain, points)} points "
-        "more than its own reasons for other questions."
+        f"{with_ends(row.gain, points)} points more than its own reasons for other "
+        "questions."
         for row in rows
         if row.task == ALL and row.gain.interval is not None
     ]
@@ -119,10 +119,9 @@ def _section(view: Shown) -> Section:
         "reasons",
         "Does the judge see what is wrong, and where?",
         "The word and the place that the judge gave are compared with the measured "
-        "faults of the "
-        "worse option. Exchanged: the same judge’s words and places, each with another "
-        "question of "
-        "the task. A habit, such as pointing at the middle, reaches as much.",
+        "faults of the worse option. Exchanged: the same judge’s words and places, "
+        "each with another question of the task. A habit, such as pointing at the "
+        "middle, reaches as much.",
         view.grids(REASON_SHARES),
         view.said(REASON_SHARES),
     )

@@ -115,8 +115,7 @@ def _right_section(view: Shown) -> Section:
         "right_reason",
         "Is the judge right for the right reason?",
         "A judge that is right for a wrong reason may not be right about the next "
-        "model. A reason "
-        "is right if it names the error that decides, or points at it.",
+        "model. A reason is right if it names the error that decides, or points at it.",
         view.grids(RIGHT_REASON),
         view.said(RIGHT_REASON),
     )

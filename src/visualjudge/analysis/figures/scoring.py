@@ -92,13 +92,10 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
     bar = answer.whole.bar
     notes = (
         f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error "
-        "at most "
-        f"{percent(bar.error, 0)} of that of the best constant, each by its whole 95 % "
-        "interval "
-        "(--bar changes both).",
+        f"at most {percent(bar.error, 0)} of that of the best constant, each by its "
+        "whole 95 % interval (--bar changes both).",
         f"Errors are in points of the scale, {answer.scale}; exact: within half a step "
-        "of "
-        f"{number(answer.scale.size(answer.scale.step))}.",
+        f"of {number(answer.scale.size(answer.scale.step))}.",
     )
     return Table(COLUMNS, cells, notes, judge, 1, (False, False, *[True] * 10))
 
@@ -169,8 +166,7 @@ def ranges_table(judge: str, answer: ScoreAnswer) -> Table:
     )
     note = (
         "Neighbouring scores are one where they are on too few images. Covered: items "
-        "of other "
-        "images whose true score lies in the range (5-fold by image)."
+        "of other images whose true score lies in the range (5-fold by image)."
     )
     columns = ("Task", *names, "Mean width", "Covered")
     numeric = (False, *[True] * (len(columns) - 1))
@@ -186,10 +182,8 @@ def _section(view: Shown) -> Section:
         "scores",
         "May I use its scores?",
         "Scores of items beside their true scores. ρ is Spearman’s correlation over "
-        "all items, r "
-        "Pearson’s; a judge is lenient where the mean difference is above 0. The best "
-        "constant is "
-        "the median of the true scores.",
+        "all items, r Pearson’s; a judge is lenient where the mean difference is above "
+        "0. The best constant is the median of the true scores.",
         asked=[
             *(scores_table(*item) for item in answers),
             *(ranges_table(*item) for item in answers),
@@ -235,8 +229,7 @@ SCORES = JudgeFigure(
             "scores",
             "Scores of the judge by the true score",
             "Mean score of the judge in each tenth of the scale; on the dashed line "
-            "both are "
-            "equal.",
+            "both are equal.",
             ("true_score", "mean_score"),
             _mean_scores,
             ("True score", "Judge’s score"),

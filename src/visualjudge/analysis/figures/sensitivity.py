@@ -25,11 +25,9 @@ from visualjudge.core.jsons import Json
 
 CURVE = (
     "Curve: Weibull’s psychometric function, with its 95 % band by image. Each marker "
-    "stands for a "
-    "range of differences; larger markers have more verdicts. Hollow marker: the "
-    "difference at "
-    "which 75 % are right, with its interval; it is drawn where right answers rise "
-    "significantly."
+    "stands for a range of differences; larger markers have more verdicts. Hollow "
+    "marker: the difference at which 75 % are right, with its interval; it is drawn "
+    "where right answers rise significantly."
 )
 
 
@@ -84,10 +82,8 @@ def _section(view: Shown) -> Section:
         "sensitivity",
         "How small a difference does the judge see?",
         "The table gives the difference at which a judge is right in 75 % of pairs; "
-        "lower is "
-        "better. It is given where accuracy rises significantly with the difference "
-        "and the "
-        "curve fits.",
+        "lower is better. It is given where accuracy rises significantly with the "
+        "difference and the curve fits.",
         [by_rows("Questions · distance", view.judges, cells, NONE)],
     )
 

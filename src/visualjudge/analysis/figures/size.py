@@ -66,8 +66,7 @@ def _section(view: Shown) -> Section:
         "fault_size",
         "How small an error does the judge see?",
         "The side, in pixels as shown, of a square as large as the place that is most "
-        "wrong, at "
-        "which a judge is right in 75 % of pairs.",
+        "wrong, at which a judge is right in 75 % of pairs.",
         [by_rows("Questions", view.judges, cells, NONE)],
     )
 

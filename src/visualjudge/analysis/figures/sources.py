@@ -59,16 +59,12 @@ def _section(view: Shown) -> Section:
         "sources",
         "How the judge ranks the sources",
         "A source is a model whose predictions are judged, or a controlled error with "
-        "its "
-        "severity (duplicate 0.50). Its strength shows how often the judge prefers it: "
-        "that of "
-        "a Bradley–Terry model with ties (log odds, mean 0) and Firth’s penalty; a "
-        "question "
-        "answered differently when swapped is a tie. The interval of a source that "
-        "never lost, "
-        "or never won, is open on one side; intervals of strengths are no tests of "
-        "differences. Ranks, 95 %: the ranks that the tests of its pairs leave to a "
-        "source.",
+        "its severity (duplicate 0.50). Its strength shows how often the judge prefers "
+        "it: that of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
+        "penalty; a question answered differently when swapped is a tie. The interval "
+        "of a source that never lost, or never won, is open on one side; intervals of "
+        "strengths are no tests of differences. Ranks, 95 %: the ranks that the tests "
+        "of its pairs leave to a source.",
         [
             grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")
             for judge in view.judges

@@ -76,8 +76,7 @@ def _section(view: Shown) -> Section:
         "unread",
         "What could not be read",
         "A reply that could not be read counts as wrong, as does a question that a "
-        "judge "
-        "declined or that a person could not answer.",
+        "judge declined or that a person could not answer.",
         [by_rows("All question types", view.judges, cells, "0")],
         detail=True,
     )

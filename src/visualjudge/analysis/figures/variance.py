@@ -250,8 +250,7 @@ def _section(view: Shown) -> Section:
         "variance",
         "Components of variance",
         "The share of the variance of right and wrong answers that comes from the pair "
-        "of "
-        "options, its encoding, the order shown and chance.",
+        "of options, its encoding, the order shown and chance.",
         view.grids(VARIANCE, lambda rows: [row for row in rows if row.total]),
         detail=True,
     )

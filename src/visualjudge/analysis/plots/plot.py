@@ -167,17 +167,16 @@ class LeftOut:
 
 
 _SCROLL = (
-    ".wide{--b:var(--paper);background:"
-    "linear-gradient(90deg,var(--b) 40%,transparent) 0/36px 100% no-repeat local,"
-    "linear-gradient(270deg,var(--b) 40%,transparent) 100%/36px 100% no-repeat local,"
-    "linear-gradient(90deg,var(--soft),transparent) 0/7px 100% no-repeat,"
-    "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
-    "@media screen{.wide td:first-child,.wide th:first-child,.keys td:nth-child(2),"
-    ".keys th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}"
-    ".keys td:first-child,.keys "
-    "th:first-child{min-width:138px;max-width:138px;width:138px;"
-    "overflow-wrap:anywhere}"
-    ".keys td:nth-child(2),.keys th:nth-child(2){left:138px}}"
+    ".wide{--b:var(--paper);background:linear-gradient(90deg,var(--b) 40%,transparent) "
+    "0/36px 100% no-repeat local,linear-gradient(270deg,var(--b) 40%,transparent) "
+    "100%/36px 100% no-repeat local,linear-gradient(90deg,var(--soft),transparent) "
+    "0/7px 100% no-repeat,linear-gradient(270deg,var(--soft),transparent) 100%/7px "
+    "100% no-repeat var(--b)}@media screen{.wide td:first-child,.wide "
+    "th:first-child,.keys td:nth-child(2),.keys "
+    "th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}.keys "
+    "td:first-child,.keys "
+    "th:first-child{min-width:138px;max-width:138px;width:138px;overflow-wrap:anywhere}.keys "
+    "td:nth-child(2),.keys th:nth-child(2){left:138px}}"
 )
 """A table wider than its page has a shade at the edge that hides more columns; the
 columns that identify a row stay in place.

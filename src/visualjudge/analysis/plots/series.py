@@ -25,8 +25,7 @@ ESTIMATE = ("value", "low", "high", "n", "images")
 ALL = "all questions"
 INTERVALS = (
     "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer "
-    "than 5 "
-    "images."
+    "than 5 images."
 )
 UNADJUSTED = f"{INTERVALS} They are not adjusted for the number of comparisons."
 Cells = Mapping[str, Estimate]

@@ -33,8 +33,7 @@ from visualjudge.core.text_tables import Table
 
 INTERVALS = (
     "95 % intervals are computed by leaving out each item (for runs, each image) in "
-    "turn; a single "
-    "influential item widens them."
+    "turn; a single influential item widens them."
 )
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
@@ -218,8 +217,7 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         "agreement",
         "Rank correlation with people",
         "Rank correlation of each rater with the mean of the people; for a person, "
-        "with the mean "
-        "of the other people.",
+        "with the mean of the other people.",
         [
             (k, rater, cells)
             for k, (rater, cells) in enumerate(collected.items())

@@ -58,19 +58,15 @@ def method(analysis: Analysis) -> str:
         f"We measured {many(len(analysis.judges), 'judge')} ({names}) with visualjudge "
         f"{visualjudge.__version__} on {analysis.dataset.extent}.",
         "Intervals are 95 % intervals with images as the unit: those of shares are "
-        "Korn and "
-        "Graubard's, all others come from leaving out each image in turn (CR3), with "
-        "Student's t "
-        "at Kish's effective number of images.",
+        "Korn and Graubard's, all others come from leaving out each image in turn "
+        "(CR3), with Student's t at Kish's effective number of images.",
     ]
     pairs = max(len(card.models.pairs) for card in card_of(analysis).judges)
     if pairs:
         parts.append(
             "Two models were compared by the share of images on which the first is "
-            "better; they "
-            "count as separated where a two-sided test by image, adjusted by Holm "
-            "over "
-            f"{many(pairs, 'pair')}, has p < 0.05."
+            "better; they count as separated where a two-sided test by image, adjusted "
+            f"by Holm over {many(pairs, 'pair')}, has p < 0.05."
         )
     parts += map(_first_numbers, card_of(analysis).judges)
     return " ".join(parts)

@@ -12,8 +12,7 @@ from visualjudge.core.text_tables import Table
 
 APART = (
     "The judges were not all asked the same questions: only the comparisons of two "
-    "judges are on "
-    "the same questions."
+    "judges are on the same questions."
 )
 
 

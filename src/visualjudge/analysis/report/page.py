@@ -171,8 +171,7 @@ def _sections(
         "questions",
         "Examples of errors",
         "Answers that were wrong by a wide margin, and replies that could not be read. "
-        "The "
-        "letters are those that the judge saw.",
+        "The letters are those that the judge saw.",
         examples=collected,
     )
     out += [misses, headline_section(view.analysis)]

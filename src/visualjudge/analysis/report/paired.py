@@ -41,8 +41,7 @@ def named_run(analysis: Analysis, name: str) -> int:
         known = ", ".join(sorted({run.name for run in runs}))
         raise UsageError(
             f"--compare must name two judges of these runs ({known}), or their "
-            "folders, got "
-            f"{name!r}"
+            f"folders, got {name!r}"
         )
     return collected[0]
 
@@ -99,10 +98,8 @@ def pair(analysis: Analysis, first: int, second: int) -> Section:
         "pair",
         f"{a} and {b}",
         "Differences are paired: they use the questions asked of both judges. Below "
-        "are questions "
-        "that one judge answered correctly and the other did not, with the second "
-        "judge’s answer, "
-        "widest margins first.",
+        "are questions that one judge answered correctly and the other did not, with "
+        "the second judge’s answer, widest margins first.",
         notes=opening_notes(analysis, first, second),
         plots=[differences(analysis, first, second)],
         examples=[("What changed", rows)] if rows else [],

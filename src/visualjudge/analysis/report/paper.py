@@ -31,8 +31,7 @@ Cells = dict[str, Estimate]
 NO_SUBSET = "no subset"
 BELOW = (
     "Below each value, its 95 % interval, clustered by image. –: not asked, no answer "
-    "to any, or too "
-    "few images for an interval."
+    "to any, or too few images for an interval."
 )
 
 

@@ -47,8 +47,7 @@ def print_page(html: str, path: OutputFile) -> None:
     if result is None:
         raise UsageError(
             f"{path}: needs Chromium or Chrome on the PATH; write an .html report and "
-            "print it "
-            "instead"
+            "print it instead"
         )
     sandbox = (
         ("--no-sandbox",)

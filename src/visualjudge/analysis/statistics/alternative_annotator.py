@@ -78,8 +78,7 @@ def alt_test(
         most = max((len(items) for items, _, _ in compared), default=0)
         raise UsageError(
             f"human must have a person with at least {LEAST_ITEMS} items in common, "
-            f"got {most} "
-            "at most"
+            f"got {most} at most"
         )
     published = [_p_value(judged, own, epsilon) for _, judged, own in selected]
     clustered = []

@@ -201,9 +201,11 @@ def fair_fit(
         truth
         - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
     )
-    displayed = of_others(rest.residuals * centre, where, item[selected])
+    rest_of_others = of_others(rest.residuals * centre, where, item[selected])
     offset = of_others(rest.residuals, where, item[selected])
-    x = np.column_stack([plain, centre * displayed, margin * displayed, offset])
+    x = np.column_stack(
+        [plain, centre * rest_of_others, margin * rest_of_others, offset]
+    )
     design = sparse.hstack([sparse.csr_array(x), indicator])
     fitted = fit(design, y, where, link="identity")
     # where the truth nearly always prefers the same systems, favour cannot be told from

@@ -230,10 +230,8 @@ def adopt(
     if not labelled:
         raise DataError(
             f"{name}: {roles[known[0]]}: no row has a truth; remove the column to "
-            "adopt the "
-            "verdicts without one, or fill it in for some rows drawn at random: those "
-            "without are "
-            "left out"
+            "adopt the verdicts without one, or fill it in for some rows drawn at "
+            "random: those without are left out"
         )
     read = Table(
         name,
@@ -326,8 +324,8 @@ def _row(
             counted = role in NUMBERED or not isinstance(cell, str)
             name = str(whole(cell) if counted else cell)
             # in memory once, as most names are those of other rows
-            selected = name if role == "reply" else name.strip()
-            cells[role] = None if is_missing(name) else intern(selected)
+            stripped = name if role == "reply" else name.strip()
+            cells[role] = None if is_missing(name) else intern(stripped)
     return Row(
         {role: None if cell == "" else cell for role, cell in cells.items()},
         place,
@@ -379,16 +377,14 @@ def _check(
         )
         raise UsageError(
             f"{name}: no column has the name of a verdict; give --column verdict=NAME "
-            "(its "
-            f"first row has {', '.join(header)[:300]}{lists}; found: "
-            f"{', '.join(f'{role}={column}' for role, column in roles.items()) or 'none'})"
-            f"{no_header(header)}"
+            f"(its first row has {', '.join(header)[:300]}{lists}; found: "
+            f"{', '.join(f'{role}={column}' for role, column in roles.items()) or 'none'}){no_header(header)}"
         )
     if not {"item", "model", "model_a", "model_b"} & set(roles):
         raise UsageError(
             f"{name}: no column names the question or a source; give --column "
-            "item=NAME, or "
-            f"model_a=NAME and model_b=NAME (its columns: {', '.join(header)})"
+            "item=NAME, or model_a=NAME and model_b=NAME (its columns: "
+            f"{', '.join(header)})"
         )
     if {"verdict", "truth"} <= set(roles) and roles["verdict"] == roles[
         "truth"
@@ -400,8 +396,7 @@ def _check(
         if meant not in ("A", "B", *TIES, FAILED) and not is_number(meant):
             raise UsageError(
                 f"--answer {spelling} must be A, B, tie, both_bad, Failed or a number, "
-                "got "
-                f"{meant!r}"
+                f"got {meant!r}"
             )
 
 
@@ -415,8 +410,7 @@ def _check_whole(records: Records, roles: Mapping[str, str]) -> None:
         if 0 < len(gaps) < len(records):
             raise DataError(
                 f"{gaps[0]}: {column} must be given in all rows or in none; merged "
-                "cells of a "
-                "spreadsheet must be filled in each row"
+                "cells of a spreadsheet must be filled in each row"
             )
 
 
@@ -478,8 +472,7 @@ def _distinct(
     again: list[Row] = []
     how = (
         f"name a column that tells them apart: {ORDER if table.pairs else ''}the "
-        "repeat (--column "
-        "repeat=NAME) or the item (--column item=NAME)"
+        "repeat (--column repeat=NAME) or the item (--column item=NAME)"
     )
     for item in table.answered():
         verdict = verdict_of(origin, item.item, item.reply, table.names)
@@ -492,16 +485,15 @@ def _distinct(
             raise item.row.fault(
                 "verdict",
                 f"must be that of {first.row.place}, where {item.judge} answered "
-                f"{before.value!r} "
-                f"to the same question, got {verdict.value!r}; {how}",
+                f"{before.value!r} to the same question, got {verdict.value!r}; {how}",
             )
     if again and not drop:
         rows = ", ".join(row.place.rpartition("row ")[2] for row in again[:FEW])
         raise DataError(
-            f"{again[0].place}: {pluralize(len(again), 'row')} (row {rows}"
-            f"{', …' if len(again) > FEW else ''}) answer a question that the judge "
-            "has answered "
-            f"before; --drop-duplicates leaves out rows that are there twice, or {how}"
+            f"{again[0].place}: {pluralize(len(again), 'row')} (row "
+            f"{rows}{', …' if len(again) > FEW else ''}) answer a question that the "
+            "judge has answered before; --drop-duplicates leaves out rows that are "
+            f"there twice, or {how}"
         )
     return list(judged.values())
 
@@ -545,9 +537,8 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
         )
         yield (
             f"order: {lacking}; position bias and swaps are not measured, and replies "
-            "are read as "
-            "if model_a was shown first (--column order=NAME; order=model_a where it "
-            "always was)"
+            "are read as if model_a was shown first (--column order=NAME; "
+            "order=model_a where it always was)"
         )
     if table.without_truth:
         yield NO_TRUTH
@@ -560,14 +551,12 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
     if failed:
         yield (
             f"{columns.get('verdict') or columns['reply']}: {pluralize(failed, 'row')} "
-            "without a "
-            "verdict, which count as failed replies"
+            "without a verdict, which count as failed replies"
         )
     if table.in_several:
         yield (
             f"{columns['item']}: {pluralize(len(table.in_several), 'name')} in several "
-            "values of "
-            f"{columns['group']}, kept apart as different questions, such as "
+            f"values of {columns['group']}, kept apart as different questions, such as "
             f"{min(table.in_several)}"
         )
     yield from _of_letters(table, judged)
@@ -601,6 +590,5 @@ def _of_letters(table: Table, judged: Judged) -> Iterator[str]:
         )
     yield (
         f"letters in {column}: taken as those of the columns, A is model_a{fits}; if A "
-        "is the "
-        f"option shown first: --column reply={column}"
+        f"is the option shown first: --column reply={column}"
     )

@@ -178,8 +178,7 @@ def order_of(value: Any, models: Models, column: str) -> Order:
     if known is None:
         raise ValueError(
             "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, "
-            "BA, or the "
-            f"name of a source of the row, got {value!r}"
+            f"BA, or the name of a source of the row, got {value!r}"
             + (
                 f"; {text} is read in a column named swapped"
                 if text.lower() in SWAPPED
@@ -214,8 +213,7 @@ def _advice(text: str, models: Models) -> str:
     if text in models:
         return (
             "it is a position, and the name of the source at another; --answer "
-            f"{text}=A or B says "
-            "which option it means in all rows"
+            f"{text}=A or B says which option it means in all rows"
         )
     names = get_close_matches(text, [model for model in models if model])
     words = set(text.lower().split())

@@ -34,8 +34,7 @@ def form_of(rows: Sequence[Row]) -> Form:
     raise rows[0].fault(
         ROLE,
         "must be probabilities (0 to 1), percentages (0 to 100) or log-probabilities "
-        "(at most 0), "
-        f"got numbers from {low:g} to {high:g}",
+        f"(at most 0), got numbers from {low:g} to {high:g}",
     )
 
 

@@ -333,8 +333,7 @@ def adopt_questions(
     if done.failed:
         raise DataError(
             f"{len(done.failed)} images cannot be fetched, the first: "
-            f"{done.failed[0]}; "
-            "run the command again to resume"
+            f"{done.failed[0]}; run the command again to resume"
         )
     with places(target, [DATASET]) as folders:
         files = MediaFiles(folders[DATASET])

@@ -164,8 +164,8 @@ def _check_values(path: Path) -> None:
             if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
                 raise DataError(
                     f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} "
-                    "of them in "
-                    f"an object, none of more than {LONGEST_RECORD // MIB} MiB"
+                    f"of them in an object, none of more than {LONGEST_RECORD // MIB} "
+                    "MiB"
                 )
 
 
@@ -174,8 +174,7 @@ def check_rows(path: Path, count: int, width: int = 0) -> None:
     if count > MOST_ROWS or width > MOST_COLUMNS or count * width > MOST_CELLS:
         raise DataError(
             f"{path}: must have at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns "
-            "and "
-            f"{MOST_CELLS:,} cells; adopt some judges or items at a time"
+            f"and {MOST_CELLS:,} cells; adopt some judges or items at a time"
         )
 
 
@@ -186,8 +185,7 @@ def _inspect_log(path: Path) -> dict[str, Any]:
     if "header.json" not in parts:
         raise DataError(
             f"{path}: must be a finished log of Inspect, got one without header.json: "
-            "the "
-            "evaluation is running, or was stopped"
+            "the evaluation is running, or was stopped"
         )
     return {**parts.pop("header.json"), "samples": list(parts.values())}
 

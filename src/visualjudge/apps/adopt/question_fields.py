@@ -44,15 +44,13 @@ def completed(row: Row) -> Json:
         answer = row["answer_score"]
     subset = row.get("subset") or []
     known: Json = {name: row[name] for name in _KNOWN & row.keys()}
-    displayed = row.get("annotation_ids")
-    identity = [row["task"], row["encoding"], kind, displayed]
-    if not displayed:
+    names = row.get("annotation_ids")
+    identity = [row["task"], row["encoding"], kind, names]
+    if not names:
         identity += [row["prompt"], row["images"]]
     digest = hashlib.sha256(orjson.dumps(identity)).hexdigest()[:16]
     count = (
-        len(displayed)
-        if isinstance(displayed, list)
-        else _options(row, kind, answer)
+        len(names) if isinstance(names, list) else _options(row, kind, answer)
     )
     usual: Json = {
         "id": digest,
@@ -71,8 +69,8 @@ def completed(row: Row) -> Json:
     record = usual | stated
     for name in ("id", "image_id"):
         record[name] = str(record[name])
-    if isinstance(displayed, list):
-        record["annotation_ids"] = [str(item) for item in displayed]
+    if isinstance(names, list):
+        record["annotation_ids"] = [str(item) for item in names]
     return record
 
 

@@ -223,6 +223,5 @@ def _leaking(rows: list[Leak]) -> Iterator[str]:
             share = percent(max(value, 1 - value))
             yield (
                 f"{row.scope}: {RULES[row.rule]} is {verb} in {share} of {row.share.n} "
-                "pairs whose "
-                "options differ in it"
+                "pairs whose options differ in it"
             )

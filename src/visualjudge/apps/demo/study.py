@@ -56,11 +56,11 @@ def views(seed: int) -> Iterator[Photograph]:
     for number in range(VIEWS):
         photo = photos[number % len(photos)]
         rng = rng_for(seed, "view", str(number))
-        displayed = next(
+        view = next(
             filter(None, (_view(photo, rng) for _ in range(TRIES))), None
         )
-        if displayed is not None:
-            yield replace(displayed, name=f"{photo.name}_{number:03d}")
+        if view is not None:
+            yield replace(view, name=f"{photo.name}_{number:03d}")
 
 
 def _view(photo: Photograph, rng: Rng) -> Photograph | None:

@@ -332,9 +332,8 @@ def _check_prices(
     )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
-            "--price (prices) cannot be used if --extractor-model (extractor) "
-            "is another model, whose prices are unknown; limit --set max_tokens_total "
-            "or "
+            "--price (prices) cannot be used if --extractor-model (extractor) is "
+            "another model, whose prices are unknown; limit --set max_tokens_total or "
             "--max-calls instead"
         )
 
@@ -358,8 +357,7 @@ def _engine(
     if limits is not None and limits != Limits():
         raise UsageError(
             "--max-calls, --set max_tokens_total and --max-cost cannot be used with "
-            "--batch; use "
-            "--limit"
+            "--batch; use --limit"
         )
     provider = BATCH_REGISTRY.find(batched.inner.backend)(batched.inner)
     if isinstance(chosen, QuestionJudge) and chosen.tries_schema:
@@ -397,8 +395,7 @@ def judge_of(
             if not hasattr(made, "rubric"):
                 raise UsageError(
                     "--rubric needs a model of a backend, or a judge that states "
-                    "reasons, got "
-                    f"{asked!r:.100}"
+                    f"reasons, got {asked!r:.100}"
                 )
             made.rubric = rubric_of(options.rubric)
         return made  # type: ignore[no-any-return]
@@ -440,9 +437,8 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
     if batched_in(asked) is not None:
         raise UsageError(
             "--tools cannot be used together with --batch: a batch answers each "
-            "request once, "
-            "and a conversation with "
-            "tools would wait for a batch at every call; ask live"
+            "request once, and a conversation with tools would wait for a batch at "
+            "every call; ask live"
         )
     if asked.identity.backend == "transformers":
         raise UsageError(

@@ -243,8 +243,7 @@ def check_canaries_of(lock: Lock, dataset: Dataset, ids: Iterable[str]) -> None:
         if truths.get(name) != row["right"]:
             raise DataError(
                 f"lock: canaries: {name}: right must be {truths.get(name)!r} as in the "
-                "dataset, "
-                f"got {row['right']!r}"
+                f"dataset, got {row['right']!r}"
             )
         if int(lock.right[places[name]]) != right_answers(row):
             raise DataError(

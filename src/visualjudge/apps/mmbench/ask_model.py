@@ -183,17 +183,17 @@ async def infer(
         await client.aclose()
     total = spent.and_by(budget)
     settings.write_now(json_bytes({**manifest, "total": total.as_dict()}))
-    message = replies(journal_path)
+    journalled = replies(journal_path)
     lines = [
-        (row, message[row.index]["prediction"])
+        (row, journalled[row.index]["prediction"])
         for row in rows
-        if row.index in message
+        if row.index in journalled
     ]
     cut = write_workbook(
         workbook, lines, table.letters, whole=journal_path.name
     )
     statuses = Counter(
-        str(message[row.index].get("status")) for row, _ in lines
+        str(journalled[row.index].get("status")) for row, _ in lines
     )
     return InferReport(
         len(lines), len(rows) - len(lines), cut, progress, total, statuses

@@ -51,8 +51,7 @@ def write_rotations(
     if turned is not None:
         raise DataError(
             f"{table.path}: index {turned.index} is already a rotation (their indices "
-            "begin "
-            f"at {ROTATION})"
+            f"begin at {ROTATION})"
         )
     count = 0
     with (

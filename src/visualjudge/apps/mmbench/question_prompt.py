@@ -77,8 +77,7 @@ def _from_file(path: Path) -> PromptTemplate:
         if not isinstance(parts.get(name), str):
             raise PromptError(
                 f"{path}: a template must have the texts {', '.join(_PARTS)}; {name} "
-                "is missing "
-                "or not a text"
+                "is missing or not a text"
             )
         unknown = sorted(set(PLACEHOLDER.findall(parts[name])) - allowed)
         if unknown:

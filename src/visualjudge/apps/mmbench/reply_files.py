@@ -184,18 +184,18 @@ def read_predictions(
         )
     if not lines:
         raise DataError(f"{file}: must hold at least one reply, got none")
-    message = {
+    by_index = {
         index: str(cells["prediction"]) for index, cells in lines.items()
     }
     notes = []
-    if cut := sum(map(is_cut, message.values())):
+    if cut := sum(map(is_cut, by_index.values())):
         notes.append(
             f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl "
             "for the whole"
         )
     if table is not None:
         notes += _other_questions(file, lines, table)
-    return message, notes
+    return by_index, notes
 
 
 def _other_questions(
@@ -208,8 +208,7 @@ def _other_questions(
         such = f", such as {table.rows[0].index}" if table.rows else ""
         raise DataError(
             f"{file}: index: must occur in {table.path}{such}; none of the "
-            f"{len(lines)} replies "
-            f"has one; the first index is {next(iter(lines))}"
+            f"{len(lines)} replies has one; the first index is {next(iter(lines))}"
         )
     cells = (
         (
@@ -229,8 +228,7 @@ def _other_questions(
         return []
     return [
         f"{file}: {len(other)} questions or answers are not those of {table.path} (the "
-        "first: "
-        f"index {other[0]}); are these the replies to this table?"
+        f"first: index {other[0]}); are these the replies to this table?"
     ]
 
 

@@ -67,8 +67,8 @@ def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
 
 # Removed by XLRSBench before letters are looked for, as its code spells them.
 _XLRS_PREFIXES = re.compile(
-    "The best answer is|The correct answer is|The answer is|The answer|"
-    "The best option isThe correct option is|Best answer:Best option:"
+    "The best answer is|The correct answer is|The answer is|The answer|The best option "
+    "isThe correct option is|Best answer:Best option:"
 )
 
 

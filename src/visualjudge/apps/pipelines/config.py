@@ -154,8 +154,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         if references > MOST_REFERENCES:
             raise UsageError(
                 f"{file}: texts with several ${{…}} must have at most "
-                f"{MOST_REFERENCES} in all, "
-                f"got {references}"
+                f"{MOST_REFERENCES} in all, got {references}"
             )
         metrics = OmegaConf.select(result, "metric_configs")
         plain = _plain(metrics, iter(range(MOST_NODES)))
@@ -285,8 +284,7 @@ def _first_line(error: Exception) -> str:
     if unset := _UNSET.search(str(error)):
         return (
             f"{where}: the environment variable {unset[1]} is not set; set it, or "
-            "remove the line "
-            "if the server needs no key"
+            "remove the line if the server needs no key"
         )
     return (
         f"{where}: {text[0]}"
@@ -317,8 +315,7 @@ def _metric(
         if held := next((keys[key] for key in keys if key in displayed), None):
             raise UsageError(
                 f"{file}: metric_configs.{name}.init_config.{field} must not hold the "
-                "key of "
-                f"{held}; keys go into api_key or headers"
+                f"key of {held}; keys go into api_key or headers"
             )
     return metric
 

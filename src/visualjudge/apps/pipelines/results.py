@@ -53,11 +53,11 @@ class RowResult:
 
     def record(self) -> Json:
         """Return the row as stored in the file, without empty fields."""
-        texts = {name: getattr(self, name) for name in self.__slots__}
+        values = {name: getattr(self, name) for name in self.__slots__}
         always = ("key", "results")
         return {
             name: value
-            for name, value in texts.items()
+            for name, value in values.items()
             if name in always or value not in (None, {}, ())
         }
 

@@ -90,8 +90,7 @@ def check_same(out: Path, settings: Fields) -> None:
         raise UsageError(
             f"{settings_path(out)} is missing or cannot be read: it records the "
             f"settings of {out}; restore it, or choose another --out (calls in the "
-            "reply cache "
-            "are free)"
+            "reply cache are free)"
         )
     now = orjson.loads(orjson.dumps(settings, default=str))
     for name in sorted(set(before) | set(now)):
@@ -119,14 +118,14 @@ def write_settings(
     """Write the settings next to ``out``, with the prompts' texts and the path of the
     rows."""
     templates = [pipe.prompt_template for pipe in pipes.values()]
-    texts = {
+    prompts = {
         template.name: {"system": template.system, "user": template.user}
         for template in templates
     }
     whole: Json = {
         "visualjudge": __version__,
         "metrics": settings,
-        "prompts": texts,
+        "prompts": prompts,
     }
     if stated is not None:
         whole["rows"] = Path(
@@ -225,8 +224,8 @@ def _done(path: Path, rows: Sequence[Row]) -> set[str]:
         )
         raise UsageError(
             f"{path}: instruction or images are not those that were judged, for key "
-            f"{', '.join(changed[:_MOST_KEYS])}{more}; "
-            "choose another --out, or give changed rows other keys"
+            f"{', '.join(changed[:_MOST_KEYS])}{more}; choose another --out, or give "
+            "changed rows other keys"
         )
     return done
 

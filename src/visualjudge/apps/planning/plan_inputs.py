@@ -99,9 +99,8 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     if not known:
         raise UsageError(
             f"{place}: no two predictions can be compared, so no pairwise question can "
-            "be asked; "
-            "import a second --source into it, or make controlled errors (visualjudge "
-            "perturb)"
+            "be asked; import a second --source into it, or make controlled errors "
+            "(visualjudge perturb)"
         )
     raise UsageError(
         f"--task must be one of {', '.join(known)}; a plan is for one task, got "
@@ -213,13 +212,11 @@ def _of_dataset(
 def _without_pilot() -> tuple[str, ...]:
     image, pair, order = USUAL.shared
     return (
-        "No pilot: the plan assumes a typical judge, right "
-        f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often "
-        "for wide "
-        f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
-        f"{order:g} in one order; {100 * USUAL.failed:.0f} % of replies fail. To use "
-        "figures of "
-        "your judge, judge 50 to 200 questions and plan from that run.",
+        f"No pilot: the plan assumes a typical judge, right {100 * USUAL.level:.0f} % "
+        "of the time unless stated above, and more often for wide margins; verdicts "
+        f"correlate {image:g} within an image, {pair:g} on a pair, {order:g} in one "
+        f"order; {100 * USUAL.failed:.0f} % of replies fail. To use figures of your "
+        "judge, judge 50 to 200 questions and plan from that run.",
         COST,
     )
 

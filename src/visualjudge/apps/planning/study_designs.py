@@ -255,16 +255,13 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
     if not 0 < apart <= widest:
         raise UsageError(
             f"--effect must be above 0 and at most {widest:.2f}, the largest "
-            "difference of two "
-            f"sources in points of score, got {apart:g}"
+            f"difference of two sources in points of score, got {apart:g}"
         )
     wide = int((gaps >= apart).sum())
     claim = (
         "the sources and their scores are those of the data; the goal is that the "
-        f"{wide} of "
-        f"{gaps.size} pairs of sources that differ by {apart:g} points or more are all "
-        "separated "
-        "in the right order"
+        f"{wide} of {gaps.size} pairs of sources that differ by {apart:g} points or "
+        "more are all separated in the right order"
     )
     reached = partial(judge_simulation.separated, effect=apart)
     return _Question(claim, target.judge, reached)
@@ -289,8 +286,7 @@ def _right(target: Target, effect: float | None, limit: float) -> _Question:
     way = "above" if above else "below"
     claim = (
         f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 "
-        "% interval "
-        f"of its accuracy lies {way} the card's threshold {limit:g}"
+        f"% interval of its accuracy lies {way} the card's threshold {limit:g}"
     )
 
     def reached(studies: Studies) -> BoolArray:
@@ -469,8 +465,7 @@ def answer(plan: Plan) -> str:
     if item.missing:
         return (
             f"These {there} cannot settle it with a power of {wanted}: collect "
-            f"{item.missing} more. "
-            f"Then ask about {asked}"
+            f"{item.missing} more. Then ask about {asked}"
         )
     return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
 
@@ -601,8 +596,7 @@ def _caps(
     calls = many(wanted * design.orders * design.repeats, "call")
     note = (
         f"`build` draws {many(wanted, 'pair')} on {many(len(images), 'image')}, and "
-        "`judge` asks "
-        f"about them in {calls}."
+        f"`judge` asks about them in {calls}."
     )
     return Caps(0, 0, groups, wanted, 0, 0), (note,)
 

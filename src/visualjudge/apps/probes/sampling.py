@@ -68,11 +68,11 @@ def chosen(task: str) -> Chosen:
         (row for row in rows if row.kind == "pixel"),
         key=lambda row: bool(getattr(row.style, "tags", False)),
     )
-    texts = [
+    written = [
         row for row in rows if row.kind == "text" and not type_of(task).is_image
     ]
     first, second = ([row.stem for row in images] + [None, None])[:2]
-    return Chosen(first, second, texts[0].stem if texts else None)
+    return Chosen(first, second, written[0].stem if written else None)
 
 
 @dataclass(frozen=True, eq=False)

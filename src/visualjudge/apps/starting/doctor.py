@@ -49,8 +49,7 @@ COLOURS = {
 SHOWN = ("green", "red", "blue")
 _PROMPT = (
     "The image has three vertical stripes. Which colour has each, from left to right? "
-    "Reply with "
-    "JSON."
+    "Reply with JSON."
 )
 _PLACES = ("left", "middle", "right")
 SCHEMA: Mapping[str, Any] = {

@@ -143,13 +143,13 @@ def _frames(
 
 def _card(dataset: Dataset) -> str:
     counts = dataset.meta.get("counts", {}).get("by_question_type", {})
-    message = ", ".join(f"{count} {name}" for name, count in counts.items())
+    counted = ", ".join(f"{count} {name}" for name, count in counts.items())
     return (
         "---\n"
         "configs:\n- config_name: default\n  data_files:\n"
         f"  - split: {SPLIT}\n    path: {FILE}\n"
         "---\n\n"
-        f"Judge questions made by visualjudge: {message}. Seed "
+        f"Judge questions made by visualjudge: {counted}. Seed "
         f"{dataset.meta.get('seed')}, "
         f"SHA-256 of questions.json {dataset.checksum}.\n"
     )

@@ -89,8 +89,8 @@ class LocalJudge(OfflineJudge):
         if weights is None:
             why = (
                 f"the model {self.name} knows no {question.task}; python "
-                "tools/train_local.py "
-                "--data DATA --out model.vj fits one to scored predictions"
+                "tools/train_local.py --data DATA --out model.vj fits one to scored "
+                "predictions"
             )
             return declined(ask, why, begun)
         if changed(question):

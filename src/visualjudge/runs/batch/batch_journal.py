@@ -65,8 +65,7 @@ class BatchJournal:
         if _own(self._run, "journal.jsonl").exists():
             raise UsageError(
                 f"{self._run}: its batches were made by version 1.0; continue with "
-                "that version, "
-                "or choose another --out"
+                "that version, or choose another --out"
             )
         self.path = _own(self._run, "journal.sqlite")
         with writing(self.path):
@@ -122,8 +121,8 @@ class BatchJournal:
     def forget_failures(self) -> None:
         """Ask again what failed and is in no other batch."""
         self._do(
-            "DELETE FROM requests WHERE ask NOT IN "
-            "(SELECT ask FROM requests WHERE status IS NULL OR status = 200)"
+            "DELETE FROM requests WHERE ask NOT IN (SELECT ask FROM requests WHERE "
+            "status IS NULL OR status = 200)"
         )
         self._file.commit()
 
@@ -218,8 +217,8 @@ class BatchJournal:
     def result(self, name: str) -> Result | None:
         """Return the result of a request, or None before it has arrived."""
         rows = self._do(
-            "SELECT status, body, cause, retryable FROM requests "
-            "WHERE name = ? AND status IS NOT NULL",
+            "SELECT status, body, cause, retryable FROM requests WHERE name = ? AND "
+            "status IS NOT NULL",
             name,
         )
         return Result(*rows[0]) if rows else None

@@ -462,8 +462,7 @@ def people_pages(
         if not fits or not 0 < len(name) <= LONGEST_NAME:
             raise UsageError(
                 f"--rater must be 1 to {LONGEST_NAME} printable characters without '/' "
-                "and without "
-                f"blanks around them, got {name!r}"
+                f"and without blanks around them, got {name!r}"
             )
     stored = RunFolder(folder).manifest()
     if not raters and not stored.get("people", {}).get("raters"):

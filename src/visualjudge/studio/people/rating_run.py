@@ -248,8 +248,7 @@ class RatingRun:
         if changed:
             raise UsageError(
                 f"{folder}: cannot continue with other settings: "
-                f"{'; '.join(map(str, changed))}. "
-                "Start another study in another folder"
+                f"{'; '.join(map(str, changed))}. Start another study in another folder"
             )
         path = self._folder.journal_path
         if (

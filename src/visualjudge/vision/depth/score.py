@@ -46,8 +46,7 @@ def delta1(
     if prediction.values.shape != truth.values.shape:
         raise DataError(
             f"depth: must match the truth size {truth.values.shape} (height, width), "
-            "got "
-            f"{prediction.values.shape}"
+            f"got {prediction.values.shape}"
         )
     judged = _positive(truth)
     total = int(np.count_nonzero(judged))
@@ -92,8 +91,7 @@ def note(
     return (
         how,
         f"the predictions are not in the unit of the truth: {factor:.4g} times they "
-        "are; the "
-        f"default, align={align}, divides that out; align=none scores it",
+        f"are; the default, align={align}, divides that out; align=none scores it",
     )
 
 

@@ -98,8 +98,7 @@ class Scene:
         if masks.items and masks.size != self.size:
             raise DataError(
                 f"segmentation: masks must match the image size {self.size} (height, "
-                "width), got "
-                f"{masks.size}"
+                f"width), got {masks.size}"
             )
         return masks
 

@@ -84,7 +84,6 @@ def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
     if predicted.shape != real.shape:
         raise DataError(
             f"image: must match the clean image size {real.shape[:2]} (height, width), "
-            "got "
-            f"{predicted.shape[:2]}"
+            f"got {predicted.shape[:2]}"
         )
     return predicted, real

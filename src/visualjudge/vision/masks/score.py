@@ -129,9 +129,8 @@ def semantic_note(
     return (
         how,
         f"{ignored / pixels:.0%} of the pixels are predicted where the truth has no "
-        "label, and do "
-        "not count: if that is background, name it as a class (0 in a label map is "
-        "none)",
+        "label, and do not count: if that is background, name it as a class (0 in a "
+        "label map is none)",
     )
 
 
@@ -139,6 +138,6 @@ def _same_size(prediction: Masks, truth: Masks) -> None:
     if prediction.items and truth.items and prediction.size != truth.size:
         raise DataError(
             "segmentation: masks must match the truth, "
-            f"{truth.size[0]}×{truth.size[1]} "
-            f"(height×width), got {prediction.size[0]}×{prediction.size[1]}"
+            f"{truth.size[0]}×{truth.size[1]} (height×width), got "
+            f"{prediction.size[0]}×{prediction.size[1]}"
         )

@@ -60,6 +60,5 @@ def check_names(names: Sequence[object]) -> None:
         if name != known.replace("_", ""):
             raise DataError(
                 f"must be the 17 of COCO in their order; number {place} must be "
-                f"{known}, got "
-                f"{names[place - 1]!r:.40}"
+                f"{known}, got {names[place - 1]!r:.40}"
             )

@@ -421,8 +421,7 @@ def single_channel(values: NDArray[Any], hint: str) -> NDArray[Any]:
     if differ > 0:
         raise DataError(
             f"must have one channel, got {values.shape[2]} that differ in "
-            f"{100 * differ:.0f} % of "
-            f"the pixels; {hint}"
+            f"{100 * differ:.0f} % of the pixels; {hint}"
         )
     return values[:, :, 0]
 

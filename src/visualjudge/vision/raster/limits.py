@@ -75,9 +75,8 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
     if number * item_bytes > bound * BYTES_PER_PIXEL:
         raise DataError(
             f"{what} must decode to at most {BYTES_PER_PIXEL} bytes for each of "
-            f"{bound} pixels, "
-            "got "
-            f"{number * item_bytes >> 20} MiB; {PIXELS_VARIABLE} sets the bound"
+            f"{bound} pixels, got {number * item_bytes >> 20} MiB; {PIXELS_VARIABLE} "
+            "sets the bound"
         )
 
 

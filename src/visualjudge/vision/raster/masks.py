@@ -174,8 +174,7 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     if between > MOST_BETWEEN:
         raise DataError(
             f"{path}: must be black and white, got {100 * between:.0f} % of the pixels "
-            "in between: "
-            "is it a photograph?"
+            "in between: is it a photograph?"
         )
     if (
         len(distinct) == 3 or distinct[-1] <= top // 2
@@ -183,8 +182,7 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
         numbers = ", ".join(map(str, distinct[:4]))
         raise DataError(
             f"{path}: must be black and white, got the values {numbers}, … up to "
-            f"{distinct[-1]} "
-            f"of {top}"
+            f"{distinct[-1]} of {top}"
         )
     return mask_from_array(values > top / 2)
 

@@ -86,6 +86,5 @@ def check_pairs(count: int) -> None:
     if count > MOST_PAIRS:
         raise DataError(
             f"prediction: must have at most {MOST_PAIRS:,} pairs with the ground truth "
-            "of its "
-            f"image, got {count:,}"
+            f"of its image, got {count:,}"
         )

@@ -168,8 +168,7 @@ class CocoImages:
         if _PROCESS and _PROCESS[0] != os.getpid():
             raise RunError(
                 "AP cannot be computed in a process forked after one: hotcoco's "
-                "threads are not "
-                "in it; start processes by 'spawn'"
+                "threads are not in it; start processes by 'spawn'"
             )
         _PROCESS[:] = [os.getpid()]
         evaluation = COCOeval(self._truth, self._found, self._ranked.kind)

@@ -138,8 +138,7 @@ ROW = Benchmark(
     "evaluation only",
     "https://github.com/facebookresearch/MMRB2",
     "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and "
-    "MODEL_task1_image.json … "
-    "for replies",
+    "MODEL_task1_image.json … for replies",
     read,
     by_part("mmrb2", "both_orders", ("mmrb2", "both_orders")),
     (

@@ -26,8 +26,7 @@ def rows(path: Path, log: Any) -> list[Json]:
     if status != "success":
         warnings.warn(
             f"{path}: must have status success, got {status!r}: the evaluation did not "
-            "finish, and "
-            f"the {len(samples)} samples that it has are read",
+            f"finish, and the {len(samples)} samples that it has are read",
             stacklevel=2,
         )
     targets = [target for target in map(_target, samples) if target is not None]
