@@ -155,7 +155,7 @@ class PairAnswer:
 _BESIDE: dict[Level, str] = {
     "met": "that is above",
     "missed": "that is no better than",
-    "open": "that is not told from",
+    "open": "that is not clearly different from",
 }
 
 

@@ -235,7 +235,7 @@ class ScoreAnswer:
 _BESIDE: dict[Level, str] = {
     "met": "less than",
     "missed": "more than",
-    "open": "not told from",
+    "open": "not clearly different from",
 }
 
 
