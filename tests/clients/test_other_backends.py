@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from visualjudge.clients import (
     image_part,
     open_client,
 )
-from visualjudge.clients.base import Alternative, Token
+from visualjudge.clients.api import ApiClient
+from visualjudge.clients.base import Alternative, Client, Token
+from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.masked_secrets import Redactor, public_url
 from visualjudge.clients.registry import Registry
@@ -35,6 +38,7 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import Served
 from visualjudge.judges.registry import check_backend
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, openai_style
 from visualjudge.runs.budget import token_counts
 
 KEY = "a-secret-of-some-length"
@@ -719,3 +723,40 @@ def test_a_name_like_no_backend_lists_them_only() -> None:
         UnknownName, match=r"^unknown backend 'nope'; known: api, google, vllm"
     ):
         check_backend("nope")
+
+
+def test_a_backend_with_a_payload_style_of_its_own_has_its_own_replies(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def shouting(system: str | None, content: Any, data: Any) -> Any:
+        return openai_style(
+            system, [str(part).upper() for part in content], data
+        )
+
+    class Own(ApiClient):
+        prompt_adapter = "shouting"
+
+    monkeypatch.setitem(PROMPT_ADAPTERS._rows, "shouting", shouting)
+    monkeypatch.setitem(CLIENT_REGISTRY._rows, "own", Own)
+
+    async def main() -> list[Reply]:
+        async with serving("A", "B", "C") as server:
+            where = {"model_name": "m", "base_url": server.url, "api_key": KEY}
+            cached: list[Client] = [
+                open_client({"backend": name, **where}, cache_dir=tmp_path)
+                for name in ("api", "own")
+            ]
+            cached.append(Cached(Own(**where), tmp_path))
+            replies = []
+            for client in (*cached, *cached):
+                replies.append(await client.ask(Request((TextPart("hi"),))))
+            assert [client.identity.backend for client in cached[:2]] == [
+                "api",
+                "own",
+            ]
+            for client in cached:
+                await client.aclose()
+            return replies
+
+    replies = asyncio.run(main())
+    assert [reply.text for reply in replies] == ["A", "B", "C"] * 2

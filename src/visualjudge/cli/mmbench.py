@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -35,6 +35,7 @@ from visualjudge.options import CallOptions
 if TYPE_CHECKING:
     from visualjudge.apps.mmbench.ask_model import InferReport
     from visualjudge.apps.mmbench.table import Table
+    from visualjudge.clients.base import Client
 
 SHOWN = 20
 RulesName = Literal["strict", "vlmevalkit"]
@@ -88,7 +89,7 @@ def infer(
         table,
         [row for row in rows if row.index not in problems],
         # the most probable reply, unless --set temperature=null leaves it to the server
-        model.client(temperature=0.0, concurrency=run.concurrency),
+        _model(model, temperature=0.0, concurrency=run.concurrency),
         choice_template(template),
         out.path,
         resume=run.resume,
@@ -146,7 +147,7 @@ def evaluate(
         )
     table = _table(data, skip_invalid)
     models = []
-    asked = matcher.client(concurrency=16) if matcher.model else None
+    asked = _model(matcher, concurrency=16) if matcher.model else None
     for label, path in zip(names, predictions, strict=True):
         replies, notes = read_predictions(path, table)
         say(*notes)
@@ -212,6 +213,18 @@ app = command_of(
 
 
 # ---------------------------------------------------------------- steps
+
+
+def _model(options: ModelOptions, **defaults: Any) -> Client:
+    from visualjudge.judges.registry import QUESTION_JUDGES
+
+    if options.backend in QUESTION_JUDGES:
+        raise UsageError(
+            f"--backend must be a model's, got {options.backend!r}: a judge of a "
+            "dataset's questions"
+        )
+    asked: Client = options.client(**defaults)
+    return asked
 
 
 def _table(path: Path, skip_invalid: bool) -> Table:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from visualjudge.clients.api import ApiClient as ApiClient
     from visualjudge.clients.base import (
         Client as Client,
+        Diagnostics as Diagnostics,
+        Identity as Identity,
         ImagePart as ImagePart,
         Reply as Reply,
         Request as Request,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "ApiClient": "api",
     "Client": "base",
+    "Diagnostics": "base",
+    "Identity": "base",
     "ImagePart": "base",
     "Reply": "base",
     "Request": "base",

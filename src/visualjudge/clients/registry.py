@@ -22,6 +22,7 @@ from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.masked_secrets import check_url
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.jsons import Fields, Json
@@ -178,9 +179,13 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
             f"backend {backend!r} has no field {', '.join(unknown)}; known fields: "
             f"{known}"
         )
-    return make(
+    client = make(
         **{name: value for name, value in checked.items() if name in accepted}
     )
+    if isinstance(client, RemoteClient):
+        # A plug-in's class inherits the name of the protocol's backend.
+        client.backend = checked["backend"]
+    return client
 
 
 def _accepted(make: Callable[..., Any]) -> set[str]:

@@ -49,6 +49,7 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Served
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS
 
 CONTENT_FILTER = "content filter"
 _RESERVED_HEADERS = frozenset(
@@ -111,7 +112,10 @@ class RemoteClient(ABC):
         If a required key is missing, or a URL, key or header cannot be sent.
     """
 
-    backend: ClassVar[str]
+    # Name in the table of backends; a class that inherits it is named when it is built.
+    backend: str
+    # Payload style: a row of PROMPT_ADAPTERS.
+    prompt_adapter: ClassVar[str]
     default_url: ClassVar[str]
     # Environment variables that may hold the key.
     key_variables: ClassVar[tuple[str, ...]]
@@ -213,6 +217,8 @@ class RemoteClient(ABC):
             **stated({"effort": self.effort}),
             **self.extra,
         }
+        if self.prompt_adapter not in PROMPT_ADAPTERS.own:
+            parameters["prompt_adapter"] = self.prompt_adapter
         masked = self.masked.setting("", parameters)
         return Identity(
             self.backend, self.base_url, self.masked(self.model), masked
