@@ -27,6 +27,7 @@ import numpy as np
 
 from visualjudge.analysis.estimate import gap_ends, ratio, shares
 from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import Problem
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.judges.local.model import Model, Weights, load, shipped
@@ -150,7 +151,9 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
                 if other != name
             ]  # fmt: skip
             for entry in same:
-                if check_entry(entry, record, str(root)).problem is None:
+                if not isinstance(
+                    check_entry(entry, record, str(root)), Problem
+                ):
                     yield _seen(entry.annotation, given, grey, others, root)
 
 

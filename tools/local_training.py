@@ -15,7 +15,7 @@ from pair_fit import Pair, held_out, loss_of, ridge, table_of
 
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import Annotation, FloatArray, ImageRecord
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.judges.local.features import features_of
@@ -243,7 +243,9 @@ def _looked_at(
         given = given_of_record(task, record, folder.root)
         for k, entry in numbered:
             progress(task, k, len(entries))
-            if check_entry(entry, record, str(folder.root)).problem is None:
+            if not isinstance(
+                check_entry(entry, record, str(folder.root)), Problem
+            ):
                 note = entry.annotation
                 yield note, note_features(note, given, folder.root)
 

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from visualjudge.prompts.question_text import (
+    Option,
     QuestionScene,
-    Shown,
     question_prompt,
 )
 from visualjudge.vision.encode import encode
@@ -135,4 +135,8 @@ def _check_encoding(kind: PredictionType, task: str, row: Encoding) -> None:
         combo=row.kind == "combo",
     )
     text = None if row.kind == "pixel" else "text"
-    question_prompt("pairwise", scene, [Shown(row.kind != "text", text)] * 2)
+    question_prompt(
+        "pairwise",
+        scene,
+        [Option(None if row.kind == "text" else "option.png", text)] * 2,
+    )

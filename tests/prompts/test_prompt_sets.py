@@ -13,9 +13,9 @@ from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
 from visualjudge.prompts.question_text import (
+    Option,
     Prompt,
     QuestionScene,
-    Shown,
     question_prompt,
 )
 from visualjudge.prompts.spans import find_spans
@@ -36,7 +36,7 @@ def _prompt(
         TASKS["object_detection"], "text_xyxy", (480, 640), True
     )
     return question_prompt(
-        kind, scene, [Shown(False, text) for text in texts], prompts=prompts
+        kind, scene, [Option(None, text) for text in texts], prompts=prompts
     )
 
 
@@ -69,7 +69,12 @@ def test_options_of_older_datasets_are_found_where_spans_say_they_are(
     )
     image, text = shape != "text", None if shape == "pixel" else "[\n1\n]"
     options = [
-        Shown(image, text, f"Legend: {name} = red" if image else None, "a cup")
+        Option(
+            "x.png" if image else None,
+            text,
+            f"Legend: {name} = red" if image else None,
+            "a cup",
+        )
         for name in "ab"
     ]
     made = question_prompt("pairwise", scene, options)

@@ -12,8 +12,8 @@ from judged_records import pair
 from visualjudge.core.records import IMAGE_MARK, QuestionType
 from visualjudge.prompts.prompt_set import V1
 from visualjudge.prompts.question_text import (
+    Option,
     QuestionScene,
-    Shown,
     format_text,
     question_prompt as built,
 )
@@ -30,9 +30,9 @@ def question_prompt(*args: Any, **options: Any) -> str:
     return built(*args, **options).text
 
 
-def _shown(kind: str, prompt: str | None = None) -> Shown:
-    image = kind != "text"
-    return Shown(
+def _shown(kind: str, prompt: str | None = None) -> Option:
+    image = None if kind == "text" else "x.png"
+    return Option(
         image,
         None if kind == "pixel" else "[\n1\n]",
         "Legend: dog = red (#FF0000)" if image else None,
@@ -79,7 +79,7 @@ def test_pairwise_question_with_images_word_for_word() -> None:
 def test_ranking_of_texts_word_for_word() -> None:
     scene = _scene("keypoint", "text_part_keyed_json", "text")
     prompt = question_prompt(
-        "ranking", scene, [Shown(False, f"[{k}]") for k in range(3)]
+        "ranking", scene, [Option(None, f"[{k}]") for k in range(3)]
     )
     head, _, options = prompt.partition("Options:\n\n")
     assert head.startswith(
@@ -106,7 +106,9 @@ def test_ranking_of_texts_word_for_word() -> None:
 
 def test_scoring_question_numbers_its_images() -> None:
     prompt = question_prompt(
-        "scoring", _scene("depth_estimation", "plasma", "pixel"), [Shown(True)]
+        "scoring",
+        _scene("depth_estimation", "plasma", "pixel"),
+        [Option("x.png")],
     )
     assert prompt.endswith(
         "First image: original. Second image: encoded prediction.\n<image>\n\n"
@@ -151,7 +153,7 @@ def test_text_to_image_shows_no_original_and_gives_the_prompt() -> None:
         class_of_interest=None,
     )
     prompt = question_prompt(
-        "pairwise", scene, [Shown(True, prompt="a cat, {{so}} cute")] * 2
+        "pairwise", scene, [Option("x.png", prompt="a cat, {{so}} cute")] * 2
     )
     assert prompt.startswith(
         "You are a judge to decide the quality of answers to a text-to-image "
@@ -165,7 +167,7 @@ def test_text_to_image_shows_no_original_and_gives_the_prompt() -> None:
 def test_options_of_different_prompts_show_their_own() -> None:
     scene = _scene("referring_segmentation", "text_polygon", "text")
     options = [
-        Shown(False, "[]", prompt=name)
+        Option(None, "[]", prompt=name)
         for name in ("left cup", "right cup", "left cup")
     ]
     prompt = question_prompt("ranking", scene, options)
@@ -180,12 +182,16 @@ def test_mask_and_control_are_explained_where_they_are_shown() -> None:
     masked = _scene(
         "generation_inpainting_low_level", "pixel", "pixel", masked=True
     )
-    assert "hatched" in question_prompt("pairwise", masked, [Shown(True)] * 2)
+    assert "hatched" in question_prompt(
+        "pairwise", masked, [Option("x.png")] * 2
+    )
     assert "hatched" not in question_prompt(
-        "pairwise", replace(masked, masked=False), [Shown(True)] * 2
+        "pairwise", replace(masked, masked=False), [Option("x.png")] * 2
     )
     control = _scene("generation_controllable", "pixel", "pixel", control=True)
-    prompt = question_prompt("scoring", control, [Shown(True, prompt="a cat")])
+    prompt = question_prompt(
+        "scoring", control, [Option("x.png", prompt="a cat")]
+    )
     assert prompt.startswith("<image>\n<image>\n\nYou are")
     assert (
         "First image: original. Second image: control condition. Third image: encoded "

@@ -58,17 +58,15 @@ _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An annotation whose prediction has not been checked, and the name of its file."""
+    """An annotation and the name of its file.
+
+    ``labels`` determine the colours of its prediction: those of all predictions for the
+    same image and class of interest, so that all options of a question agree, and one
+    image of the prediction serves every question about it. Empty until it was checked.
+    """
 
     annotation: Annotation
     file: str
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The result of checking a prediction: a problem, or its labels."""
-
-    problem: Problem | None = None
     labels: tuple[str, ...] = ()
 
 
@@ -248,10 +246,10 @@ class DataFolder:
             checked = check_entry(
                 entry, records.get(entry.annotation.image_id), str(self.root)
             )
-            if checked.problem is None:
-                yield entry.annotation
+            if isinstance(checked, Problem):
+                self.problems.append(checked)
             else:
-                self.problems.append(checked.problem)
+                yield entry.annotation
 
     def _read(self, task: str) -> Iterator[Entry]:
         path = self.files[task]
@@ -387,8 +385,9 @@ def inside(root: Path, stated: str) -> Path:
 
 def check_entry(
     entry: Entry, image: ImageRecord | None, root: str, *, fast: bool = False
-) -> Checked:
-    """Check the prediction of ``entry``: all numbers, masks, files and sizes.
+) -> Problem | tuple[str, ...]:
+    """Check the prediction of ``entry``: all numbers, masks, files and sizes. Return
+    its labels, or what is wrong with it.
 
     Parameters
     ----------
@@ -416,7 +415,7 @@ def check_entry(
                 inside(Path(root), path)
         if fast and kind.check is not None:
             kind.check(payload, ReadContext(size, Path(root), note.prompt))
-            return Checked()
+            return ()
         prediction = read_prediction(
             note.task,
             payload,
@@ -428,16 +427,14 @@ def check_entry(
             prediction.check(size)
         if kind.places:
             check_in_pixels(kind.places(prediction), "prediction")
-        return Checked(labels=check_labels(prediction.labels))
+        return check_labels(prediction.labels)
     except DataError as error:
-        return Checked(as_problem(error, entry, root))
+        return as_problem(error, entry, root)
     # unforeseen errors in untrusted records fail the record, not the build
     except Exception as error:
         text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        return Checked(
-            as_problem(
-                DataError(f"prediction: cannot be read: {text}"), entry, root
-            )
+        return as_problem(
+            DataError(f"prediction: cannot be read: {text}"), entry, root
         )
 
 

@@ -31,13 +31,13 @@ from visualjudge.dataset.plan import (
     CHUNK,
     Progress,
     TaskRecords,
+    jobs_of,
     read_tasks,
     sample_tasks,
-    units_of,
 )
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.question_filter import chosen
-from visualjudge.dataset.render import Job, draft, render, turned
+from visualjudge.dataset.render import Renderer, draft, turned
 from visualjudge.dataset.sampling import Drawn, Item, deal, drawn_of
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
@@ -156,22 +156,13 @@ def _fill(
     if options.types or options.encodings or options.where:
         items = _chosen(items, tasks, options)
     (stage / MEDIA).mkdir()
-    jobs = (
-        Job(
-            str(folder.root),
-            str(stage),
-            unit,
-            options.prompts,
-            options.max_side,
-        )
-        for unit in units_of(items, tasks)
-    )
+    render = Renderer(folder.root, stage, options.prompts, options.max_side)
     spool = Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
     failed: set[int] = set()
     with (stage / PREDICTIONS).open("wb") as predictions:
-        for piece in workers.map(render, jobs):
+        for piece in workers.map(render, jobs_of(items, tasks)):
             spool.add(piece.questions)
             predictions.writelines(piece.predictions)
             files.update(piece.files)
@@ -201,9 +192,7 @@ def _fill(
     )
     files[QUESTIONS] = write_questions(stage / QUESTIONS, lines)
     spool.close()
-    notes = (
-        member.entry.annotation for task in tasks for member in task.members
-    )
+    notes = (entry.annotation for task in tasks for entry in task.entries)
     error_types = {
         (note.task, note.annotation_id): note.error_type for note in notes
     }
@@ -224,7 +213,7 @@ def _fill(
     drawn = {
         task.name: drawn_of(
             task.name,
-            [member.entry.annotation for member in task.members],
+            [entry.annotation for entry in task.entries],
             asked,
             options.caps,
         )
@@ -287,12 +276,9 @@ def _chosen(
 ) -> list[Item]:
     """Return the questions that ``judge`` would choose by the same options."""
     notes = {
-        (
-            task.name,
-            member.entry.annotation.annotation_id,
-        ): member.entry.annotation
+        (task.name, entry.annotation.annotation_id): entry.annotation
         for task in tasks
-        for member in task.members
+        for entry in task.entries
     }
     asked = [
         draft(

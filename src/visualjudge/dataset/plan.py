@@ -20,7 +20,8 @@ import numpy as np
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import ImageRecord, QuestionType
 from visualjudge.core.workers import Workers
-from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
+from visualjudge.data.folder import DataFolder, Entry, check_entry
+from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.sampling import Item, Stems, sample
 from visualjudge.options import Caps
 from visualjudge.vision.encode import encodings
@@ -32,30 +33,26 @@ CHUNK = 32
 TYPES: tuple[QuestionType, ...] = ("pairwise", "ranking", "scoring")
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, the amount done and the total."""
+Labels = tuple[str, ...]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """A valid annotation, and the labels that determine its colours.
-
-    ``classes`` are the labels of all predictions for the same image and class of
-    interest, so that all options of a question agree, and one image of the prediction
-    serves every question about it.
+class Job:
+    """All work on one image: its questions with their positions in the dataset, what
+    they show, by task and ``annotation_id``, and its record for each task.
     """
-
-    entry: Entry
-    classes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """All work on one image: its questions with their positions in the dataset."""
 
     image_id: str
     questions: tuple[tuple[int, Item], ...]
-    members: Mapping[tuple[str, str], Member]
+    entries: Mapping[tuple[str, str], Entry]
     images: Mapping[str, ImageRecord]
+    stand_in: StandIn | None = None
+    """Shown instead of the image's photographs; None = the photographs."""
+
+    @property
+    def record(self) -> str:
+        return f"image {self.image_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ class TaskRecords:
     """A task's records without the invalid ones."""
 
     name: str
-    members: tuple[Member, ...]
+    entries: tuple[Entry, ...]
     images: Mapping[str, ImageRecord]
 
 
@@ -92,14 +89,14 @@ def read_tasks(
         workers.map(partial(_check_entries, root), chunks), progress, total
     )
     return [
-        TaskRecords(name, tuple(_members(entries, checked, folder)), images)
+        TaskRecords(name, tuple(_valid(entries, checked, folder)), images)
         for name, entries, images in read
     ]
 
 
 def _each(
-    results: Iterable[list[Checked]], progress: Progress, total: int
-) -> Iterator[Checked]:
+    results: Iterable[list[Problem | Labels]], progress: Progress, total: int
+) -> Iterator[Problem | Labels]:
     for done, result in enumerate(chain.from_iterable(results), 1):
         progress("checking records", done, total)
         yield result
@@ -107,7 +104,7 @@ def _each(
 
 def _check_entries(
     root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]]
-) -> list[Checked]:
+) -> list[Problem | Labels]:
     return [
         check_entry(entry, image, root, fast=True) for entry, image in chunk
     ]
@@ -213,7 +210,7 @@ def sample_tasks(
     place = {(row.task, row.stem): k for k, row in enumerate(encodings())}
     order = {name: k for k, name in enumerate(TASKS)}
     for task in tasks:
-        notes = [member.entry.annotation for member in task.members]
+        notes = [entry.annotation for entry in task.entries]
         for item in sample(
             task.name,
             notes,
@@ -245,19 +242,19 @@ def stems_of(task: str) -> Stems:
     )
 
 
-def units_of(
+def jobs_of(
     items: Sequence[Item], tasks: Sequence[TaskRecords]
-) -> Iterator[Unit]:
+) -> Iterator[Job]:
     """Return the work by image. Images with most work come first, so that no worker
     ends with a long one.
     """
     by_image: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for k, item in enumerate(items):
         by_image[item.image_id].append(k)
-    members = {
-        (task.name, member.entry.annotation.annotation_id): member
+    entries = {
+        (task.name, entry.annotation.annotation_id): entry
         for task in tasks
-        for member in task.members
+        for entry in task.entries
     }
     images = {task.name: task.images for task in tasks}
     for image_id in sorted(
@@ -276,42 +273,35 @@ def units_of(
             for task in sorted({task for task, _ in needed})
             if image_id in images[task]
         }
-        yield Unit(
-            image_id, questions, {key: members[key] for key in needed}, records
+        yield Job(
+            image_id, questions, {key: entries[key] for key in needed}, records
         )
 
 
-def _members(
-    entries: Sequence[Entry], checked: Iterator[Checked], folder: DataFolder
-) -> list[Member]:
-    """Return the valid ones of ``entries``, taking one result per record from
-    ``checked``."""
+def _valid(
+    entries: Sequence[Entry],
+    checked: Iterator[Problem | Labels],
+    folder: DataFolder,
+) -> Iterator[Entry]:
+    """Yield the valid ones of ``entries`` with their labels, taking one result per
+    record from ``checked``."""
     labels: dict[object, set[str]] = defaultdict(set)
     valid = []
     for entry, result in zip(
         entries, islice(checked, len(entries)), strict=True
     ):
-        if result.problem is not None:
-            folder.problems.append(result.problem)
+        if isinstance(result, Problem):
+            folder.problems.append(result)
             continue
         valid.append(entry)
-        labels[
-            entry.annotation.image_id, entry.annotation.class_of_interest
-        ].update(result.labels)
-    return [
-        Member(
-            entry,
-            tuple(
-                sorted(
-                    labels[
-                        entry.annotation.image_id,
-                        entry.annotation.class_of_interest,
-                    ]
-                )
-            ),
-        )
-        for entry in valid
-    ]
+        labels[_compared(entry)].update(result)
+    for entry in valid:
+        shared = tuple(sorted(labels[_compared(entry)]))
+        yield Entry(entry.annotation, entry.file, shared)
+
+
+def _compared(entry: Entry) -> object:
+    return entry.annotation.image_id, entry.annotation.class_of_interest
 
 
 def _as_file_name(image_id: str) -> str:

@@ -34,18 +34,18 @@ from visualjudge.core.records import (
     Question,
     Size,
 )
-from visualjudge.data.folder import as_problem
+from visualjudge.data.folder import Entry, as_problem
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_json
 from visualjudge.dataset.photograph_stand_in import StandIn
-from visualjudge.dataset.plan import Member, Unit
+from visualjudge.dataset.plan import Job
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.question_text import (
+    Option,
     QuestionScene,
     SharedBlocks,
-    Shown,
     question_prompt,
     shared_blocks,
 )
@@ -70,23 +70,28 @@ in file names.
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A unit of work, with its source and destination."""
+class Renderer:
+    """Source, destination and form of a dataset's questions; a worker calls it with one
+    job.
+    """
 
-    root: str
-    out: str
-    unit: Unit
+    root: Path
+    out: Path
     prompts: PromptSet = V1
     max_side: int | None = None
     """Maximum length of the longer side; larger images are scaled down together with
     their predictions.
     """
-    stand_in: StandIn | None = None
-    """The stand-in shown instead of the photographs; None = the photographs."""
 
-    @property
-    def record(self) -> str:
-        return f"image {self.unit.image_id}"
+    def __call__(self, job: Job) -> Piece:
+        """Return the questions and images of one image.
+
+        Raises
+        ------
+        DataError
+            If a photograph can no longer be read, although it was checked before.
+        """
+        return _render(self, job)
 
 
 @dataclass(slots=True)
@@ -109,17 +114,7 @@ class Piece:
     problems: list[Problem] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
-    shown: Shown
-    image: str | None
-    features: OptionFeatures
-    look: tuple[str | None, str | None]
-    """Text and image SHA-256: options with the same look cannot be distinguished."""
-    faults: tuple[Fault, ...] | None = None
-
-
-Options = dict[tuple[str, str, str], _Option]
+Options = dict[tuple[str, str, str], Option]
 """By task, annotation and encoding."""
 
 
@@ -182,27 +177,20 @@ class MediaWriter:
         return relative, self._sizes[relative]
 
 
-def render(job: Job) -> Piece:
-    """Return the questions and images of one image.
-
-    Raises
-    ------
-    DataError
-        If a photograph can no longer be read, although it was checked before.
-    """
+def _render(form: Renderer, job: Job) -> Piece:
+    stand_in = job.stand_in
     media = MediaWriter(
-        Path(job.out), "" if job.stand_in is None else f"__{job.stand_in.name}"
+        form.out, "" if stand_in is None else f"__{stand_in.name}"
     )
-    root = Path(job.root)
     piece = Piece()
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for _, item in job.unit.questions:
+    for _, item in job.questions:
         for name in item.annotation_ids:
             needed[item.task, name].add(item.stem)
-    photograph = cache(lambda file: read_rgb(root / file))
+    photograph = cache(lambda file: read_rgb(form.root / file))
     contexts = {
         task: _context(
-            task, job.unit.images.get(task), root, media, job, photograph
+            task, job.images.get(task), form, media, stand_in, photograph
         )
         for task in sorted({task for task, _ in needed})
     }
@@ -213,24 +201,25 @@ def render(job: Job) -> Piece:
     ]
     options: Options = {}
     for (task, name), stems in sorted(needed.items()):
-        member = job.unit.members[task, name]
+        entry = job.entries[task, name]
         try:
             prediction, scale = _prediction(
-                member.entry.annotation, contexts[task], root, job.max_side
+                entry.annotation, contexts[task], form
             )
         except DataError as error:
-            piece.problems.append(as_problem(error, member.entry, job.root))
+            problem = as_problem(error, entry, str(form.root))
+            piece.problems.append(problem)
             continue
         piece.predictions += prediction_line(task, name, prediction)
-        drawn = _drawn(member, prediction, stems, contexts[task], media, piece)
-        faults = _faults(member.entry.annotation, scale)
+        drawn = _drawn(entry, prediction, stems, contexts[task], media, piece)
+        faults = _faults(entry.annotation, scale)
         options |= {
             (task, name, stem): replace(option, faults=faults)
             for stem, option in drawn.items()
         }
     used: set[str] = set()
     shared = cache(shared_blocks)
-    for place, item in job.unit.questions:
+    for place, item in job.questions:
         if any(
             (item.task, name, item.stem) not in options
             for name in item.annotation_ids
@@ -239,48 +228,52 @@ def render(job: Job) -> Piece:
         elif _alike(item, options):
             piece.undecidable.append(place)
         else:
+            notes = [
+                job.entries[item.task, name].annotation
+                for name in item.annotation_ids
+            ]
             question = _question(
-                item, job, contexts[item.task], options, shared
+                item, notes, contexts[item.task], options, form.prompts, shared
             )
             used.update(question.images)
             piece.questions.append((place, question_json(question)))
     for unused in media.files.keys() - used:
-        (Path(job.out) / unused).unlink()
+        (form.out / unused).unlink()
     piece.files = {name: media.files[name] for name in sorted(used)}
     return piece
 
 
 def _drawn(
-    member: Member,
+    entry: Entry,
     prediction: Prediction,
     stems: set[str],
     context: _Context,
     media: MediaWriter,
     piece: Piece,
-) -> dict[str, _Option]:
+) -> dict[str, Option]:
     """Return the options by encoding. If a plug-in fails to draw one, each encoding is
     drawn separately, and those that fail are problems of the piece.
     """
     try:
-        return _options(member, prediction, stems, context, media)
+        return _options(entry, prediction, stems, context, media)
     except PluginError:
-        made: dict[str, _Option] = {}
+        made: dict[str, Option] = {}
     for stem in sorted(stems):
         try:
-            made |= _options(member, prediction, {stem}, context, media)
+            made |= _options(entry, prediction, {stem}, context, media)
         except PluginError as error:
-            note = member.entry.annotation
-            piece.problems.append(
-                Problem.of(error, member.entry.file, note.annotation_id)
-            )
+            name = entry.annotation.annotation_id
+            piece.problems.append(Problem.of(error, entry.file, name))
     return made
 
 
 def _alike(item: Item, options: Options) -> bool:
-    looks = [
-        options[item.task, name, item.stem].look for name in item.annotation_ids
-    ]
-    return len(set(looks)) < len(looks)
+    """Return whether two options have the same text and the same image."""
+    looks = set()
+    for name in item.annotation_ids:
+        option = options[item.task, name, item.stem]
+        looks.add((option.text, option.digest))
+    return len(looks) < len(item.annotation_ids)
 
 
 def file_name(*parts: str) -> str:
@@ -337,18 +330,18 @@ def answer_of(item: Item, notes: list[Annotation]) -> str | float:
 def _context(
     task: str,
     record: ImageRecord | None,
-    root: Path,
+    form: Renderer,
     media: MediaWriter,
-    job: Job,
+    stand_in: StandIn | None,
     photograph: Callable[[str], Pixels],
 ) -> _Context:
     row = TASKS[task]
-    stand_in = job.stand_in
+    root = form.root
     if record is None or not row.sourced:
         return _Context(None)
     stored = photograph(str(record.file))
     full = stored.shape[0], stored.shape[1]
-    size = fitted_size(full, job.max_side)
+    size = fitted_size(full, form.max_side)
     displayed = original = (
         resized_rgb(stored, size)
         if stand_in is None
@@ -371,7 +364,7 @@ def _context(
     alone = record.control is not None and record.control == record.file
     if record.control is not None and not alone:
         control = read_rgb(root / record.control)
-        side = fitted_size((control.shape[0], control.shape[1]), job.max_side)
+        side = fitted_size((control.shape[0], control.shape[1]), form.max_side)
         control = (
             resized_rgb(control, side)
             if stand_in is None
@@ -392,12 +385,16 @@ def _context(
 
 
 def _prediction(
-    note: Annotation, context: _Context, root: Path, max_side: int | None
+    note: Annotation, context: _Context, form: Renderer
 ) -> tuple[Prediction, float]:
     """Return the prediction for the image as shown, and the factor of its size."""
     size = None if type_of(note.task).is_image else context.full
     prediction = read_prediction(
-        note.task, note.prediction, size=size, root=root, expression=note.prompt
+        note.task,
+        note.prediction,
+        size=size,
+        root=form.root,
+        expression=note.prompt,
     )
     own = (
         (prediction.image.shape[0], prediction.image.shape[1])
@@ -406,7 +403,7 @@ def _prediction(
     )
     if own is None:
         return prediction, 1.0
-    target = fitted_size(own, max_side)
+    target = fitted_size(own, form.max_side)
     return prediction.scaled(own, target), target[1] / own[1]
 
 
@@ -422,13 +419,13 @@ def _faults(note: Annotation, scale: float) -> tuple[Fault, ...] | None:
 
 
 def _options(
-    member: Member,
+    entry: Entry,
     prediction: Prediction,
     stems: set[str],
     context: _Context,
     media: MediaWriter,
-) -> dict[str, _Option]:
-    note = member.entry.annotation
+) -> dict[str, Option]:
+    note = entry.annotation
     size = None if type_of(note.task).is_image else context.size
     blank = (
         context.pixels
@@ -436,8 +433,8 @@ def _options(
         else np.zeros((1, 1, 3), dtype=np.uint8)
     )
     area = None if size is None else covered(prediction, size)
-    made: dict[str, _Option] = {}
-    classes = list(member.classes) or None
+    made: dict[str, Option] = {}
+    classes = list(entry.labels) or None
     for stem, encoded in encode_each(
         note.task,
         stems,
@@ -451,15 +448,17 @@ def _options(
             path, length = media.write(
                 file_name(note.task, note.annotation_id, stem), encoded.image
             )
-        look = encoded.text, None if path is None else media.files[path]
-        displayed = Shown(
-            encoded.image is not None, encoded.text, encoded.legend, note.prompt
-        )
         chars = None if encoded.text is None else len(encoded.text)
-        features = OptionFeatures(
-            _severity(note), chars, length, prediction.count, area
+        made[stem] = Option(
+            path,
+            encoded.text,
+            encoded.legend,
+            note.prompt,
+            None if path is None else media.files[path],
+            OptionFeatures(
+                _severity(note), chars, length, prediction.count, area
+            ),
         )
-        made[stem] = _Option(displayed, path, features, look)
     return made
 
 
@@ -485,19 +484,15 @@ def covered(prediction: Prediction, size: Size) -> float | None:
 
 def _question(
     item: Item,
-    job: Job,
+    notes: list[Annotation],
     context: _Context,
     options: Options,
+    prompts: PromptSet,
     shared: SharedBlocks,
 ) -> Question:
-    notes = [
-        job.unit.members[item.task, name].entry.annotation
-        for name in item.annotation_ids
-    ]
     chosen = [
         options[item.task, name, item.stem] for name in item.annotation_ids
     ]
-    displayed = [option.shown for option in chosen]
     scene = QuestionScene(
         task=TASKS[item.task],
         stem=item.stem,
@@ -505,15 +500,15 @@ def _question(
         original=context.original,
         control=context.control,
         masked=context.hole is not None,
-        combo=displayed[0].image and displayed[0].text is not None,
+        combo=chosen[0].image is not None and chosen[0].text is not None,
         class_of_interest=notes[0].class_of_interest,
     )
     prompt = question_prompt(
         item.question_type,
         scene,
-        displayed,
+        chosen,
         item.paraphrase,
-        job.prompts,
+        prompts,
         shared=shared,
     )
     faults = [option.faults for option in chosen]
@@ -525,7 +520,9 @@ def _question(
             *context.images,
             *(option.image for option in chosen if option.image is not None),
         ),
-        features=tuple(option.features for option in chosen),
+        features=tuple(
+            option.features for option in chosen if option.features is not None
+        ),
         spans=prompt.spans,
         faults=None if None in faults else tuple(faults),
     )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from visualjudge.core.records import (
     IMAGE_MARK,
     LETTERS,
+    Fault,
+    OptionFeatures,
     QuestionType,
     Size,
     Span,
@@ -44,43 +46,39 @@ class QuestionScene:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Contents of one option; ``prompt`` is its annotation's expression, instruction or
-    generation prompt.
+class Option:
+    """One option as it is shown; ``prompt`` is its annotation's expression, instruction
+    or generation prompt, ``image`` the path of its image in the dataset, whose SHA-256
+    is ``digest``.
     """
 
-    image: bool
+    image: str | None
     text: str | None = None
     legend: str | None = None
     prompt: str | None = None
+    digest: str | None = None
+    features: OptionFeatures | None = None
+    faults: tuple[Fault, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The text of a question, with the positions of its parts."""
+    """The text of a question, or of a block of it, with the positions of its parts."""
 
     text: str
     spans: Spans
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A block of a prompt; ``options`` are the spans of the options' content in it."""
-
-    text: str
-    options: tuple[Span, ...] = ()
-
-
 SharedBlocks = Callable[
     [QuestionType, QuestionScene, tuple[str | None, ...], int, PromptSet],
-    tuple[tuple[str, _Block], ...],
+    tuple[tuple[str, Prompt], ...],
 ]
 
 
 def question_prompt(
     kind: QuestionType,
     scene: QuestionScene,
-    options: Sequence[Shown],
+    options: Sequence[Option],
     paraphrase: int = 0,
     prompts: PromptSet = V1,
     *,
@@ -115,7 +113,7 @@ def question_prompt(
         If an asset is missing or a placeholder has no value.
     """
     phrasings = tuple(option.prompt for option in options)
-    own: Mapping[str, Callable[[], _Block]] = {
+    own: Mapping[str, Callable[[], Prompt]] = {
         "options": lambda: _options(prompts, scene, options),
         "prediction": lambda: _prediction(
             prompts.asset("layout"), scene, options[0]
@@ -138,7 +136,7 @@ def shared_blocks(
     phrasings: tuple[str | None, ...],
     paraphrase: int,
     prompts: PromptSet,
-) -> tuple[tuple[str, _Block], ...]:
+) -> tuple[tuple[str, Prompt], ...]:
     """Return the blocks of a prompt by name, in order; those that show the options are
     empty.
 
@@ -163,7 +161,7 @@ def shared_blocks(
         "final": lambda: _final(layout, kind, paraphrase, len(phrasings)),
     }
     return tuple(
-        (name, _Block(texts[name]()))
+        (name, Prompt(texts[name](), Spans(())))
         for name in layout.metadata["layout"][kind]
     )
 
@@ -188,7 +186,7 @@ def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
     )
 
 
-def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
+def _joined(blocks: Sequence[tuple[str, Prompt]]) -> Prompt:
     text = ""
     places = dict[str, Span]()
     options = tuple[Span, ...]()
@@ -198,7 +196,8 @@ def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
             text = f"{text}{_GAP if text else ''}{block.text}"
             places[name] = (start, len(text))
             options += tuple(
-                (first + start, end + start) for first, end in block.options
+                (first + start, end + start)
+                for first, end in block.spans.options
             )
     return Prompt(
         text, Spans(options, places.get("original"), places.get("final"))
@@ -239,8 +238,8 @@ def _format_block(
 
 
 def _options(
-    prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]
-) -> _Block:
+    prompts: PromptSet, scene: QuestionScene, options: Sequence[Option]
+) -> Prompt:
     layout = prompts.asset("layout")
     own_prompts = mixed([option.prompt for option in options])
     text = ""
@@ -251,11 +250,11 @@ def _options(
         content = _content(prompts, option, scene, own_prompts)
         text = f"{text}{_GAP if text else ''}{before}{content}{after}"
         spans += ((start, start + len(content)),)
-    return _Block(text, spans)
+    return Prompt(text, Spans(spans))
 
 
 def _content(
-    prompts: PromptSet, option: Shown, scene: QuestionScene, own_prompt: bool
+    prompts: PromptSet, option: Option, scene: QuestionScene, own_prompt: bool
 ) -> str:
     layout = prompts.asset("layout")
     lines = []
@@ -275,16 +274,18 @@ def _content(
         lines.append(layout.part("text_inline", {"text": option.text}))
         lines.append(layout.part("image_inline"))
     else:
-        lines.append(IMAGE_MARK if option.image else str(option.text))
+        lines.append(
+            IMAGE_MARK if option.image is not None else str(option.text)
+        )
     lines.append(option.legend or "")
     return "\n".join(filter(None, lines))
 
 
 def _prediction(
-    layout: PromptTemplate, scene: QuestionScene, option: Shown
-) -> _Block:
+    layout: PromptTemplate, scene: QuestionScene, option: Option
+) -> Prompt:
     lines = []
-    if option.image:
+    if option.image is not None:
         alone = scene.control and not scene.original
         number = "control" if alone else 1 + scene.original + scene.control
         lines = [
@@ -295,7 +296,7 @@ def _prediction(
     if option.text is not None:
         lines.append(layout.part("prediction_text", {"text": option.text}))
     text = "\n".join(filter(None, lines))
-    return _Block(text, ((0, len(text)),))
+    return Prompt(text, Spans(((0, len(text)),)))
 
 
 def _final(

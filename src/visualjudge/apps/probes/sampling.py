@@ -30,14 +30,14 @@ from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import (
+    Job,
     TaskRecords,
-    Unit,
+    jobs_of,
     read_tasks,
     sample_tasks,
-    units_of,
 )
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Job, render, turned
+from visualjudge.dataset.render import Renderer, turned
 from visualjudge.dataset.sampling import Item, Stems, deal
 from visualjudge.options import JUDGE_ANALYSIS, Caps, WorkOptions
 from visualjudge.vision.encode import encodings
@@ -89,7 +89,7 @@ class _Drawn:
     def forms(
         self,
         items: Sequence[Item],
-        stand_in: Callable[[Unit], StandIn] | None = None,
+        stand_in: Callable[[Job], StandIn] | None = None,
     ) -> tuple[dict[int, bytes], dict[bytes, None]]:
         """Return each of ``items`` that can be asked, by index, as JSON, and the
         predictions shown.
@@ -97,12 +97,13 @@ class _Drawn:
         options = self.options
         collected = dict[int, bytes]()
         displayed: dict[bytes, None] = {}
-        units = units_of(items, self.tasks)
         jobs = (
-            Job(str(self.root), str(self.stage), unit, options.prompts, options.max_side,
-                stand_in=None if stand_in is None else stand_in(unit))
-            for unit in units
-        )  # fmt: skip
+            job if stand_in is None else replace(job, stand_in=stand_in(job))
+            for job in jobs_of(items, self.tasks)
+        )
+        render = Renderer(
+            self.root, self.stage, options.prompts, options.max_side
+        )
         for piece in self.workers.map(render, jobs):
             collected.update(piece.questions)
             displayed.update(dict.fromkeys(piece.predictions))
@@ -222,9 +223,9 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
         and (name != "other" or (item.task, item.image_id) in others)
     ]
 
-    def stand_in(unit: Unit) -> StandIn:
+    def stand_in(job: Job) -> StandIn:
         known = (
-            (task, others.get((task, unit.image_id))) for task in unit.images
+            (task, others.get((task, job.image_id))) for task in job.images
         )
         return StandIn(
             name, {task: record for task, record in known if record is not None}
@@ -244,7 +245,7 @@ def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
     collected = {}
     for task in drawn.tasks:
         used = {
-            member.entry.annotation.image_id for member in task.members
+            entry.annotation.image_id for entry in task.entries
         } & task.images.keys()
         ring = sorted(
             used,
