@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.registry import guarded, guarded_row, table
+from visualjudge.core.registry import guarded, guarded_row
 
 if TYPE_CHECKING:
     from visualjudge.apps.probes.kinds import ProbeKind
@@ -36,7 +36,9 @@ def register_task(task: Task) -> None:
     """Add a task; its prediction type must be registered, here or by the project,
     before the task is used.
     """
-    table("task").register(task.name, task)
+    from visualjudge.vision.tasks import TASKS
+
+    TASKS.register(task.name, task)
 
 
 def register_type(row: PredictionType) -> None:
@@ -53,9 +55,9 @@ def register_type(row: PredictionType) -> None:
             for misreading in row.errors
         ),
     }
-    table("prediction type").register(
-        row.name, guarded_row(replace(row, **guarded_rows), what)
-    )
+    from visualjudge.vision.predictions import TYPES
+
+    TYPES.register(row.name, guarded_row(replace(row, **guarded_rows), what))
     for task in row.tasks:
         register_task(task)
     for encoding in row.encodings:
@@ -76,7 +78,9 @@ def register_encoding(row: Encoding) -> None:
     Its description in the prompt is the part ``<stem>`` of the asset
     ``questions/format/<type>``.
     """
-    table("encoding").register(
+    from visualjudge.vision.encodings import CATALOGUE
+
+    CATALOGUE.register(
         (row.type, row.stem), guarded_row(row, f"encoding {row.stem}")
     )
 
@@ -126,7 +130,9 @@ def register_metric(
     what = f"metric {name}"
     classes = None if by_class is None else guarded(by_class, what)
     row = Metric(kind, name, guarded(measure, what), chosen, classes)
-    table("metric").register((kind, name), row)
+    from visualjudge.vision.metrics import METRICS
+
+    METRICS.register((kind, name), row)
 
 
 def register_prompts(folder: str | Path) -> None:
@@ -144,45 +150,55 @@ def register_prompts(folder: str | Path) -> None:
 
     if not Path(folder).is_dir():
         raise UsageError(f"prompt folder {folder}: no such folder")
-    table("prompt folder").register(str(folder), str(folder))
+    from visualjudge.prompts.store import FOLDERS
+
+    FOLDERS.register(str(folder), str(folder))
     prompt_set.forget()
 
 
 def register_importer(row: Importer) -> None:
     """Add an importer: it becomes a command of ``visualjudge import``."""
-    table("importer").register(
-        row.name, guarded_row(row, f"importer {row.name}")
-    )
+    from visualjudge.formats.importers import IMPORTERS
+
+    IMPORTERS.register(row.name, guarded_row(row, f"importer {row.name}"))
 
 
 def register_backend(name: str, client: Callable[..., Any] | str) -> None:
     """Add a backend: a client class, or ``"module:Class"``, which is imported when it
     is first used.
     """
-    table("backend").register(name, client)
+    from visualjudge.clients.registry import CLIENT_REGISTRY
+
+    CLIENT_REGISTRY.register(name, client)
 
 
 def register_judge(name: str, judge: Callable[..., Any] | str) -> None:
     """Add a judge module that pipelines can name."""
-    table("judge module").register(name, judge)
+    from visualjudge.judges.registry import PIPE_REGISTRY
+
+    PIPE_REGISTRY.register(name, judge)
 
 
 def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
     """Add a judge of a dataset's questions that calls no backend: (model, dataset
     folder, *, seed) → Judge.
     """
-    table("question judge").register(name, make)
+    from visualjudge.judges.registry import QUESTION_JUDGES
+
+    QUESTION_JUDGES.register(name, make)
 
 
 def register_export(name: str, form: Format) -> None:
     """Add a format of ``visualjudge export``."""
-    table("export format").register(
-        name, guarded_row(form, f"export format {name}")
-    )
+    from visualjudge.dataset.exports import FORMATS
+
+    FORMATS.register(name, guarded_row(form, f"export format {name}"))
 
 
 def register_probe(name: str, probe: ProbeKind) -> None:
     """Add a probe: how to make its questions from sampled ones, and how to compare
     their answers.
     """
-    table("probe").register(name, guarded_row(probe, f"probe {name}"))
+    from visualjudge.apps.probes.kinds import PROBES
+
+    PROBES.register(name, guarded_row(probe, f"probe {name}"))

@@ -21,6 +21,7 @@ from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.vision.boxes import draw
 from visualjudge.vision.encodings import CATALOGUE
+from visualjudge.vision.metrics import METRICS
 
 BOX = {"detections": [{"label": "dog", "bbox": [1, 1, 5, 5]}]}
 AT = ("detection", "text_xyxy")
@@ -85,7 +86,7 @@ def test_a_metric_that_fails_is_named() -> None:
         ):
             vj.score("object_detection", BOX, BOX, metric="gap")
     finally:
-        registry.table("metric").remove(("detection", "gap"))
+        METRICS.remove(("detection", "gap"))
 
 
 def test_an_encoding_that_fails_costs_the_questions_about_that_annotation(

@@ -8,14 +8,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from environment import Environment, write_plugin
 
 from making import detection_folder
-from visualjudge.core import registry
+from visualjudge.clients.registry import CLIENT_REGISTRY
 from visualjudge.core.errors import UsageError
+from visualjudge.core.registry import Registry
 from visualjudge.dataset.build import build
+from visualjudge.dataset.exports import FORMATS
+from visualjudge.prompts.store import FOLDERS
+from visualjudge.vision.encodings import CATALOGUE
+from visualjudge.vision.tasks import TASKS
 
 KEY = "sk-0123456789abcdef-very-secret"
 TELLS = """
@@ -98,21 +104,21 @@ def test_no_exit_of_a_command_shows_the_key_that_a_plugin_tells(
 @pytest.mark.parametrize(
     ("table", "key", "row"),
     [
-        ("task", "leak", 5),
-        ("task", 7, "a task"),
-        ("encoding", "leak", None),
-        ("backend", "leak", 5),
-        ("export format", "leak", "module:Name"),
-        ("prompt folder", "leak", 3),
+        (TASKS, "leak", 5),
+        (TASKS, 7, "a task"),
+        (CATALOGUE, "leak", None),
+        (CLIENT_REGISTRY, "leak", 5),
+        (FORMATS, "leak", "module:Name"),
+        (FOLDERS, "leak", 3),
     ],
 )
 def test_a_row_of_another_kind_is_refused(
-    table: str, key: object, row: object
+    table: Registry[Any, Any], key: object, row: object
 ) -> None:
     with pytest.raises(
-        UsageError, match=rf"^{table} {key}: must be a .*, got a "
+        UsageError, match=rf"^{table.what} {key}: must be a .*, got a "
     ):
-        registry.table(table).register(key, row)
+        table.register(key, row)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

@@ -17,6 +17,8 @@ import visualjudge as vj
 from visualjudge.core import registry
 from visualjudge.core.errors import UsageError
 from visualjudge.core.workers import Workers
+from visualjudge.prompts.store import FOLDERS
+from visualjudge.vision.metrics import METRICS
 from visualjudge.vision.predictions import Detections
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -93,7 +95,7 @@ def test_a_metric_is_asked_for_by_name_and_the_default_stays() -> None:
         ):
             vj.score("object_detection", BOX, BOX, metric="nope")
     finally:
-        registry.table("metric").remove(("detection", "half"))
+        METRICS.remove(("detection", "half"))
 
 
 def test_spawned_workers_get_what_a_script_registered(lanes: vj.Task) -> None:
@@ -109,7 +111,7 @@ def test_a_row_that_cannot_be_sent_to_workers_is_named() -> None:
         ):
             Workers(2)
     finally:
-        registry.table("metric").remove(("detection", "local"))
+        METRICS.remove(("detection", "local"))
 
 
 def test_prompt_folders_add_parts_and_replace_none(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_prompt_folders_add_parts_and_replace_none(tmp_path: Path) -> None:
         after = PromptAssetStore().get_prompt("questions/context").parts
         assert after == {**before, "flow": "Added."}
     finally:
-        registry.table("prompt folder").remove(str(tmp_path))
+        FOLDERS.remove(str(tmp_path))
 
 
 def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:

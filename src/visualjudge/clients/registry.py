@@ -38,6 +38,7 @@ CLIENT_REGISTRY: Registry[str, Any] = Registry(
         "anthropic": "visualjudge.clients.anthropic:AnthropicClient",
         "transformers": "visualjudge.clients.transformers:TransformersClient",
     },
+    home=f"{__name__}:CLIENT_REGISTRY",
 )
 
 # The batch interface of each backend that has one.

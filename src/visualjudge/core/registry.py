@@ -44,20 +44,6 @@ if TYPE_CHECKING:
 
 GROUP = "visualjudge.plugins"
 LONGEST_PROBLEM = 300
-# The module of each table.
-HOMES = {
-    "task": "visualjudge.vision.tasks:TASKS",
-    "prediction type": "visualjudge.vision.predictions:TYPES",
-    "encoding": "visualjudge.vision.encodings:CATALOGUE",
-    "metric": "visualjudge.vision.metrics:METRICS",
-    "prompt folder": "visualjudge.prompts.store:FOLDERS",
-    "importer": "visualjudge.formats.importers:IMPORTERS",
-    "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
-    "judge module": "visualjudge.judges.registry:PIPE_REGISTRY",
-    "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
-    "probe": "visualjudge.apps.probes.kinds:PROBES",
-    "export format": "visualjudge.dataset.exports:FORMATS",
-}
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -82,16 +68,25 @@ class Registry(Mapping[K, T], Generic[K, T]):
     Parameters
     ----------
     what
-        Kind of row, for messages; a key of :data:`HOMES` if plug-ins may add rows.
+        Kind of row, for messages.
     rows
         Built-in rows; an entry ``"module:Name"`` is imported on first use.
+    home
+        ``"module:NAME"`` of the registry, if scripts may add rows: other processes find
+        it by that.
     """
 
-    def __init__(self, what: str, rows: Mapping[K, T | str]) -> None:
+    def __init__(
+        self, what: str, rows: Mapping[K, T | str], home: str = ""
+    ) -> None:
         self.what = what
+        self.home = home
         self._like: tuple[object, object] = next(iter(rows.items()), ("", ""))
         self._rows: dict[K, Any] = dict(rows)
         self._own = tuple(rows)
+
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        return _at, (self.home,)
 
     @property
     def own(self) -> dict[K, T]:
@@ -167,11 +162,14 @@ class Registry(Mapping[K, T], Generic[K, T]):
     def _resolved(self, key: K) -> T:
         entry = self._rows[key]
         if isinstance(entry, str) and ":" in entry:
-            module, _, attribute = entry.partition(":")
-            entry = self._rows[key] = getattr(
-                importlib.import_module(module), attribute
-            )
+            entry = self._rows[key] = _at(entry)
         return entry  # type: ignore[no-any-return]
+
+
+def _at(place: str) -> Any:
+    """Return what ``"module:name"`` names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 class _State:
@@ -189,13 +187,6 @@ class _State:
 
 
 _STATE = _State()
-
-
-def table(what: str) -> Registry[Any, Any]:
-    """Return the table for a kind of row, a key of :data:`HOMES`."""
-    module, _, name = HOMES[what].partition(":")
-    result: Registry[Any, Any] = getattr(importlib.import_module(module), name)
-    return result
 
 
 def load_plugins() -> None:
@@ -303,24 +294,24 @@ def lacking(what: str, key: object) -> str:
     )
 
 
-def registrations() -> tuple[tuple[str, Any, Any], ...]:
+def registrations() -> tuple[tuple[Registry[Any, Any], Any, Any], ...]:
     """Return (table, name, row) of the rows that a script or notebook registered and
     worker processes lack.
     """
     return tuple(
-        (table.what, key, table._rows[key])
+        (table, key, table._rows[key])
         for table, key, plugin in _STATE.added
         if plugin is None
     )
 
 
-def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
+def restore(rows: Iterable[tuple[Registry[Any, Any], Any, Any]]) -> None:
     """Register the result of :func:`registrations` from another process, keeping
     existing rows."""
     load_plugins()
-    for what, key, entry in rows:
-        if key not in table(what):
-            table(what).register(key, entry)
+    for table, key, entry in rows:
+        if key not in table:
+            table.register(key, entry)
 
 
 def _loaded(point: EntryPoint) -> Plugin:

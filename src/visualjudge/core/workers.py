@@ -24,10 +24,11 @@ from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from visualjudge.core.errors import RunError, UsageError, VisualJudgeError
-from visualjudge.core.registry import registrations, restore
+from visualjudge.core.registry import Registry, registrations, restore
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
+Registrations = tuple[tuple[Registry[Any, Any], Any, Any], ...]
 EngineName = Literal["local", "ray"]
 CORES = (
     len(os.sched_getaffinity(0))
@@ -217,12 +218,12 @@ def _applied(
         )
 
 
-def _registered() -> tuple[tuple[str, Any, Any], ...]:
+def _registered() -> Registrations:
     rows = registrations()
     try:
         pickle.dumps(rows)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        names = ", ".join(f"{table} {name}" for table, name, _ in rows)
+        names = ", ".join(f"{table.what} {name}" for table, name, _ in rows)
         raise UsageError(
             f"registered rows cannot be sent to worker processes ({names}: {error}); "
             "define them in a module, or use --workers 1"
@@ -230,7 +231,7 @@ def _registered() -> tuple[tuple[str, Any, Any], ...]:
     return rows
 
 
-def _begin(rows: tuple[tuple[str, Any, Any], ...]) -> None:
+def _begin(rows: Registrations) -> None:
     import cv2
 
     cv2.setNumThreads(1)

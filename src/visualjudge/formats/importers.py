@@ -163,7 +163,7 @@ _OWN = (
 )
 
 IMPORTERS: Registry[str, Importer] = Registry(
-    "importer", {row.name: row for row in _OWN}
+    "importer", {row.name: row for row in _OWN}, home=f"{__name__}:IMPORTERS"
 )
 
 

@@ -16,6 +16,7 @@ PIPE_REGISTRY: Registry[str, Any] = Registry(
         "pairwise-judge": "visualjudge.judges.pairwise_module:PairwiseJudge",
         "viescore": "visualjudge.judges.viescore:VIEscorePipe",
     },
+    home=f"{__name__}:PIPE_REGISTRY",
 )
 QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
     "question judge",
@@ -25,6 +26,7 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
         "metric": "visualjudge.judges.image_metric:metric_judge",
         "reward": "visualjudge.judges.reward_model:reward_judge",
     },
+    home=f"{__name__}:QUESTION_JUDGES",
 )
 """Judges of a dataset's questions that use no backend: (model, dataset folder, *, seed)
 → Judge."""

@@ -105,4 +105,5 @@ PROMPT_ADAPTERS: Registry[str, Adapter] = Registry(
         "google_style": google_style,
         "anthropic_style": anthropic_style,
     },
+    home=f"{__name__}:PROMPT_ADAPTERS",
 )

@@ -23,7 +23,9 @@ from visualjudge.core.registry import Registry
 from visualjudge.core.yamls import read_yaml
 
 ASSETS = Path(__file__).parent / "assets"
-FOLDERS: Registry[str, str] = Registry("prompt folder", {})
+FOLDERS: Registry[str, str] = Registry(
+    "prompt folder", {}, home=f"{__name__}:FOLDERS"
+)
 """Folders of plug-ins. They add assets, and parts of existing assets, but replace
 nothing."""
 _TEXTS = ("user", "system", "input_schema", "output_schema")

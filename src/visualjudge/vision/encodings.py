@@ -16,6 +16,7 @@ from visualjudge.vision.tasks import TASKS, task_named
 CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
     "encoding",
     {(row.type, row.stem): row for kind in BUILT_IN for row in kind.encodings},
+    home=f"{__name__}:CATALOGUE",
 )
 
 

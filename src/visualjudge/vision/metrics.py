@@ -9,6 +9,7 @@ from visualjudge.vision.rows import Metric
 METRICS: Registry[tuple[str, str], Metric] = Registry(
     "metric",
     {(row.type, row.name): row for kind in BUILT_IN for row in kind.metrics},
+    home=f"{__name__}:METRICS",
 )
 
 

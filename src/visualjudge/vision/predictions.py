@@ -41,7 +41,9 @@ from visualjudge.vision.tasks import task_named
 DIGITS = 2
 
 TYPES: Registry[str, PredictionType] = Registry(
-    "prediction type", {row.name: row for row in BUILT_IN}
+    "prediction type",
+    {row.name: row for row in BUILT_IN},
+    home=f"{__name__}:TYPES",
 )
 
 

@@ -11,7 +11,9 @@ from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.rows import Task
 
 TASKS: Registry[str, Task] = Registry(
-    "task", {row.name: row for kind in BUILT_IN for row in kind.tasks}
+    "task",
+    {row.name: row for kind in BUILT_IN for row in kind.tasks},
+    home=f"{__name__}:TASKS",
 )
 
 

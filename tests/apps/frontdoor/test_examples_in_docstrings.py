@@ -10,7 +10,7 @@ import pytest
 
 import visualjudge
 from frontdoor_example import Example, make_example
-from visualjudge.core.registry import registrations, table
+from visualjudge.core.registry import registrations
 
 MODULES = sorted({*visualjudge._HOMES.values(), "visualjudge.vision.score"})
 MUST_HAVE = [
@@ -38,9 +38,9 @@ def test_examples_run(module: str, example: Example, tmp_path: Path) -> None:
     ):
         test.globs.update(vars(importlib.import_module(module)), example=place)
         failed += runner.run(test).failed
-    for what, name, _ in registrations():
-        if (what, name) not in before:
-            table(what).remove(name)
+    for table, name, _ in registrations():
+        if (table, name) not in before:
+            table.remove(name)
     assert failed == 0
 
 

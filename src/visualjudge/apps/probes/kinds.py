@@ -369,4 +369,6 @@ _ROWS = {
         compared=True,
     ),
 }
-PROBES: Registry[str, ProbeKind] = Registry("probe", _ROWS)
+PROBES: Registry[str, ProbeKind] = Registry(
+    "probe", _ROWS, home=f"{__name__}:PROBES"
+)

@@ -40,6 +40,7 @@ FORMATS: Registry[str, Format] = Registry(
         "trl": Format(export_trl, is_folder=False, training=True),
         "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
     },
+    home=f"{__name__}:FORMATS",
 )
 
 
