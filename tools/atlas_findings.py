@@ -385,7 +385,7 @@ def same_score(realism: Analysis, safety: Analysis) -> Finding:
         ),
         "A scale of more than three steps, on which one number cannot be right so "
         "often. The files have one score of people a video, and no video is real, so "
-        "the scores lie close together and any ρ is low.",
+        "the scores differ little and any ρ is low.",
     )
 
 
