@@ -57,7 +57,10 @@ def _answer(size: int, values: int = 0) -> None:
     async def ask() -> None:
         async with serving((200, body, {})) as server:
             wire = Wire("server", Redactor(), 9)
-            await wire.send("GET", server.url, {})
+            try:
+                await wire.send("GET", server.url, {})
+            finally:
+                await wire.aclose()
 
     asyncio.run(ask())
 

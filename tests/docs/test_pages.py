@@ -31,7 +31,7 @@ PAGES = [
     *sorted(DOCS.glob("tasks/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
 ]
-MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 25_900, 37_700
+MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 26_100, 38_200
 MADE = {
     DOCS / "cli.md",
     DOCS / "findings.md",
