@@ -383,7 +383,7 @@ def same_score(realism: Analysis, safety: Analysis) -> Finding:
             + " against "
             + " and ".join(dot(half) for half in halves(ranks)),
         ),
-        "A scale of more than three steps, on which one number cannot be right so "
+        "A scale of more than three steps, on which one number is right less "
         "often. The files have one score of people a video, and no video is real, so "
         "the scores differ little and any ρ is low.",
     )
