@@ -264,12 +264,14 @@ class Pages:
         of these."""
         place = self._run(request)
         judgement = self.site.judged(place)
+        answer = judgement.answer
         return json_response(
             {
-                "state": judgement.answer.state if judgement.answer else None,
-                "sentence": judgement.answer.sentence
-                if judgement.answer
-                else judgement.why,
+                "question": answer and answer.question,
+                "verdict": answer.verdict if answer else judgement.why,
+                "reasons": [vars(own) for own in answer.reasons]
+                if answer
+                else [],
                 "failing": judgement.failing,
                 "address": f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}",
             }

@@ -91,7 +91,9 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
         rows.append(
             criteria_together(table.filter(pl.Series(pairs)), signs[pairs])
         )
-    return tuple(rows)
+    return tuple(
+        row for row in rows if row.failed or row.truth.n or row.verdict.n
+    )
 
 
 def criterion_figures(
