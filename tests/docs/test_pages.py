@@ -29,7 +29,7 @@ PAGES = [
     ROOT / "SKILL.md",
     *sorted(DOCS.glob("*.md")),
     *sorted(DOCS.glob("tasks/*.md")),
-    *sorted(DOCS.glob("tutorials/*.md")),
+    *sorted(DOCS.glob("routes/*.md")),
 ]
 MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 25_900, 37_700
 MADE = {
