@@ -19,8 +19,8 @@ from visualjudge.clients.base import Reply
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ClientError
-from visualjudge.core.records import Question
-from visualjudge.judges.base import Ask, Judged
+from visualjudge.core.records import Question, Verdict
+from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.verdicts import verdict_line
 
@@ -240,7 +240,7 @@ def test_degenerate_texts_are_one_verdict_each_and_stop_no_loop(
     judge = QuestionJudge(client, Path())
     longest = 0.0
 
-    async def main() -> list[Judged]:
+    async def main() -> list[Verdict]:
         nonlocal longest
         asks = [Ask(question(kind, name)) for name in texts]
         working = asyncio.gather(*(judge(ask) for ask in asks))
@@ -251,10 +251,8 @@ def test_degenerate_texts_are_one_verdict_each_and_stop_no_loop(
         return await working
 
     found = dict(zip(texts, asyncio.run(main()), strict=True))
-    assert all(
-        orjson.dumps(verdict_line(judged.verdict)) for judged in found.values()
-    )
-    assert found["megabytes of prose"].verdict.cause == "too long"
+    assert all(orjson.dumps(verdict_line(judged)) for judged in found.values())
+    assert found["megabytes of prose"].cause == "too long"
     assert longest < 5  # seconds that a signal would wait, on a busy machine
 
 

@@ -28,6 +28,7 @@ from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.tables import read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
+from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 
 WIDTH, HEIGHT = 160, 120
 BOX = [20.0, 30.0, 90.0, 80.0]
@@ -605,3 +606,77 @@ def test_numbers_joined_to_names_of_the_ground_truth_are_a_warning(
 def test_a_line_that_is_no_numbers_is_shown(home: Path) -> None:
     told = problem(yolo_files(home, "cow 0.5 0.5 0.1 0.1"))
     assert "coordinates separated by spaces, got 'cow 0.5 0.5 0.1 0.1'" in told
+
+
+def joints(home: Path, names: Sequence[str], *, own: bool = False) -> Samples:
+    """Poses whose keypoints are named; ``own``: by the file of predictions alone."""
+    numbers = [float(v) for k in range(17) for v in (5 + k, 9 + 2 * k, 2)]
+    by_name = dict(
+        zip(KEYPOINT_NAMES, np.reshape(numbers, (17, 3)).tolist(), strict=True)
+    )
+    other = [v for name in names for v in by_name.get(name.lower(), [1, 1, 2])]
+
+    def content(keypoints: list[float], named: bool) -> dict[str, Any]:
+        more = {"keypoints": names} if named else {}
+        return {
+            "images": [{"id": 1, "file_name": "a.png"}],
+            "categories": [{"id": 1, "name": "person", **more}],
+            "annotations": [
+                {
+                    "id": 1,
+                    "image_id": 1,
+                    "category_id": 1,
+                    "keypoints": keypoints,
+                }
+            ],
+        }
+
+    gt, pred = home / "gt.json", home / "pred.json"
+    dump(gt, content(numbers if own else other, not own))
+    dump(
+        pred,
+        content(other, True)
+        if own
+        else [content(other, True)["annotations"][0]],
+    )
+    return coco("keypoint", gt, pred, home / "images")
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_keypoints_are_read_by_the_names_of_their_file(
+    home: Path, own: bool
+) -> None:
+    names = [name.title() for name in reversed(KEYPOINT_NAMES)]
+    (sample,) = joints(home, names, own=own)
+    assert isinstance(sample, Sample)
+    for side in (sample.truth, sample.prediction):
+        (person,) = side.items  # type: ignore[union-attr]
+        assert person.keypoints[:, 0].tolist() == [5 + k for k in range(17)]
+
+
+def test_names_of_another_skeleton_are_refused_and_foreign_ones_told(
+    home: Path,
+) -> None:
+    with pytest.raises(DataError, match="left_eye must occur once, got pelvis"):
+        (*_,) = joints(
+            home, ["pelvis" if "left_eye" in n else n for n in KEYPOINT_NAMES]
+        )
+    with pytest.warns(UserWarning, match="'k0': no name is one of COCO's"):
+        (*_,) = joints(home, [f"k{k}" for k in range(17)])
+
+
+def test_keypoints_of_yolo_are_read_by_kpt_names(home: Path) -> None:
+    turned = list(reversed(range(17)))
+    points = " ".join(f"{(k + 1) / 20} 0.5" for k in turned)
+    (home / "gt").mkdir()
+    (home / "gt/a.txt").write_text(f"0 .5 .5 .9 .9 {points}\n")
+    names = "".join(f"    - {KEYPOINT_NAMES[k]}\n" for k in turned)
+    classes = home / "data.yaml"
+    classes.write_text(
+        f"names: [person]\nkpt_shape: [17, 2]\nkpt_names:\n  0:\n{names}"
+    )
+    (sample,) = yolo("keypoint", home / "gt", None, home / "images", classes)
+    assert isinstance(sample, Sample)
+    (person,) = sample.truth.items  # type: ignore[union-attr]
+    wanted = [WIDTH * (k + 1) / 20 for k in range(17)]
+    assert person.keypoints[:, 0] == pytest.approx(wanted)

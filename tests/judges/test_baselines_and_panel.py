@@ -55,7 +55,7 @@ def verdicts(
     judge = baseline_judge(model, root, seed=seed)
 
     async def main() -> list[Verdict]:
-        return [(await judge(ask)).verdict for ask in asks]
+        return [await judge(ask) for ask in asks]
 
     return asyncio.run(main())
 

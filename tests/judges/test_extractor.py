@@ -12,7 +12,7 @@ from scripted_client import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import TransportError
 from visualjudge.core.records import Verdict
-from visualjudge.judges.base import Ask, Judged
+from visualjudge.judges.base import Ask
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.reply_extractor import declared, extracted
@@ -26,7 +26,7 @@ def verdict(
         ScriptedClient([said]), Path(), "text", extractor=reader
     )
     asked = question(prompt="Which is better? Answer with A or B.", images=())
-    return asyncio.run(judge(Ask(asked))).verdict, reader
+    return asyncio.run(judge(Ask(asked))), reader
 
 
 def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both_replies() -> (
@@ -51,10 +51,8 @@ def test_the_value_is_in_stored_letters_where_the_order_is_turned() -> None:
         "q", "BA", "Failed", "unparseable", "hm", cause="no answer"
     )
     ask = Ask(question(prompt="Which is better?", images=()), order="BA")
-    judged = asyncio.run(
-        extracted(ScriptedClient(["Answer: B"]), ask, Judged(unread))
-    )
-    assert judged.verdict.value == "A"
+    judged = asyncio.run(extracted(ScriptedClient(["Answer: B"]), ask, unread))
+    assert judged.value == "A"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +129,4 @@ def test_a_panel_does_not_count_extracted_values() -> None:
         name: {("q", "AB", 0): Verdict("q", "AB", "B", status, "x")}  # type: ignore[arg-type]
         for name, status in (("one", "ok_extracted"), ("two", "ok_extracted"))
     }
-    assert (
-        asyncio.run(PanelJudge(members)(Ask(question()))).verdict.value
-        == "Failed"
-    )
+    assert asyncio.run(PanelJudge(members)(Ask(question()))).value == "Failed"

@@ -16,9 +16,9 @@ from clients.loopback import Loopback, refused, serving
 from clients.tool_protocols import BACKENDS, REPLY, Call, base_url, call
 from runs.made_dataset import make_dataset
 from visualjudge.clients.registry import build_client
-from visualjudge.core.records import Status
+from visualjudge.core.records import Status, Verdict
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.judges.base import Ask, Judged
+from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import MORE_REQUESTS, QuestionJudge
 from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.runs.verdicts import verdict_line, verdict_of
@@ -207,8 +207,8 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
 }
 
 
-def judged(backend: str, kind: str, root: Path) -> tuple[Judged, Loopback]:
-    async def main() -> tuple[Judged, Loopback]:
+def judged(backend: str, kind: str, root: Path) -> tuple[Verdict, Loopback]:
+    async def main() -> tuple[Verdict, Loopback]:
         replies = [
             (200, reply, {}) if isinstance(reply, dict) else reply
             for reply in KINDS[kind](REPLY[backend])
@@ -254,16 +254,16 @@ def test_every_question_ends_with_a_verdict(
     backend: str, kind: str, root: Path
 ) -> None:
     done, server = judged(backend, kind, root)
-    assert done.verdict.status in get_args(Status)
+    assert done.status in get_args(Status)
     assert done.calls <= MOST + MORE_REQUESTS
     assert len(server.raw) <= MOST + MORE_REQUESTS + 1
-    line = orjson.dumps(verdict_line(done.verdict))
-    assert verdict_of(orjson.loads(line)) == done.verdict
+    line = orjson.dumps(verdict_line(done))
+    assert verdict_of(orjson.loads(line)) == done
     assert len(line) < 20_000 or kind == "a huge text with a call"
     assert all(orjson.loads(body) for body in server.raw)
-    trace = done.verdict.extra.get("tool_calls", ())
+    trace = done.extra.get("tool_calls", ())
     if "without end" in kind or "circle" in kind or kind == "two calls in turn":
-        assert (done.verdict.status, done.verdict.cause) == (
+        assert (done.status, done.cause) == (
             "unparseable",
             "tool_limit",
         )
@@ -278,7 +278,7 @@ def test_every_question_ends_with_a_verdict(
         and answers[-1] == REPLY[backend]("A")
         and not kind.startswith("calls that are")
     ):
-        assert done.verdict.value == "A", (kind, done.verdict)
+        assert done.value == "A", (kind, done)
         assert trace
 
 

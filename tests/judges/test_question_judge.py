@@ -49,7 +49,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def ask(judge: QuestionJudge, asked: Ask) -> Verdict:
-    return asyncio.run(judge(asked)).verdict
+    return asyncio.run(judge(asked))
 
 
 def shown(judge: QuestionJudge, asked: Ask) -> list[str]:
@@ -326,7 +326,7 @@ def test_auto_asks_for_a_schema_with_the_reasons_before_the_answer(
     )
     verdict = asyncio.run(
         QuestionJudge(client, root, mode="auto")(Ask(question()))
-    ).verdict
+    )
     schema = client.requests[0].schema
     assert schema is not None
     assert list(schema["properties"]) == ["reasoning", "answer"]

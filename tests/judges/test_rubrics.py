@@ -19,7 +19,7 @@ from visualjudge.clients.base import Reply, Request, TextPart, ToolCall
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Fault, Verdict
 from visualjudge.dataset.fault_truth import better_in, deciding
-from visualjudge.judges.base import Ask, Judged
+from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts.rubric import Rubric, read_rubric, rubric_of
@@ -51,7 +51,7 @@ def judged(
     judge = QuestionJudge(
         ScriptedClient([reply]), tmp_path, rubric=rubric(tmp_path), **fields
     )
-    return asyncio.run(judge(Ask(ASKED, order))).verdict
+    return asyncio.run(judge(Ask(ASKED, order)))
 
 
 def test_criteria_are_asked_after_the_unchanged_text(tmp_path: Path) -> None:
@@ -222,10 +222,10 @@ def test_a_simulated_judge_has_the_skill_of_reasons_that_is_stated(
         for number in range(40)
     ]
 
-    async def verdicts() -> list[Judged]:
+    async def verdicts() -> list[Verdict]:
         return [await judge(Ask(one)) for one in asked]
 
-    named = [one.verdict.criteria["error"] for one in asyncio.run(verdicts())]  # type: ignore[index]
+    named = [one.criteria["error"] for one in asyncio.run(verdicts())]  # type: ignore[index]
     assert (named.count("missed") == 40) if skill else "missed" not in named
 
 

@@ -71,7 +71,7 @@ def question(
 
 def asked(judge: Judge, *asks: Ask) -> list[Verdict]:
     async def main() -> list[Verdict]:
-        return [one.verdict for one in await asyncio.gather(*map(judge, asks))]
+        return list(await asyncio.gather(*map(judge, asks)))
 
     return asyncio.run(main())
 

@@ -163,7 +163,7 @@ def test_a_failed_call_that_was_billed_is_paid_for(
         for line in RunFolder(tmp_path / "run").verdicts().values()
         if line.status == "api_error"
     )
-    assert (failed.usage, failed.extra["paid"]) == (
+    assert (failed.usage, failed.paid) == (
         None,
         {"prompt_tokens": 100, "completion_tokens": 5},
     )

@@ -136,7 +136,7 @@ def verdicts(folder: Path, mode: Mode, **counts: int) -> list[Verdict]:
         finally:
             await judge.aclose()
 
-    return [judged.verdict for judged in asyncio.run(main())]
+    return list(asyncio.run(main()))
 
 
 def test_question_judge_reads_200_answers_by_schema(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.study_table import VERDICT_SCHEMA, verdict_table
+from visualjudge.core.records import Verdict
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.verdicts import VerdictLine
+from visualjudge.runs.journal import Line
+from visualjudge.runs.verdicts import verdict_in
 
 MOST_NAMED = 100
 """Maximum number of unreadable lines that are named; the others are counted."""
@@ -31,14 +33,20 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     run = RunFolder(folder)
     path = run.existing_verdicts_path()
     frames = []
-    unread = list[VerdictLine]()
+    unread = list[Line]()
     rest = run.lines()
     while lines := list(islice(rest, _ROWS)):
-        read = [line for line in lines if line.verdict is not None]
-        starts = pl.Series([line.start for line in read], dtype=pl.Int64)
-        frame = verdict_table(line.verdict for line in read if line.verdict)
-        frames.append(frame.with_columns(offset=starts))
-        unread += [line for line in lines if line.verdict is None]
+        read = list[Verdict]()
+        places = list[int]()
+        for line in lines:
+            verdict = verdict_in(line)
+            if verdict is None:
+                unread.append(line)
+            else:
+                read.append(verdict)
+                places.append(line.start)
+        starts = pl.Series(places, dtype=pl.Int64)
+        frames.append(verdict_table(read).with_columns(offset=starts))
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
     last = table.unique(
         ["id", "order", "repeat"], keep="last", maintain_order=True
@@ -46,7 +54,7 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     problems = [
         f"{path}: line {line.number}: must be a verdict, left out"
         for line in unread
-        if not line.partial
+        if not line.cut
     ]
     if more := problems[MOST_NAMED:]:
         problems[MOST_NAMED:] = [
@@ -55,7 +63,7 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     warnings = [
         f"{path}: line {line.number}: cut short, left out; finish the run with --resume"
         for line in unread
-        if line.partial
+        if line.cut
     ]
     if again := table.height - last.height:
         warnings.append(

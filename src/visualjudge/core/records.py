@@ -245,6 +245,7 @@ class Question:
     probe: Probe | None = None
     faults: tuple[tuple[Fault, ...], ...] | None = None
     criteria: Mapping[str, Any] | None = None
+
     votes: tuple[Answer, ...] | None = None
 
     @property
@@ -282,7 +283,10 @@ class Verdict:
     ``probability_a`` is the probability that the judge gave to option A, if the backend
     reports it (logprob mode). ``cause`` is, for api_error, "HTTP 500", "timeout",
     "connection", "not JSON" …; otherwise why no value could be read: "tie", "hedge", …
-    ``served`` says who answered; None if no server did. ``criteria`` are the values of
+    ``served`` says who answered; None if no server did. ``calls`` is the number of
+    calls that it took, 0 if all replies were cached; it is not stored. ``paid`` are the
+    tokens of all replies that were paid for, repeated attempts included; None if they
+    are the ``usage``. ``criteria`` are the values of
     a rubric's criteria by id, or "Failed"; None without a rubric.
     """
 
@@ -300,3 +304,9 @@ class Verdict:
     extra: Mapping[str, Any] = field(default_factory=dict)
     served: Served | None = None
     criteria: Mapping[str, Any] | None = None
+    paid: Mapping[str, int] | None = field(default=None, compare=False)
+    calls: int = field(default=1, compare=False)
+
+    @property
+    def tokens_paid(self) -> Mapping[str, int]:
+        return (self.usage or {}) if self.paid is None else self.paid

@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ from visualjudge.formats.samples import (
 from visualjudge.formats.tables import read_json
 from visualjudge.vision import fields
 from visualjudge.vision.fields import crowd, flag, score
-from visualjudge.vision.poses.skeleton import check_names
+from visualjudge.vision.poses.skeleton import joint_order
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -78,6 +78,8 @@ class ImageEntry:
     raw: Mapping[str, Any] = field(default_factory=dict)
 
 
+# The place of each of COCO's keypoints, by the normal name of a category.
+Joints = dict[str, list[int]]
 # (records, image, whether they are predictions) → the prediction of an image.
 Typed = Callable[[Rows, ImageEntry, bool], Prediction]
 
@@ -96,6 +98,9 @@ class CocoTruth:
     problems: list[Problem] = field(default_factory=list)
     # Class names by number in the predictions' own table.
     predicted: dict[Any, str] = field(default_factory=dict)
+    # The order of keypoints by category, of the truths and of the predictions.
+    joints: Joints = field(default_factory=dict)
+    predicted_joints: Joints = field(default_factory=dict)
     # Number of each image by the file name that the ground truth states.
     numbers: ByKey[Any] = field(default_factory=ByKey)
 
@@ -201,7 +206,8 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
             f"'annotations'{hint}"
         )
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
-    _check_joints(content["categories"], gt)
+    truth.joints = _joints(content["categories"], gt)
+    truth.predicted_joints = truth.joints
     with os.scandir(images) as entries:  # one look for all images
         files = {
             entry.name
@@ -275,13 +281,27 @@ def _name_of(image: Mapping[str, Any]) -> str:
     return stated or str(image.get("coco_url", "")).rpartition("/")[2]
 
 
-def _check_joints(categories: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Refuse keypoints of another skeleton or order than COCO's, whose places are
-    ours."""
+def _joints(categories: Sequence[Mapping[str, Any]], file: Path) -> Joints:
+    """Return the order of keypoints of each category that names them."""
+    orders: Joints = {}
+    foreign = []
     for row in categories:
-        if row.get("keypoints"):
-            with in_field(f"{file}: categories: {row['name']}: keypoints"):
-                check_names(row["keypoints"])
+        names = row.get("keypoints") or ()
+        with in_field(f"{file}: categories: {row['name']}: keypoints"):
+            order = joint_order(names)
+        if order is not None:
+            orders[normal(row["name"])] = order
+        elif names:
+            foreign.append(
+                f"categories: {row['name']}: keypoints: {names[0]!r}"
+            )
+    warn_once(
+        file,
+        "no name is one of COCO's keypoints, so they are read as COCO's 17 in "
+        "COCO's order",
+        foreign,
+    )
+    return orders
 
 
 def _image(
@@ -350,7 +370,8 @@ def _by_own_tables(
     """
     if content.get("categories"):
         truth.predicted = _labels(content["categories"], pred)
-        _check_joints(content["categories"], pred)
+        own_joints = _joints(content["categories"], pred)
+        truth.predicted_joints = truth.joints | own_joints
         known = set(map(normal, truth.labels.values()))
         foreign = [
             name
@@ -446,6 +467,7 @@ def reader_of_rows(
     """Return the reader of records of a type, for other formats that have COCO's
     fields, too."""
     read, gather = _READERS[kind]
+    joints = truth.joints, truth.predicted_joints
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
         items = []
@@ -453,6 +475,9 @@ def reader_of_rows(
             try:
                 label = _label(raw, truth, predicted)
                 item = read(raw, label, image, resize and predicted)
+                order = joints[predicted].get(normal(label))
+                if order is not None and isinstance(item, Person):
+                    item = replace(item, keypoints=item.keypoints[order])
             except DataError as error:
                 file = pred if predicted else truth.file
                 raise InvalidRecord(

@@ -10,8 +10,8 @@ number, which is not read. An image without a file has no objects.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from visualjudge.formats.pairing import (
 )
 from visualjudge.formats.samples import Samples, check_type, compared, warn_once
 from visualjudge.formats.tables import read_text
-from visualjudge.vision.poses.skeleton import check_names
+from visualjudge.vision.poses.skeleton import joint_order
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -68,13 +68,15 @@ OWN_CLASSES = "classes.txt"
 @dataclass(frozen=True, slots=True)
 class Lines:
     """How the lines of a folder are read: class names, keypoints of a person and
-    numbers of each (0: no poses), and whether a tracker's number ends each line.
+    numbers of each (0: no poses), whether a tracker's number ends each line, and the
+    order of keypoints by class name where the file names them.
     """
 
     names: dict[int, str]
     joints: int = 0
     numbers: int = 0
     tracked: bool = False
+    orders: Mapping[Any, Sequence[int] | None] = field(default_factory=dict)
 
     @property
     def pose(self) -> int:
@@ -105,7 +107,7 @@ def yolo(
         If a folder's lines have the confidence before the box.
     """
     item, gather = _READERS[check_type(task, _READERS, "YOLO")]
-    lines = Lines(class_table(classes), *_pose_shape(classes))
+    lines = _lines(classes)
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
     by_key = images_by_key(images)
     labels = {
@@ -159,8 +161,9 @@ def yolo(
                 )
 
 
-def _pose_shape(path: Path) -> tuple[int, int]:
-    """Return kpt_shape of data.yaml: keypoints of a person, and numbers of each."""
+def _lines(path: Path) -> Lines:
+    """Return the class names, and kpt_shape and kpt_names of data.yaml."""
+    table = class_table(path)
     content = read_yaml(path) if path.suffix.lower() in YAML else {}
     content = content if isinstance(content, dict) else {}
     shape = content.get("kpt_shape", [0, 0])
@@ -168,11 +171,22 @@ def _pose_shape(path: Path) -> tuple[int, int]:
         raise DataError(
             f"{path}: kpt_shape: must be [keypoints, 2 or 3], got {shape!r:.40}"
         )
-    names = content.get("kpt_names") or {}  # by class
-    for joints in names.values() if isinstance(names, dict) else (names,):
+    names = content.get("kpt_names") or {}
+    by_class = names if isinstance(names, dict) else dict.fromkeys(table, names)
+    orders = {}
+    for number, joints in by_class.items():
         with in_field(f"{path}: kpt_names"):
-            check_names(joints)
-    return shape[0], shape[1]
+            if not isinstance(joints, list):
+                raise DataError(f"must be a list, got {joints!r:.40}")
+            orders[table.get(number)] = joint_order(joints)
+    foreign = [str(name) for name, order in orders.items() if order is None]
+    warn_once(
+        f"{path}: kpt_names",
+        "no name is one of COCO's keypoints, so they are read as COCO's 17 in "
+        "COCO's order",
+        foreign,
+    )
+    return Lines(table, shape[0], shape[1], orders=orders)
 
 
 def _label_files(folder: Path, classes: Path, lines: Lines) -> ByKey[Path]:
@@ -377,6 +391,9 @@ def _person(
     points[:, :2] *= (size[1], size[0])
     if form.numbers == 2:
         points[:, 2] = 2 * points[:, :2].any(axis=1)
+    order = form.orders.get(label)
+    if order is not None:
+        points = points[order]
     box = _detection(label, values, score, form, size).xyxy
     return Person(points, box, None, False, score)
 

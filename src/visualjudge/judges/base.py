@@ -1,12 +1,13 @@
 """The interface of every judge of a dataset's questions: it takes an ``Ask`` and
-returns a ``Judged``. ``runs/verdict_lines.py`` writes verdicts to files.
+returns a ``Verdict``. ``runs/verdict_lines.py`` writes verdicts to files.
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from visualjudge.core.records import (
@@ -46,7 +47,7 @@ class Judge(Protocol):
 
     simulated: bool
 
-    async def __call__(self, ask: Ask) -> Judged:
+    async def __call__(self, ask: Ask) -> Verdict:
         """Return one verdict. A failure is a verdict too."""
         ...
 
@@ -68,16 +69,6 @@ class OfflineJudge:
         """Do nothing: there is nothing to close."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A verdict and the number of calls it took (0 if all replies were cached)."""
-
-    verdict: Verdict
-    calls: int = 1
-    paid: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of all replies that were paid for, including repeated attempts."""
-
-
 def most_calls(judge: Judge) -> int:
     """Return the maximum number of calls that a judge may make for one ask: its
     ``most_calls``, or 1.
@@ -96,12 +87,13 @@ def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:
         repeat=ask.repeat,
         cause=cause,
         extra=extra,
+        calls=0,
     )
 
 
 def computed(
     ask: Ask, value: Answer, text: str, begun: float, **fields: Any
-) -> Judged:
+) -> Verdict:
     """Return the answer of a judge without a server, in the letters shown; ``begun`` is
     the time (:func:`time.perf_counter`) at which it was asked.
     """
@@ -113,15 +105,16 @@ def computed(
         text,
         latency_s=round(time.perf_counter() - begun, 4),
         repeat=ask.repeat,
+        calls=0,
         **fields,
     )
-    return Judged(in_stored_letters(ask, verdict), calls=0)
+    return in_stored_letters(ask, verdict)
 
 
-def declined(ask: Ask, why: str, begun: float, **fields: Any) -> Judged:
+def declined(ask: Ask, why: str, begun: float, **fields: Any) -> Verdict:
     """Return that a judge without a server cannot answer, with the reason as its
     reply."""
-    judged = computed(
+    verdict = computed(
         ask,
         FAILED,
         f"I cannot judge this: {why}.",
@@ -129,7 +122,7 @@ def declined(ask: Ask, why: str, begun: float, **fields: Any) -> Judged:
         cause="declined",
         **fields,
     )
-    return replace(judged, verdict=replace(judged.verdict, status="refusal"))
+    return replace(verdict, status="refusal")
 
 
 def in_stored_letters(ask: Ask, verdict: Verdict) -> Verdict:
@@ -141,4 +134,17 @@ def in_stored_letters(ask: Ask, verdict: Verdict) -> Verdict:
     )
     return replace(
         verdict, value=ask.stored(verdict.value), probability_a=probability
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Judged":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        "a judge returns a Verdict, with calls and paid; Judged goes with 1.3",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return lambda verdict, calls=1, paid=None: replace(
+        verdict, calls=calls, paid=paid
     )

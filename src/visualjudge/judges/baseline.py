@@ -31,7 +31,6 @@ from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.judges.base import (
     Ask,
     Judge,
-    Judged,
     OfflineJudge,
     in_stored_letters,
 )
@@ -162,7 +161,7 @@ class SimulatedJudge(OfflineJudge):
     simulated: bool = True
     rubric: Rubric | None = None
 
-    async def __call__(self, ask: Ask) -> Judged:
+    async def __call__(self, ask: Ask) -> Verdict:
         """Draw a reply."""
         text = self._reply(ask)
         question = ask.question
@@ -175,13 +174,14 @@ class SimulatedJudge(OfflineJudge):
             text,
             latency_s=0.0,
             repeat=ask.repeat,
+            calls=0,
         )
         verdict = in_stored_letters(ask, verdict)
         if self.rubric is not None and self.rubric.of(question):
             verdict = replace(
                 verdict, criteria=self._criteria(ask, self.rubric)
             )
-        return Judged(verdict, calls=0)
+        return verdict
 
     @cached_property
     def _sizes(self) -> Callable[[Question], Size | None]:

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from visualjudge.core.records import FAILED, Answer, QuestionType, Verdict
-from visualjudge.judges.base import Ask, Judged, Key, OfflineJudge
+from visualjudge.judges.base import Ask, Key, OfflineJudge
 
 
 def majority(
@@ -74,7 +74,7 @@ class PanelJudge(OfflineJudge):
     members: Mapping[str, Mapping[Key, Verdict]]
     simulated: bool = False
 
-    async def __call__(self, ask: Ask) -> Judged:
+    async def __call__(self, ask: Ask) -> Verdict:
         """Return the majority verdict; ``raw_response`` lists the votes. It is
         ``unparseable`` for a tie or without votes.
         """
@@ -86,7 +86,7 @@ class PanelJudge(OfflineJudge):
         }
         value = majority(list(votes.values()), ask.question.question_type)
         text = "; ".join(f"{name}: {vote}" for name, vote in votes.items())
-        verdict = Verdict(
+        return Verdict(
             ask.question.id,
             ask.order,
             FAILED if value is None else value,
@@ -95,8 +95,8 @@ class PanelJudge(OfflineJudge):
             latency_s=0.0,
             repeat=ask.repeat,
             cause="tie or no vote" if value is None else None,
+            calls=0,
         )
-        return Judged(verdict, calls=0)
 
     def describe(self) -> Mapping[str, Any]:
         """Describe the members."""

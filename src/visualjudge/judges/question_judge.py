@@ -28,7 +28,7 @@ from visualjudge.clients.tool_calls import Ending, converse
 from visualjudge.core.errors import ApiError, DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
-from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.base import Ask, failed, in_stored_letters
 from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.reply_extractor import extracted
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
@@ -204,7 +204,7 @@ class QuestionJudge:
             else self.rubric.schema(question),
         )
 
-    async def __call__(self, ask: Ask) -> Judged:
+    async def __call__(self, ask: Ask) -> Verdict:
         """Return the verdict on one ask; every failure is a verdict too."""
         if (
             self.ties
@@ -232,15 +232,11 @@ class QuestionJudge:
                     tools=box.specs,
                 )
         except DataError as error:
-            return Judged(
-                failed(ask, "unreadable question", error=str(error)), calls=0
-            )
-        judged = await self._asked(ask, request, box)
-        return (
-            judged
-            if self.extractor is None
-            else await extracted(self.extractor, ask, judged)
-        )
+            return failed(ask, "unreadable question", error=str(error))
+        verdict = await self._asked(ask, request, box)
+        if self.extractor is None:
+            return verdict
+        return await extracted(self.extractor, ask, verdict)
 
     def _with_criteria(self, ask: Ask) -> Ask:
         text = "" if self.rubric is None else self.rubric.text(ask.question)
@@ -257,7 +253,7 @@ class QuestionJudge:
 
     async def _asked(
         self, ask: Ask, request: Request, box: ToolBox | None
-    ) -> Judged:
+    ) -> Verdict:
         calls = 0
         paid = Counter[str]()
         asked_of = () if self.rubric is None else self.rubric.of(ask.question)
@@ -279,13 +275,10 @@ class QuestionJudge:
             )
             if exchange.error is not None:
                 message = " ".join(str(exchange.error).split())
-                return Judged(
-                    failed(
-                        ask, cause_of(exchange.error), error=message, **trace
-                    ),
-                    calls,
-                    paid,
+                verdict = failed(
+                    ask, cause_of(exchange.error), error=message, **trace
                 )
+                break
             seconds = time.perf_counter() - begun
             reply = replace(
                 exchange.reply,
@@ -326,7 +319,7 @@ class QuestionJudge:
                 break
             if verdict.status != "unparseable":
                 break
-        return Judged(verdict, calls, paid)
+        return replace(verdict, calls=calls, paid=dict(paid))
 
     async def _reply(self, request: Request, *, attempt: int) -> Reply:
         asked = partial(self.client.ask, attempt=attempt)

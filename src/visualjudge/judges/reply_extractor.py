@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from visualjudge.clients.base import Client, Reply, Request, TextPart
 from visualjudge.core.errors import ClientError
-from visualjudge.core.records import LETTERS, Answer, Question
-from visualjudge.judges.base import Ask, Judged
+from visualjudge.core.records import LETTERS, Answer, Question, Verdict
+from visualjudge.judges.base import Ask
 
 _SCORE = re.compile(r"\d{1,2}(?:\.\d+)?")
 UNDERSTOOD = frozenset({"tie", "cut", "too long", "failed call", "tool_limit"})
@@ -41,7 +41,7 @@ _DECLARED = re.compile(
 )
 
 
-async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
+async def extracted(client: Client, ask: Ask, verdict: Verdict) -> Verdict:
     """Return the second reader's verdict on a reply, or the same verdict.
 
     Only complete replies (status ``unparseable``) are passed on. An answer in the
@@ -49,12 +49,11 @@ async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
     the cause of the failure, and the second reply as ``extractor_response``. Analyses
     count such a verdict as failed, and state what the accuracy would be with it.
     """
-    verdict = judged.verdict
-    paid = Counter(judged.paid)
+    paid = Counter(verdict.tokens_paid)
     understood = verdict.status != "unparseable" or verdict.cause in UNDERSTOOD
     text = verdict.raw_response or ""
     if understood or not 0 < len(text) <= LONGEST:
-        return judged
+        return verdict
     form = " or ".join(
         (_FORMS[ask.question.question_type], *(ask.question.ties or ()))
     )
@@ -69,7 +68,8 @@ async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
             **verdict.extra,
             "extractor_error": " ".join(str(error).split()),
         }
-        return Judged(replace(verdict, extra=extra), judged.calls + 1, paid)
+        calls = verdict.calls + 1
+        return replace(verdict, extra=extra, calls=calls, paid=dict(paid))
     paid.update({} if reply.cached else reply.usage)
     value = declared(reply, ask.question)
     verdict = replace(
@@ -79,7 +79,8 @@ async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
         verdict = replace(
             verdict, value=ask.stored(value), status="ok_extracted"
         )
-    return Judged(verdict, judged.calls + (not reply.cached), paid)
+    calls = verdict.calls + (not reply.cached)
+    return replace(verdict, calls=calls, paid=dict(paid))
 
 
 def declared(reply: Reply, question: Question) -> Answer | None:

@@ -21,10 +21,10 @@ from visualjudge.core.records import (
     Answer,
     Pixels,
     Question,
+    Verdict,
 )
 from visualjudge.judges.base import (
     Ask,
-    Judged,
     OfflineJudge,
     computed,
     declined,
@@ -89,7 +89,7 @@ class ScoreJudge(OfflineJudge):
     restored: bool = False
     simulated: bool = False
 
-    async def __call__(self, ask: Ask) -> Judged:
+    async def __call__(self, ask: Ask) -> Verdict:
         """Return the verdict, with the scores as the raw response."""
         begun = time.perf_counter()
         if self.restored and not task_named(ask.question.task).restored:
@@ -103,9 +103,7 @@ class ScoreJudge(OfflineJudge):
                 shown_of, ask.question, self.root
             )
         except DataError as error:
-            return Judged(
-                failed(ask, "unreadable question", error=str(error)), calls=0
-            )
+            return failed(ask, "unreadable question", error=str(error))
         if not displayed:
             return _declined(ask, "its options must be one image each", begun)
         try:
@@ -150,7 +148,7 @@ def _listed(scores: Sequence[float]) -> str:
     return ", ".join(f"{score:.6g}" for score in scores)
 
 
-def _declined(ask: Ask, why: str, begun: float) -> Judged:
+def _declined(ask: Ask, why: str, begun: float) -> Verdict:
     return declined(ask, why, begun, extra={"read_by": READ_BY})
 
 

@@ -23,8 +23,9 @@ from visualjudge.dataset.question_storage import columns
 from visualjudge.judges.base import ORDERS, Ask, Key
 from visualjudge.options import RunSettings
 from visualjudge.prompts.rubric import Rubric
-from visualjudge.runs.budget import PAID, Prices, Spending
+from visualjudge.runs.budget import Prices, Spending
 from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.verdicts import verdict_in
 from visualjudge.vision.raster.images import image_size
 
 
@@ -59,12 +60,10 @@ class Answered:
         """
         known = cls()
         for line in folder.lines() if folder.journal_path.is_file() else ():
-            verdict = line.verdict
+            verdict = verdict_in(line)
             if verdict is None:
                 continue
-            known.paid = known.paid.plus_call(
-                verdict.extra.get(PAID, verdict.usage), Prices()
-            )
+            known.paid = known.paid.plus_call(verdict.tokens_paid, Prices())
             if retry_errors and verdict.status == "api_error":
                 continue
             key = hash((verdict.id, verdict.order, verdict.repeat))

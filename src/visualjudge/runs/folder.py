@@ -23,8 +23,8 @@ from visualjudge.core.untrusted import confined_target, open_file
 from visualjudge.judges.base import Key
 from visualjudge.judges.question_judge import Schema
 from visualjudge.runs.budget import StatedCost
-from visualjudge.runs.journal import Journal, read_lines
-from visualjudge.runs.verdicts import VerdictLine, verdict_of
+from visualjudge.runs.journal import Journal, Line, read_lines
+from visualjudge.runs.verdicts import verdict_in
 
 VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
@@ -256,27 +256,15 @@ class RunFolder:
             raise DataError(f"{path}: no such file; {hint}")
         return path
 
-    def lines(self, start: int = 0) -> Iterator[VerdictLine]:
-        """Yield every line, readable or not, in order, from the one at byte ``start``.
+    def lines(self, start: int = 0) -> Iterator[Line]:
+        """Return every line, readable or not, in order, from the one at byte ``start``.
 
         Raises
         ------
         DataError
             If there is no file of verdicts.
         """
-        for line in read_lines(self.existing_verdicts_path(), start):
-            try:
-                verdict = (
-                    None if line.record is None else verdict_of(line.record)
-                )
-            except (KeyError, ValueError, TypeError):
-                verdict = None
-            yield VerdictLine(
-                line.number,
-                line.start,
-                verdict,
-                verdict is None and not line.whole,
-            )
+        return read_lines(self.existing_verdicts_path(), start)
 
     def verdicts(self) -> dict[Key, Verdict]:
         """Return the verdicts: the last one for each question, order and repeat. A
@@ -289,11 +277,10 @@ class RunFolder:
         """
         verdicts: dict[Key, Verdict] = {}
         for line in self.lines():
-            if line.verdict is not None:
-                verdicts[
-                    line.verdict.id, line.verdict.order, line.verdict.repeat
-                ] = line.verdict
-            elif not line.partial:
+            verdict = verdict_in(line)
+            if verdict is not None:
+                verdicts[verdict.id, verdict.order, verdict.repeat] = verdict
+            elif not line.cut:
                 raise DataError(
                     f"{self.journal_path}: line {line.number} is not a verdict; "
                     "--resume removes partial lines"

@@ -42,6 +42,11 @@ class Line(NamedTuple):
         """Whether the line ends with a line feed."""
         return self.raw.endswith(b"\n")
 
+    @property
+    def cut(self) -> bool:
+        """Whether a kill left only the beginning of the line."""
+        return self.record is None and not self.whole
+
 
 def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
     """Yield all lines of a journal that are not blank, readable or not, from the one

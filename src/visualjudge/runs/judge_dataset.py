@@ -21,7 +21,7 @@ from visualjudge.core.registry import in_use
 from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.judges.base import Ask, Judge, Judged, most_calls
+from visualjudge.judges.base import Ask, Judge, most_calls
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.options import RunSettings
 from visualjudge.runs.asks import (
@@ -33,7 +33,7 @@ from visualjudge.runs.asks import (
     fallen_out,
     media_checksum,
 )
-from visualjudge.runs.budget import PAID, Budget, Spending, spent_before
+from visualjudge.runs.budget import Budget, Spending, spent_before
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.job_runner import (
     Ask as AskOne,
@@ -190,24 +190,19 @@ def _noting_schema(
 
 async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
     try:
-        judged: Judged = await judge(ask)
+        verdict = await judge(ask)
     except Exception as error:
         error.add_note(
             f"while it was asked question {ask.question.id}, order {ask.order}"
         )
         raise
-    verdict = judged.verdict
-    paid = dict(judged.paid)
-    line = verdict_line(verdict)
-    if paid != dict(verdict.usage or {}):
-        line[PAID] = paid
     return Outcome(
-        line,
+        verdict_line(verdict),
         verdict.status,
         verdict.cause,
-        paid,
-        judged.calls,
-        line.get("error"),
+        verdict.tokens_paid,
+        verdict.calls,
+        verdict.extra.get("error"),
     )
 
 

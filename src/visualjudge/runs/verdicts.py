@@ -4,10 +4,12 @@ line."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from visualjudge.core.records import Served, Status, Verdict
 from visualjudge.judges.base import ORDERS
+from visualjudge.runs.budget import PAID
+from visualjudge.runs.journal import Line
 
 MOST_REPEATS = 1_000_000
 _STATUSES = frozenset(get_args(Status))
@@ -23,18 +25,7 @@ _OWN = (
 )
 _OPTIONAL = ("probability_a", "expected_score", "cause", "criteria")
 _SERVED = ("served_model", "fingerprint", "provider")
-_KNOWN = frozenset((*_OWN, *_OPTIONAL, *_SERVED))
-
-
-class VerdictLine(NamedTuple):
-    """One line of a run's verdicts. ``verdict`` is None if the line cannot be read;
-    ``partial`` tells that a kill cut it. ``start`` is the offset of its first byte.
-    """
-
-    number: int
-    start: int
-    verdict: Verdict | None
-    partial: bool = False
+_KNOWN = frozenset((*_OWN, *_OPTIONAL, *_SERVED, PAID))
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
@@ -65,6 +56,8 @@ def verdict_line(verdict: Verdict) -> dict[str, Any]:
         "criteria": verdict.criteria,
         **verdict.extra,
     }
+    if verdict.tokens_paid != (verdict.usage or {}):
+        optional[PAID] = dict(verdict.tokens_paid)
     return line | {
         name: value for name, value in optional.items() if value is not None
     }
@@ -84,6 +77,7 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
     value = line["value"]
     usage = line.get("usage")
     repeat = line.get("repeat") or 0
+    paid = line.get(PAID)
     served = [_text(line.get(name)) for name in _SERVED]
     if (
         not isinstance(line["id"], str)
@@ -110,8 +104,19 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
         served=Served(*served)
         if any(name in line for name in _SERVED)
         else None,
+        paid=paid if isinstance(paid, Mapping) else None,
         extra={name: item for name, item in line.items() if name not in _KNOWN},
     )
+
+
+def verdict_in(line: Line) -> Verdict | None:
+    """Return the verdict of a line of a journal, or None if it is none."""
+    if line.record is None:
+        return None
+    try:
+        return verdict_of(line.record)
+    except (KeyError, ValueError, TypeError):
+        return None
 
 
 def _is_number(value: Any) -> bool:

@@ -13,7 +13,8 @@ from typing import Any, get_args
 
 from visualjudge.core.records import QuestionType, Status, Verdict
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.verdicts import VerdictLine, verdict_of
+from visualjudge.runs.journal import Line
+from visualjudge.runs.verdicts import verdict_in, verdict_of
 from visualjudge.studio.study import MARGINS, Study, storing, words_of
 
 OUTCOMES = (
@@ -172,7 +173,7 @@ class RunVerdicts:
                 return bool(stamp != now[0])
             unread = self.folder.lines(last or 0)
             lines = list(islice(unread, 0 if last is None else 1, _BATCH))
-            whole = [line for line in lines if not line.partial]
+            whole = [line for line in lines if not line.cut]
             self._store(db, whole)
             if whole:
                 last = whole[-1].start
@@ -197,16 +198,13 @@ class RunVerdicts:
         )
         db.execute(reset, (stamp, self.number))
 
-    def _store(
-        self, db: sqlite3.Connection, lines: Sequence[VerdictLine]
-    ) -> None:
+    def _store(self, db: sqlite3.Connection, lines: Sequence[Line]) -> None:
         from visualjudge.studio.answered import Answered  # loads the analysis
 
-        read = {
-            line.start: line.verdict
-            for line in lines
-            if line.verdict is not None
-        }
+        read = dict[int, Verdict]()
+        for line in lines:
+            if (verdict := verdict_in(line)) is not None:
+                read[line.start] = verdict
         answered = Answered(self.study, self.folder, read)
         ((number,),) = db.execute(
             "SELECT ifnull(max(number), 0) + 1 FROM verdict"

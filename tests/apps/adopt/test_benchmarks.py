@@ -450,7 +450,7 @@ def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
     imported(tmp_path, "genai-bench", genai(tmp_path / "copy"))
     dataset = opened(tmp_path)
     judge = QuestionJudge(ScriptedClient([Reply("[[tie]]")]), dataset.root)
-    verdict = asyncio.run(judge(Ask(dataset[2]))).verdict
+    verdict = asyncio.run(judge(Ask(dataset[2])))
     assert (verdict.value, verdict.status) == ("tie", "ok")
 
 

@@ -540,9 +540,9 @@ def test_the_local_judge_answers_probes_and_declines_where_its_data_do_not_match
         ("recoloured", "refusal"),
     ):
         asked = [q for q in of(made[2], name) if q.task == "object_detection"]
-        assert asked and {
-            asyncio.run(judge(Ask(q))).verdict.status for q in asked
-        } == {status}
+        assert asked and {asyncio.run(judge(Ask(q))).status for q in asked} == {
+            status
+        }
 
 
 def twins(dataset: Dataset, name: str) -> list[tuple[Question, Question]]:
@@ -615,7 +615,7 @@ def test_the_local_judge_sees_the_stand_in(
         for twin, plain in twins(made[2], "grey")
         if plain.task == "object_detection"
     )
-    said = [asyncio.run(judge(Ask(q))).verdict for q in pair]
+    said = [asyncio.run(judge(Ask(q))) for q in pair]
     assert [v.status for v in said] == ["ok", "ok"] and said[
         0
     ].probability_a != said[1].probability_a
@@ -640,9 +640,7 @@ def test_the_oracle_knows_nothing_where_nothing_can_be_known(
         for q in questions
         if q.probe is not None and q.probe.name == "withheld"
     ]
-    right = [
-        asyncio.run(judge(Ask(q))).verdict.value == q.answer for q in withheld
-    ]
+    right = [asyncio.run(judge(Ask(q))).value == q.answer for q in withheld]
     assert 0.3 < np.mean(right) < 0.7
 
 

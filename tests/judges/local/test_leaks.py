@@ -108,9 +108,7 @@ def test_without_any_truth_the_verdicts_are_the_same_bytes(
 
     def said(root: Path, asked: list[Question]) -> list[bytes]:
         judge = local_judge("default", root)
-        verdicts = [
-            asyncio.run(judge(Ask(question))).verdict for question in asked
-        ]
+        verdicts = [asyncio.run(judge(Ask(question))) for question in asked]
         return [
             orjson.dumps(verdict_line(replace(verdict, latency_s=0.0)))
             for verdict in verdicts

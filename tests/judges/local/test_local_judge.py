@@ -16,11 +16,11 @@ import skimage.data
 
 from making import make_folder
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Pixels, Question
+from visualjudge.core.records import Pixels, Question, Verdict
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
-from visualjudge.judges.base import Ask, Judged
+from visualjudge.judges.base import Ask
 from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
@@ -64,7 +64,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return load_dataset(root / "dataset")
 
 
-def asked(dataset: Dataset, question: Question, order: str = "AB") -> Judged:
+def asked(dataset: Dataset, question: Question, order: str = "AB") -> Verdict:
     judge = local_judge("default", dataset.root)
     return asyncio.run(judge(Ask(question, order)))  # type: ignore[arg-type]
 
@@ -85,8 +85,8 @@ def test_both_orders_give_the_same_answer_and_complementary_probabilities(
 ) -> None:
     for question in of(dataset, task, "pairwise"):
         one, two = (
-            asked(dataset, question).verdict,
-            asked(dataset, question, "BA").verdict,
+            asked(dataset, question),
+            asked(dataset, question, "BA"),
         )
         assert (one.value, one.status) == (two.value, two.status)
         if one.status == "ok":
@@ -141,7 +141,7 @@ def test_what_it_was_not_trained_for_is_declined(
     dataset: Dataset, task: str
 ) -> None:
     for question in of(dataset, task, "pairwise"):
-        verdict = asked(dataset, question).verdict
+        verdict = asked(dataset, question)
         assert (verdict.value, verdict.status, verdict.cause) == (
             "Failed",
             "refusal",
@@ -153,12 +153,12 @@ def test_rankings_have_the_form_of_an_answer_and_scores_are_declined(
     dataset: Dataset,
 ) -> None:
     for question in of(dataset, "lowlevel-deblur", "ranking"):
-        value = asked(dataset, question).verdict.value
+        value = asked(dataset, question).value
         assert (
             sorted(str(value)) == list("ABCDE")[: len(question.annotation_ids)]
         )
     for question in of(dataset, "lowlevel-deblur", "scoring"):
-        verdict = asked(dataset, question).verdict
+        verdict = asked(dataset, question)
         assert (verdict.value, verdict.cause) == ("Failed", "declined")
 
 
@@ -168,7 +168,7 @@ def test_text_and_image_of_one_prediction_get_one_verdict(
     by_pair: dict[tuple[str, ...], set[str]] = {}
     for question in of(dataset, "object_detection", "pairwise", 999):
         first = sorted(question.annotation_ids)[0]
-        verdict = asked(dataset, question).verdict
+        verdict = asked(dataset, question)
         chosen = (
             question.annotation_ids["AB".index(str(verdict.value))]
             if verdict.status == "ok"
@@ -223,9 +223,7 @@ def test_a_dataset_without_predictions_costs_a_question_not_the_run(
     dataset: Dataset, tmp_path: Path
 ) -> None:
     question = of(dataset, "object_detection", "pairwise")[0]
-    verdict = asyncio.run(
-        local_judge("default", tmp_path)(Ask(question))
-    ).verdict
+    verdict = asyncio.run(local_judge("default", tmp_path)(Ask(question)))
     assert verdict.status == "api_error"
 
 
@@ -262,7 +260,7 @@ def test_it_points_where_the_options_differ(
     shown = ShownPredictions(dataset.root)
     pointed = 0
     for question in of(dataset, "object_detection", "pairwise"):
-        verdict = asyncio.run(judge(Ask(question, order))).verdict  # type: ignore[arg-type]
+        verdict = asyncio.run(judge(Ask(question, order)))  # type: ignore[arg-type]
         if verdict.status != "ok":
             continue
         assert verdict.criteria is not None

@@ -15,10 +15,9 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
-from visualjudge.core.records import LETTERS
+from visualjudge.core.records import LETTERS, Verdict
 from visualjudge.judges.base import (
     Ask,
-    Judged,
     OfflineJudge,
     computed,
     declined,
@@ -72,18 +71,16 @@ class LocalJudge(OfflineJudge):
     rubric: Rubric | None = None
     """Criteria, of which it answers those about differences of the options."""
 
-    async def __call__(self, ask: Ask) -> Judged:
+    async def __call__(self, ask: Ask) -> Verdict:
         """Return the verdict, with the probabilities or the score as the raw
         response."""
         begun = time.perf_counter()
         try:
             return await asyncio.to_thread(self._judged, ask, begun)
         except DataError as error:
-            return Judged(
-                failed(ask, "unreadable question", error=str(error)), calls=0
-            )
+            return failed(ask, "unreadable question", error=str(error))
 
-    def _judged(self, ask: Ask, begun: float) -> Judged:
+    def _judged(self, ask: Ask, begun: float) -> Verdict:
         question = ask.question
         weights = self.model.tasks.get(question.task)
         if weights is None:
@@ -115,15 +112,13 @@ class LocalJudge(OfflineJudge):
         displayed = options[::-1] if ask.order == "BA" else options
         if question.question_type != "pairwise":
             return _ranking(ask, displayed, weights, begun)
-        judged = _pairwise(ask, displayed, weights, begun)
-        better = str(judged.verdict.value)
+        verdict = _pairwise(ask, displayed, weights, begun)
+        better = str(verdict.value)
         if self.rubric is None or better not in LETTERS[:2]:
-            return judged
+            return verdict
         faults, size = self.looks.differences(question, LETTERS.index(better))
         criteria = criteria_of(self.rubric, question, better, faults, size)
-        return replace(
-            judged, verdict=replace(judged.verdict, criteria=criteria)
-        )
+        return replace(verdict, criteria=criteria)
 
     def describe(self) -> Mapping[str, Any]:
         """Return backend and model."""
@@ -142,7 +137,7 @@ class LocalJudge(OfflineJudge):
 
 def _pairwise(
     ask: Ask, options: Sequence[Features], weights: Weights, begun: float
-) -> Judged:
+) -> Verdict:
     log_odds = weights.log_odds(options[0], options[1])
     if log_odds == 0:
         return declined(
@@ -158,7 +153,7 @@ def _pairwise(
 
 def _ranking(
     ask: Ask, options: Sequence[Features], weights: Weights, begun: float
-) -> Judged:
+) -> Verdict:
     strength = [
         sum(weights.log_odds(option, other) for other in options)
         for option in options

@@ -44,21 +44,38 @@ OKS_SIGMAS = (
 )  # fmt: skip
 
 
-def check_names(names: Sequence[object]) -> None:
-    """Refuse names of keypoints that are not COCO's in COCO's order, by which they are
-    read.
+_SIDED = [name.split("_") for name in KEYPOINT_NAMES[1:]]
+# The place of a keypoint by its name's letters: left_eye, LeftEye, l_eye, eye_left.
+_PLACES = {"nose": 0} | {
+    spelling: place
+    for place, (side, part) in enumerate(_SIDED, 1)
+    for spelling in (side + part, part + side, side[0] + part, part + side[0])
+}
+
+
+def joint_order(names: Sequence[object]) -> list[int] | None:
+    """Return the place of each of COCO's keypoints among ``names``, which differ from
+    COCO's in order, case, separators and in how a side is written at most; None if none
+    is one of COCO's, so that only their places tell.
 
     Raises
     ------
     DataError
-        If one differs, in more than case and separators.
+        If some are COCO's and others are not, as in other skeletons.
     """
     plain = ["".join(filter(str.isalnum, str(name).lower())) for name in names]
-    for place, (name, known) in enumerate(
-        zip(plain, KEYPOINT_NAMES, strict=False), 1
-    ):
-        if name != known.replace("_", ""):
+    places = [_PLACES.get(name) for name in plain]
+    if not any(place is not None for place in places):
+        return None
+    for place, name in enumerate(KEYPOINT_NAMES):
+        if places.count(place) != 1:
+            foreign = [
+                str(names[k])
+                for k, other in enumerate(places)
+                if other is None or places.count(other) > 1
+            ]
             raise DataError(
-                f"must be the 17 of COCO in their order; number {place} must be "
-                f"{known}, got {names[place - 1]!r:.40}"
+                f"must be the 17 of COCO in any order; {name} must occur once, got "
+                f"{', '.join(foreign)[:60] or 'none'}"
             )
+    return [places.index(place) for place in range(len(KEYPOINT_NAMES))]
