@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import csv
+import json
+import os
 import re
 import runpy
 import shlex
+import shutil
+import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+import skimage.data
 import yaml
 from typer.testing import CliRunner
 
 import visualjudge as vj
-from clients.loopback import serving
+from making import make_folder
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines import build_pipes, read_config
 from visualjudge.cli.main import app
-from visualjudge.clients.sync_calls import run_sync
 from visualjudge.vision.raster.images import write_png
 
 ROOT = Path(__file__).parents[2]
@@ -91,58 +93,73 @@ def test_arrays_of_segmenters_become_a_report(
     assert scores["careful"] > scores["hasty"]
 
 
-@pytest.mark.parametrize("page", ["tutorials/editing.md", "judge-modules.md"])
 def test_configurations_of_judge_modules_are_valid(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
     (text,) = (
-        text for text in blocks(page, "yaml") if "metric_configs" in text
+        text
+        for text in blocks("judge-modules.md", "yaml")
+        if "metric_configs" in text
     )
     (tmp_path / "judges.yaml").write_text(text, "utf-8")
     pipes = build_pipes(read_config(tmp_path / "judges.yaml"))
     assert list(pipes) == list(yaml.safe_load(text)["metric_configs"])
 
 
-def test_the_editing_tutorial_leads_from_edits_to_a_card(
+def test_pairs_in_one_row_become_votes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its scripts and commands in turn; the judge here always prefers the first
-    image."""
-    page = "tutorials/editing.md"
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (head, *pairs) = blocks(page, "csv")[0].splitlines()
-    many = [
-        pairs[k % 2].replace("cup", f"cup{k}").replace("dog", f"dog{k}")
-        for k in range(12)
+    rows = "prompt,image_a,image_b,winner\na cube,1.png,2.png,B\n"
+    Path("pairs.csv").write_text(rows, "utf-8")
+    exec(blocks("routes/images.md", "python")[0], {})
+    assert Path("votes.csv").read_text("utf-8").splitlines() == [
+        "prompt,output,score,source",
+        "a cube,1.png,0,a",
+        "a cube,2.png,1,b",
     ]
-    Path("edits.csv").write_text("\n".join([head, *many]), "utf-8")
-    for k, row in enumerate(csv.DictReader(many, head.split(","))):
-        for shade, name in enumerate(("input_image", "edit_a", "edit_b")):
-            Path(row[name]).parent.mkdir(exist_ok=True)
-            write_png(
-                Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8)
-            )
-    (first,) = blocks(page, "python")
-    (config,) = blocks(page, "yaml")
-    asking, judging = blocks(page, "console")
-    exec(first, {})
-    context = serving('{"winner": "Image A"}')
-    server = run_sync(context.__aenter__())
-    address = f"  backend: api\n  base_url: {server.url}/v1\n"
-    Path("judges.yaml").write_text(
-        config.replace("  backend: api\n", address), "utf-8"
+
+
+def test_the_workflow_of_the_page_checks_a_judge_in_a_repository_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step's script as the action runs it, in a folder with the lock and the
+    dataset alone."""
+    [text] = blocks("routes/ci.md", "yaml")
+    example = (ROOT / "examples/gate/workflow.yml").read_text("utf-8")
+    assert yaml.safe_load(example) == yaml.safe_load(text)
+    *_, install, step = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+    version = vj.__version__.partition(".dev")[0]
+    assert install["run"] == f"pip install visualjudge=={version}"
+    address, _, tag = step["uses"].partition("@")
+    assert tag == f"v{version}"
+    folder = ROOT / address.removeprefix("visualjudge/visualjudge/")
+    action = yaml.safe_load((folder / "action.yml").read_text("utf-8"))
+    inputs = {name: row["default"] for name, row in action["inputs"].items()}
+    inputs |= step["with"]
+    [script] = action["runs"]["steps"]
+    values = {
+        name: inputs[value.removeprefix("${{ inputs.").removesuffix(" }}")]
+        for name, value in script["env"].items()
+    }
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path / "data", tasks=["object_detection"], images=12)
+    call("$ visualjudge build data --out dataset --workers 1")
+    call("\n".join(blocks("routes/ci.md", "console")[0].splitlines()[:2]))
+    shutil.rmtree("runs")
+    shutil.rmtree("data")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", script["run"]],
+        env={**os.environ, **values, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert "next: visualjudge adopt results.jsonl --out study" in call(asking)
-    run_sync(context.__aexit__(None, None, None))
-    assert len(server.bodies) == 48, "12 pairs, two metrics, both orders"
-    printed = call(judging)
-    verdicts = vj.open_run("study/gpt-4o").verdicts.values()
-    assert Counter(one.order for one in verdicts) == {"AB": 24, "BA": 24}
-    assert "+50.0 points" in printed
-    assert Path("report.html").is_file()
+    assert done.returncode == 0, done.stderr
+    assert "holds" in done.stdout
+    assert Path("gate.xml").is_file()
 
 
 def call(commands: str) -> str:
@@ -152,3 +169,93 @@ def call(commands: str) -> str:
         CliRunner().invoke(app, words, catch_exceptions=False).output
         for words in lines
     )
+
+
+def run_example(folder: Path, module: str, script: str, *names: str) -> None:
+    """Run a script of an example where its model is installed: the interpreter that
+    ``VISUALJUDGE_EXAMPLES`` names, since the model needs an environment of its own.
+    """
+    python = os.environ.get("VISUALJUDGE_EXAMPLES")
+    if not python:
+        pytest.skip("VISUALJUDGE_EXAMPLES names no Python with the models")
+    own = {
+        key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ
+    }
+    if subprocess.run([python, "-c", f"import {module}"], env=own).returncode:
+        pytest.skip(f"{python} has no {module}")
+    command = [python, str(ROOT / "examples" / script), *names]
+    subprocess.run(command, cwd=folder, env=own, check=True)
+
+
+def imported(folder: Path, *arguments: str) -> str:
+    """What ``import coco`` prints of the files of an example."""
+    done = CliRunner().invoke(
+        app, ["import", "coco", *arguments, "--out", str(folder / "data")]
+    )
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+FACE = {"nose": (222, 132), "left_eye": (246, 112), "right_eye": (204, 108)}
+"""Where they are in the photograph, in pixels."""
+
+
+def test_the_poses_of_a_real_model_lie_on_the_person(tmp_path: Path) -> None:
+    write_png(tmp_path / "images/astronaut.png", skimage.data.astronaut())
+    points = [value for place in FACE.values() for value in (*place, 2)]
+    truth = {
+        "images": [
+            {"id": 1, "file_name": "astronaut.png", "width": 512, "height": 512}
+        ],
+        "annotations": [
+            {
+                "id": 1,
+                "image_id": 1,
+                "category_id": 1,
+                "iscrowd": 0,
+                "bbox": [40, 0, 440, 512],
+                "area": 225280,
+                "num_keypoints": len(FACE),
+                "keypoints": points + [0] * 3 * (17 - len(FACE)),
+            }
+        ],
+        "categories": [{"id": 1, "name": "person"}],
+    }
+    (tmp_path / "person.json").write_text(json.dumps(truth), "utf-8")
+    names = ("person.json", "images", "poses.json")
+    run_example(tmp_path, "mediapipe", "poses/poses.py", *names)
+    text = (tmp_path / "poses.json").read_text("utf-8")
+    (pose,) = json.loads(text)
+    for number, place in enumerate(FACE.values()):
+        x, y, _ = pose["keypoints"][3 * number : 3 * number + 3]
+        assert np.hypot(x - place[0], y - place[1]) < 12
+    output = imported(
+        tmp_path,
+        "--task=keypoint",
+        f"--gt={tmp_path / 'person.json'}",
+        f"--images={tmp_path / 'images'}",
+        f"--pred={tmp_path / 'poses.json'}",
+        "--source=mediapipe",
+    )
+    assert "predictions 1" in output
+
+
+def test_a_real_model_finds_lines_of_text(tmp_path: Path) -> None:
+    run_example(tmp_path, "rapidocr", "text/text.py", "pages")
+    pages = tmp_path / "pages"
+    count = {
+        name: len(json.loads((pages / f"{name}.json").read_text("utf-8")))
+        for name in ("full", "third")
+    }
+    assert count["full"] > count["third"] > 150
+    output = imported(
+        tmp_path,
+        "--task=object_detection",
+        f"--gt={pages / 'truth.json'}",
+        f"--images={pages / 'images'}",
+        f"--pred={pages / 'full.json'}",
+        "--source=full",
+        f"--pred={pages / 'third.json'}",
+        "--source=third",
+    )
+    assert "images 20" in output

@@ -12,6 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
@@ -59,7 +60,7 @@ def first(
     gt: str,
     pred: Sequence[str] = (),
     images: str,
-    source: Sequence[str],
+    source: Sequence[str] = (),
     out: Path,
     class_of_interest: Sequence[str] = (),
     metric: str | None = None,
@@ -76,7 +77,7 @@ def first(
     pred
         Predictions; if omitted, the ground truth itself is imported.
     source
-        Name of the model; repeat with --pred for several.
+        Name of each --pred; without one, the ground truth is named truth.
     out
         Data folder; it may exist.
     class_of_interest
@@ -162,7 +163,7 @@ def _options(row: Importer) -> Options:
     if len(tasks) == 1:
         before["task"] = before["task"].replace(default=tasks[0])
     known = [metrics_of(kind) for kind in row.types if "gt" in own]
-    named = " or ".join(name for metrics in known for name in metrics)
+    named = " or ".join(dict.fromkeys(chain.from_iterable(known)))
     message = f"{named}; default: the first."
     before["metric"] = parameter_of("metric", str | None, None, help=message)
     measured = {
@@ -218,7 +219,7 @@ def options_of(
     return {
         name: parameter_of(
             name,
-            hints[name],
+            hints.get(name, _kind(parameter.default)),
             parameter.default,
             several=name in repeated,
             help=helps.get(name),
@@ -226,6 +227,12 @@ def options_of(
         )
         for name, parameter in inspect.signature(function).parameters.items()
     }
+
+
+def _kind(default: Any) -> Any:
+    """Return the type of a plug-in's parameter without one, from its default."""
+    plain = isinstance(default, bool | int | float)
+    return type(default) if plain else str | None
 
 
 def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
@@ -276,8 +283,13 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     }
     preds = values.get(row.each[0]) or []
     out = values["out"]
-    sources = values["source"] or [None] * (len(preds) or 1)
+    unnamed = None if "source" in own else "truth"
+    sources = values["source"] or [unnamed] * (len(preds) or 1)
     count = len(preds) or 1
+    if preds and unnamed and not values["source"]:
+        raise UsageError(
+            f"--source is missing: the name of each --{row.each[0]}"
+        )
     if len(sources) != count:
         message = f"once for each --{row.each[0]}, in the same order"
         raise UsageError(
