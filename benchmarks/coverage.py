@@ -494,6 +494,12 @@ PARTS: dict[str, tuple[Measure, tuple[Design, ...]]] = {
                 difficulty=0.9,
                 uneven=True,
             ),
+            Design(
+                "300 × 6, best source on hard images",
+                300,
+                difficulty=0.9,
+                uneven=True,
+            ),
             Design("60 × 6, absent sources", 60, absent=True),
             Design("100 × 6, favour of 2 ranks", 100, favour=2.0),
             Design("100 × 3, favour of 2 ranks", 100, pairs=3, favour=2.0),

@@ -26,7 +26,7 @@ from visualjudge.runs.budget import Prices
 
 MEANS = {
     "all pairs apart": (5.0, 6.2, 7.6),
-    "two of three pairs apart": (5.0, 5.0, 6.5),
+    "two of three pairs apart": (5.0, 5.0, 7.5),
 }
 EFFECT = 0.6
 POPULATION = 4000

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from decided import World
+from decided import World, choices_of
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
@@ -106,7 +106,7 @@ def contradictions(analysis: Analysis) -> list[str]:
     for k, judge in enumerate(card.judges):
         if stored[k]["answer"] != of_card[k]["answer"]:
             found.append("metrics.json and the card in JSON")
-        if stored[k]["answer"]["sentence"] not in judge.answer:
+        if stored[k]["answer"]["sentence"] not in judge.sentence:
             found.append("metrics.json and the sentence")
         found += _of_pairs(judge)
         found += _of_ranks(judge)
@@ -159,14 +159,14 @@ def _of_pairs(judge: JudgeCard) -> list[str]:
         if (
             pair.conflict
             and judge.models.state != "no"
-            and "mean" not in judge.answer
+            and "mean" not in judge.sentence
         ):
             found.append(
                 "the mean scores have another order, and the answer is silent"
             )
     states = [pair.state for pair in models.pairs]
-    guesses = "no better than" in judge.answer
-    if not guesses and ("wrong" in states) is not ("wrongly" in judge.answer):
+    guesses = "no better than" in judge.sentence
+    if not guesses and ("wrong" in states) is not ("wrongly" in judge.sentence):
         found.append("a pair in the wrong order and the sentence")
     tau = models.tau_b
     if tau.value is not None and tau.interval and tau.interval[0] is not None:
@@ -232,10 +232,17 @@ def _of_plot(judges: Sequence[JudgeCard]) -> list[str]:
         sets = {
             name: ends for (_, name), ends in judge.models.rank_sets().items()
         }
+        by_truth = {
+            name: ends
+            for (_, name), ends in judge.models.rank_sets("truth").items()
+        }
         own = [row for row in rows if row["judge"] == judge.judge]
         for row in own:
             if (row["best"], row["worst"]) != sets[row["model"]]:
                 found.append("ranks in the plot")
+            ends = row["truth_best"], row["truth_worst"]
+            if None not in ends and ends != by_truth[row["model"]]:
+                found.append("the truth in the plot is that of another judge")
         for row, below in pairwise(own):
             state = states.get(frozenset((row["model"], below["model"])))
             if (
@@ -326,6 +333,148 @@ def test_no_two_places_contradict_each_other(seed: int) -> None:
     assert contradictions(analyse_study(study_of(asked, judged))) == []
 
 
+# ------------------------------------------------ what each of them finds
+
+
+def _shown(right: float = 0.95) -> JudgeCard:
+    """A judge that separates most of four models rightly."""
+    questions = World.of(60, 4, 1, gap=0.5).pair_questions()
+    verdicts = choices_of(questions, right, swap=True)
+    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
+    return card_of(analysis).judges[0]
+
+
+def _said_of(judge: JudgeCard) -> set[str]:
+    checks = (_of_pairs, _of_ranks, _of_favour, _of_sentence)
+    found = [line for check in checks for line in check(judge)]
+    return {*found, *_of_plot([judge])}
+
+
+def _with_pair(judge: JudgeCard, **changes: object) -> JudgeCard:
+    """The judge, one of whose pairs that are right is changed."""
+    pairs = list(judge.models.pairs)
+    place = next(k for k, pair in enumerate(pairs) if pair.state == "right")
+    pairs[place] = replace(pairs[place], **changes)  # type: ignore[arg-type]
+    return replace(judge, models=replace(judge.models, pairs=tuple(pairs)))
+
+
+def _with_models(judge: JudgeCard, **changes: object) -> JudgeCard:
+    return replace(judge, models=replace(judge.models, **changes))  # type: ignore[arg-type]
+
+
+def _with_sets(judge: JudgeCard, ends: tuple[int, int]) -> JudgeCard:
+    """The judge, all of whose sources have one set of ranks."""
+    (kind, *rest) = judge.system.kinds
+    sources = tuple(replace(row, rank_set=ends) for row in kind.sources)
+    kinds = (replace(kind, sources=sources), *rest)
+    return replace(judge, system=replace(judge.system, kinds=kinds))
+
+
+def _with_favour(judge: JudgeCard, why: str) -> JudgeCard:
+    checks = tuple(
+        replace(line, state="fail", value=9.0, why=why)
+        if line.name == "favour"
+        else line
+        for line in judge.checks
+    )
+    return replace(judge, checks=checks)
+
+
+PLANTED: dict[str, Callable[[JudgeCard], JudgeCard]] = {
+    "state close and tests": lambda judge: _with_pair(judge, state="close"),
+    "separated with an interval that holds ½": lambda judge: _with_pair(
+        judge, judge_ci95=(0.4, 0.9)
+    ),
+    "images needed by a pair that is decided, or one": lambda judge: _with_pair(
+        judge, needs_images=(1, 1)
+    ),
+    "the mean scores have another order, and the answer is silent": (
+        lambda judge: _with_pair(judge, conflict=True)
+    ),
+    "a pair in the wrong order and the sentence": lambda judge: _with_pair(
+        judge, state="wrong", truth_order=-1
+    ),
+    "the lower bound of τ-b and the pairs that are right": (
+        lambda judge: _with_pair(judge, state="undecided")
+    ),
+    "the number of separated pairs and the sentence": lambda judge: (
+        _with_models(judge, sentence="Yes: 0 of 6 pairs are separated")
+    ),
+    "yes with a pair that is wrong or open": lambda judge: _with_models(
+        _with_pair(judge, state="undecided"), state="yes"
+    ),
+    "too close, and separated": lambda judge: _with_models(
+        _with_pair(judge, state="close"),
+        sentence="In part: the two are too close, by truth as well",
+    ),
+    "no better than chance, and right in four of five": lambda judge: (
+        _with_models(judge, sentence="No: it is no better than chance")
+    ),
+    "two rank sets of one source": lambda judge: _with_sets(judge, (1, 1)),
+    "separated, and ranks that say it is not": lambda judge: _with_sets(
+        judge, (1, 4)
+    ),
+    "ranks apart that no pair separates": lambda judge: _with_sets(
+        judge, (4, 1)
+    ),
+    "favour of nobody": lambda judge: _with_favour(judge, "nobody is favoured"),
+    "a displacement that the order by truth excludes": lambda judge: (
+        _with_favour(judge, "model 0 is 9 ranks above")
+    ),
+    "a coarser resolution with twice the images": lambda judge: _with_models(
+        judge, resolution=0.6, resolution_twice=0.7
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_contradiction_is_found(name: str) -> None:
+    judge = _shown()
+    assert not _said_of(judge)
+    assert name in _said_of(PLANTED[name](judge))
+
+
+def test_contradictions_between_places_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge = _shown()
+    open_pairs = tuple(
+        replace(pair, judge_order=0, truth_order=0, state="close")
+        for pair in judge.models.pairs
+    )
+    other = opening_plot([_with_models(judge, pairs=open_pairs)])
+    monkeypatch.setitem(globals(), "opening_plot", lambda _: other)
+    assert {
+        "ranks in the plot",
+        "the truth in the plot is that of another judge",
+        "a sign in the plot and the state of a pair",
+    } <= set(_of_plot([judge]))
+    questions = World.of(30, 3, 1).pair_questions()
+    verdicts = choices_of(questions, 0.9, swap=True)
+    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
+    answer = analysis.metrics["judges"][0]["answer"]
+    analysis.metrics["judges"][0]["answer"] = {**answer, "sentence": "Maybe"}
+    own = {"value": 0.1, "images": 3, "ci95": (0.0, 0.2)}
+    monkeypatch.setitem(globals(), "accuracy_of", lambda _: own)
+    assert {
+        "metrics.json and the card in JSON",
+        "metrics.json and the sentence",
+        "the gate's accuracy and the report's",
+        "the gate's interval and the report's",
+        "unchanged answers and the gate",
+    } <= set(contradictions(analysis))
+
+
+def test_an_interval_that_holm_takes_back_is_found_unless_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge = _with_pair(_shown(), judge_order=0, state="undecided")
+    silent = "an interval clear of ½, not separated, and nobody says why"
+    assert silent not in _of_pairs(judge)
+    monkeypatch.setattr(PairOfModels, "adjusted_away", False)
+    assert silent in _of_pairs(judge)
+
+
 @pytest.mark.parametrize("seed", range(0, STUDIES, 8))
 def test_the_studio_counts_what_the_report_counts(
     tmp_path: Path, seed: int
@@ -405,7 +554,7 @@ def _answered(
     kappa = judge.result[PAIRWISE].kappa.value
     checks = [(line.name, line.state, line.why) for line in judge.checks]
     pairs = [(p.a, p.b, p.state, p.needs_images) for p in judge.models.pairs]
-    return judge.answer, checks, pairs, kappa is None or round(kappa, 9)
+    return judge.sentence, checks, pairs, kappa is None or round(kappa, 9)
 
 
 @pytest.mark.parametrize("seed", range(max(6, STUDIES * 2 // 3)))

@@ -180,6 +180,10 @@ KIND = Layout[KindOfSystem](
 
 
 RANKS = "Ranks: those that the tests of its pairs leave to a source."
+FAVOUR = (
+    "Tests of favour are adjusted by Holm over the sources; all questions and the "
+    "tables by task share 5 %."
+)
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: "
     "noise in a truth that people gave, or that only says which of two is better, "
@@ -194,7 +198,7 @@ def sources_table(kind: KindOfSystem) -> Table:
     apart = len({row.group for row in kind.sources}) > 1
     notes = [RANKS]
     notes += [GROUPS_NOTE] if apart else []
-    notes += [] if kind.exact else [TO_TRUTH]
+    notes.append(FAVOUR if kind.exact else TO_TRUTH)
     if kind.left_out:
         left = "; ".join(kind.left_out)
         notes.append(

@@ -46,7 +46,8 @@ def _section(view: Shown) -> Section:
     return Section(
         "bias",
         "Does the judge prefer the first option?",
-        "Rows with p below 5 % after Holm’s adjustment are bold.",
+        "Rows with p below 5 % after Holm’s adjustment, over the features of a judge, "
+        "are bold.",
         view.grids(
             BIAS,
             lambda rows: [row for row in rows if row.estimate.n],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from visualjudge.analysis.figure_text import many, percent
+from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import MOST_COLUMNS, Section
 from visualjudge.analysis.results import FACTS, Analysis, JudgeResult
@@ -36,14 +38,28 @@ def _columns(figure: JudgeFigure[object]) -> Sequence[Column]:
 
 def headline(judges: Sequence[JudgeResult], only: Sequence[str] = ()) -> Table:
     """Return the headline values that any judge has, ``only`` those of these titles: a
-    column for each judge, or a row if they do not fit side by side.
+    column for each judge, or a row if they do not fit side by side. Below them stands
+    what no interval of an accuracy can hold.
     """
-    table = grid(headline_columns(judges[0].analysis), judges)
+    notes = _unseen(judges)
+    table = grid(headline_columns(judges[0].analysis), judges, notes=notes)
     if len(judges) > MOST_COLUMNS:
         return table
     titles, *rows = zip(table.columns, *table.rows, strict=True)
     return Table(
-        titles, tuple(row for row in rows if not only or row[0] in only)
+        titles, tuple(row for row in rows if not only or row[0] in only), notes
+    )
+
+
+def _unseen(judges: Sequence[JudgeResult]) -> tuple[str, ...]:
+    shares = [judge[PAIRWISE].accuracy.share for judge in judges]
+    images = [share.images for share in shares if share.interval]
+    if not images:
+        return ()
+    rare = percent(3 / min(images), 0)
+    return (
+        f"Whole images on which a judge fails, if rarer than {rare} (3 of "
+        f"{many(min(images), 'image')}), are in no interval.",
     )
 
 
