@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from package_sources import ROOT, SOURCES, tree
+from package_sources import ROOT, SOURCES, nodes
 
 READERS = {
     *(
@@ -157,10 +157,41 @@ def test_only_the_door_opens_files() -> None:
     opened = {
         f"{path.relative_to(ROOT).as_posix()}: {ast.unparse(node)}"
         for path in SOURCES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if _opens(node)
     }
     allowed = {
         f"{file}: {call}" for file, calls in ALLOWED.items() for call in calls
     }
     assert opened - allowed == set()
+
+
+def test_the_raw_open_of_the_door_is_private() -> None:
+    """Others get bytes, lines, texts and records; only a decoder gets the file."""
+    private = {
+        f"{path.relative_to(ROOT).as_posix()}: {ast.unparse(node)}"
+        for path in SOURCES
+        for node in nodes(path)
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "visualjudge.core.untrusted"
+            and any(alias.name.startswith("_") for alias in node.names)
+        )
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr.startswith("_")
+            and ast.unparse(node.value).endswith("untrusted")
+        )
+    }
+    assert private == set()
+    decoders = {
+        path.relative_to(ROOT).as_posix()
+        for path in SOURCES
+        for node in nodes(path)
+        if isinstance(node, ast.Name) and node.id == "decoding"
+    }
+    assert decoders == {
+        "core/image_storage.py",
+        "vision/raster/arrays.py",
+        "vision/raster/images.py",
+    }

@@ -264,12 +264,14 @@ class Pages:
         of these."""
         place = self._run(request)
         judgement = self.site.judged(place)
+        answer = judgement.answer
         return json_response(
             {
-                "state": judgement.answer.state if judgement.answer else None,
-                "sentence": judgement.answer.sentence
-                if judgement.answer
-                else judgement.why,
+                "question": answer and answer.question,
+                "verdict": answer.verdict if answer else judgement.why,
+                "reasons": [vars(own) for own in answer.reasons]
+                if answer
+                else [],
                 "failing": judgement.failing,
                 "address": f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}",
             }
@@ -661,13 +663,9 @@ def _chosen(
 ) -> RunPlace | None:
     """Return the run named in the address, else the n-th, else the last."""
     named = [run for run in runs if run.slug == slug]
-    return (
-        named[0]
-        if named
-        else runs[min(default, len(runs) - 1)]
-        if runs
-        else None
-    )
+    if named or not runs:
+        return named[0] if named else None
+    return runs[min(default, len(runs) - 1)]
 
 
 def _whole(text: str | None, default: int) -> int:

@@ -91,7 +91,9 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
         rows.append(
             criteria_together(table.filter(pl.Series(pairs)), signs[pairs])
         )
-    return tuple(rows)
+    return tuple(
+        row for row in rows if row.failed or row.truth.n or row.verdict.n
+    )
 
 
 def criterion_figures(
@@ -182,7 +184,10 @@ def _predicted(table: pl.DataFrame, signs: FloatArray) -> list[str | None]:
         made = fit(signs[train], first[train], image[train], penalised=True)
         eta = signs[test] @ made.coefficients
         for place, value in zip(test, eta, strict=True):
-            result[place] = "A" if value > 0 else "B" if value < 0 else "tie"
+            if value == 0:
+                result[place] = "tie"
+            else:
+                result[place] = "A" if value > 0 else "B"
     return result
 
 

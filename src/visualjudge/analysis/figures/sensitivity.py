@@ -112,7 +112,7 @@ SENSITIVITY = JudgeFigure(
         _plot(
             "margin",
             "score",
-            "Difference between the options’ scores (out of 10)",
+            "Difference in true score, of 10",
         ),
         _plot("severity", "severity", "Difference in severity"),
     ),

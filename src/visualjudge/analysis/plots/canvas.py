@@ -328,9 +328,10 @@ def x_axis(
         canvas.text(box.x(tick), box.bottom + 15, show(tick), "small", "middle")
     canvas.line(box.left, box.bottom, box.right, box.bottom, "axis")
     if label:
-        canvas.text(
-            (box.left + box.right) / 2, box.bottom + 31, label, "", "middle"
-        )
+        half = min(text_width(label), canvas.width) / 2
+        middle = (box.left + box.right) / 2
+        x = min(max(middle, half), canvas.width - half)
+        canvas.text(x, box.bottom + 31, label, "", "middle", room=canvas.width)
 
 
 def y_axis(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
@@ -20,6 +21,8 @@ from visualjudge.analysis.plots.canvas import (
 from visualjudge.analysis.value_and_interval import Estimate
 
 DODGE = 11
+LINE = 13
+"""Height of a line of a label, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def forest(
     ]
     beside = min(0.3 * width, max(map(text_width, values), default=0) + 12)
     notes = max((text_width(row.note, 11) for row in rows), default=0)
-    slot = DODGE * max(1, len(series)) + 10.0
+    slot = max(DODGE * len(series) + 10.0, 2.0 * LINE)
     ends = (scale.low, scale.high)
     box = Box(
         label,
@@ -92,14 +95,7 @@ def forest(
         )
     for k, row in enumerate(rows):
         middle = box.top + (k + 0.5) * slot
-        canvas.text(
-            box.left - 10,
-            middle + 4,
-            row.label,
-            "name",
-            "end",
-            room=box.left - 10,
-        )
+        _label(canvas, row.label, box.left - 10, middle + 4)
         if values and row.estimates[0] is not None:
             canvas.text(
                 box.right + 14,
@@ -137,3 +133,13 @@ def forest(
             if sign == "wrong":
                 canvas.sign(x, place, sign)
     return canvas
+
+
+def _label(canvas: Canvas, text: str, right: float, y: float) -> None:
+    """Write a label to the left of ``right``, on two lines where one has no room."""
+    lines = wrap(text, int(right / text_width("x")))
+    if len(lines) == 2:
+        canvas.text(right, y - LINE / 2, lines[0], "name", "end")
+        canvas.text(right, y + LINE / 2, lines[1], "name", "end")
+    else:
+        canvas.text(right, y, text, "name", "end", room=right)

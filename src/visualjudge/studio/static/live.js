@@ -31,15 +31,18 @@ class Live extends HTMLElement {
 /** Answers take seconds: one at a time leaves the browser's other connections to the pages. */
 let before = Promise.resolve();
 
+const unbroken = text => text.replaceAll(" %", "\u00a0%");
+
 class Answer extends HTMLElement {
   connectedCallback() {
     before = before.then(() => this.load()).catch(() => {});
   }
 
   async load() {
-    const { state, sentence, failing, address } = await getJSON(this.dataset.from);
-    if (state) this.append(h("p", { class: `says ${state}` }, h("b", {}, "May it rank your models?"), ...sentence.replaceAll(" %", "\u00a0%").split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part))));
-    else if (sentence) this.append(h("p", { class: "soft small" }, sentence));
+    const { question, verdict, reasons, failing, address } = await getJSON(this.dataset.from);
+    if (question) this.append(h("p", { class: "says" }, h("b", {}, question), ` ${unbroken(verdict)}.`));
+    else this.append(h("p", { class: "soft small" }, verdict));
+    if (reasons.length) this.append(h("ul", { class: "reasons small" }, ...reasons.map(own => h("li", {}, `${own.sign} ${unbroken(own.text)}`))));
     if (!failing.length) return;
     const more = failing.length - MOST_NAMED;
     const named = failing.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
