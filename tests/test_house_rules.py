@@ -201,6 +201,27 @@ def test_a_line_is_one_step() -> None:
     assert parallel <= 0.003 * sum(map(statements, SOURCES))
 
 
+def test_a_choice_of_three_is_a_statement() -> None:
+    """No conditional expression stands within another, and no loop over one value
+    stands for an assignment."""
+    dense = []
+    for path in SOURCES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.IfExp):
+                parts = (node.test, node.body, node.orelse)
+                if any(isinstance(part, ast.IfExp) for part in parts):
+                    dense.append(f"{path.name}:{node.lineno}")
+            if isinstance(node, ast.comprehension | ast.For):
+                values = node.iter
+                if (
+                    isinstance(values, ast.List | ast.Tuple)
+                    and len(values.elts) == 1
+                    and not isinstance(values.elts[0], ast.Starred)
+                ):
+                    dense.append(f"{path.name}:{values.lineno}")
+    assert dense == []
+
+
 def _bound(node: ast.AST) -> str | None:
     """The name that a node binds: a definition, a parameter, a variable, a field."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -164,3 +164,34 @@ def test_only_the_door_opens_files() -> None:
         f"{file}: {call}" for file, calls in ALLOWED.items() for call in calls
     }
     assert opened - allowed == set()
+
+
+def test_the_raw_open_of_the_door_is_private() -> None:
+    """Others get bytes, lines, texts and records; only a decoder gets the file."""
+    private = {
+        f"{path.relative_to(ROOT).as_posix()}: {ast.unparse(node)}"
+        for path in SOURCES
+        for node in ast.walk(tree(path))
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "visualjudge.core.untrusted"
+            and any(alias.name.startswith("_") for alias in node.names)
+        )
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr.startswith("_")
+            and ast.unparse(node.value).endswith("untrusted")
+        )
+    }
+    assert private == set()
+    decoders = {
+        path.relative_to(ROOT).as_posix()
+        for path in SOURCES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Name) and node.id == "decoding"
+    }
+    assert decoders == {
+        "core/image_storage.py",
+        "vision/raster/arrays.py",
+        "vision/raster/images.py",
+    }

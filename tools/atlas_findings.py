@@ -61,8 +61,8 @@ def findings_of(analyses: Analyses, clones: Path) -> tuple[Finding, ...]:
         (("polaris",), lambda: zeros(analyses["polaris"])),
         (("edits",), lambda: people(analyses["edits"], clones / EDITS)),
         (
-            ("ts2", "tifa160"),
-            lambda: forms(analyses["ts2"], analyses["tifa160"]),
+            ("realism", "safety"),
+            lambda: same_score(analyses["realism"], analyses["safety"]),
         ),
         (OF_NOISE, lambda: noise(analyses)),
     )
@@ -342,62 +342,91 @@ def people(analysis: Analysis, clone: Path) -> Finding:
     )
 
 
-def forms(graphs: Analysis, prompts: Analysis) -> Finding:
-    """One number against many questions, on two sets."""
-    asked = of(graphs, "gpt4v_dsg")[SCORES].within
-    direct = of(graphs, "viescore")[SCORES].within
-    models = [
-        of(graphs, f"{name}_dsg")[SCORES].within.value or 0
-        for name in ("blip1", "instruct_blip", "llava", "mplug")
-    ]
-    number = of(prompts, "gpt-4v, 0 to 10")[SCORES].within
-    other = of(prompts, "pali-17b, DSG")[SCORES].within
-    again = of(prompts, "gpt-4v, 0 to 10, again")[SCORES].within
-    low, high = asked.interval or (None, None)
+def same_score(realism: Analysis, safety: Analysis) -> Finding:
+    """Equal scores of judges that nearly always say one number."""
+    often = of(realism, "gpt-5.4-mini")
+    other = of(realism, "internvl3.5-30b")
+    ranks = of(realism, "gemini-3-flash")
+    middle = [twos(judge) for judge in (often, other)]
+    truth = ranks.scorings["truth"]
+    of_people = (truth - MIDDLE).abs().lt(1).mean()
+    rho = often[SCORES].spearman
+    best = ranks[SCORES].spearman
+    low, high = rho.interval or (None, None)
     return Finding(
-        "form",
-        "Which form of question is better does not carry over: on T2IScoreScore, τ-b "
-        f"within a prompt is {dot(direct.value)} ({ends(direct)}) for one score by "
-        f"VIEScore’s prompt and {dot(asked.value)} for GPT-4V’s answers to DSG’s "
-        f"questions, {dot(min(models))} to {dot(max(models))} for four smaller models "
-        "with the same questions. On TIFA-160, GPT-4V’s one score has "
-        f"{dot(number.value)} ({ends(number)}), DSG’s questions at best "
-        f"{dot(other.value)} ({ends(other)}).",
-        "τ-b within a prompt of GPT-4V with DSG’s questions, T2IScoreScore",
-        asked.value or 0,
+        "same-score",
+        "Equal scores reward a judge that says one thing: how realistic generated "
+        "drives are, from 1 to 3, GPT-5.4 mini and InternVL3.5-30B say exactly as "
+        f"people in {percent(often[SCORES].exact.value)} and "
+        f"{percent(other[SCORES].exact.value)} %, more than Gemini 3 Flash "
+        f"({percent(ranks[SCORES].exact.value)} %), by saying 2 of "
+        f"{percent(middle[0])} and {percent(middle[1])} % of them, which people do of "
+        f"{percent(of_people)}. Their ρ is {dot(rho.value)} "
+        f"({ends(rho)}) and {dot(other[SCORES].spearman.value)}, Gemini’s "
+        f"{dot(best.value)} ({ends(best)}).",
+        "ρ of GPT-5.4 mini with people, how realistic drives are",
+        rho.value or 0.0,
         low,
         high,
-        asked.n,
-        ("ts2", "tifa160"),
-        "visualjudge adopt tables/ts2.csv --out ts2 && visualjudge report "
-        "ts2/gpt4v_dsg ts2/viescore",
+        often[SCORES].n,
+        ("realism", "safety"),
+        "visualjudge adopt tables/realism.csv --score-range 1 3 --out realism && "
+        "visualjudge report realism/gpt-5.4-mini realism/gemini-3-flash",
         (
-            f"ρ over all images: {dot(of(graphs, 'viescore')[SCORES].spearman.value)} "
-            f"against {dot(of(graphs, 'gpt4v_dsg')[SCORES].spearman.value)}, and "
-            f"{dot(of(prompts, 'gpt-4v, 0 to 10')[SCORES].spearman.value)} against "
-            f"{dot(of(prompts, 'pali-17b, DSG')[SCORES].spearman.value)}",
-            "TIFA’s questions instead of DSG’s: "
-            f"{dot(of(graphs, 'gpt4v_tifa')[SCORES].within.value)}",
-            f"asked for the score a second time: {dot(again.value)}",
-            "a model that hardly answers: Fuyu has "
-            f"{dot(of(graphs, 'fuyu_dsg')[SCORES].within.value)} with the same "
-            "questions",
+            "how safe they are, where people seldom say 2: "
+            f"{percent(of(safety, often.name)[SCORES].exact.value)} % against "
+            f"{percent(of(safety, ranks.name)[SCORES].exact.value)} % for Gemini, ρ "
+            f"{dot(of(safety, often.name)[SCORES].spearman.value)} against "
+            f"{dot(of(safety, ranks.name)[SCORES].spearman.value)}",
+            "each half of the videos: ρ "
+            + " and ".join(dot(half) for half in halves(often))
+            + " against "
+            + " and ".join(dot(half) for half in halves(ranks)),
         ),
-        "The first set counts planted errors, the second has people’s ratings; no "
-        "model is in both forms on both sets, and the repository does not name the "
-        "model behind VIEScore’s scores.",
+        "A scale of more than three steps, on which one number is right less "
+        "often. The files have one score of people a video, and no video is real, so "
+        "the scores differ little and any ρ is low.",
     )
+
+
+MIDDLE = 5.0
+"""The score of 2 of 1 to 3, from 0 to 10; also the distance of its steps."""
+
+
+def twos(judge: JudgeResult) -> float:
+    """The share of 2 among the scores of a judge."""
+    scores = judge.scorings.filter("usable")["number"]
+    return float((scores - MIDDLE).abs().lt(1).mean() or 0)
+
+
+def halves(judge: JudgeResult) -> list[float | None]:
+    """ρ in each half of the videos."""
+    read = judge.scorings.filter("usable").drop_nulls("truth")
+    place = pl.int_range(pl.len()) % 2 == 0
+    return [
+        scores_of(read.filter(part), MIDDLE).spearman.value
+        for part in (place, ~place)
+    ]
+
+
+def percent(value: object) -> str:
+    """A share as a percentage."""
+    assert isinstance(value, float)
+    return f"{100 * value:.0f}"
 
 
 OF_NOISE = (
     "mllm-judge",
+    "realism",
+    "safety",
     "edits",
     "opening",
     "genai-bench/image_generation",
     "genai-bench/image_edition",
 )
-BEST = {"gpt4o", "gemini-1.5-pro"}
-"""The judges of GenAI-Bench that its authors rank first and second."""
+BEST = {"gpt4o", "gemini-1.5-pro", "gemini-3-flash", "qwen3-vl-30b, tools"}
+"""The judges that the authors of sets of more than four rank first and second."""
+FEW = 4
 OPENLY = "genai-bench/image_edition"
 
 
@@ -409,7 +438,7 @@ def differences(analyses: Analyses) -> list[tuple[str, Comparison]]:
         for row in analyses[name][COMPARISONS]
         if row.measure != "mae"
         and row.gap.value is not None
-        and (not name.startswith("genai") or {row.a, row.b} == BEST)
+        and (len(analyses[name].judges) <= FEW or {row.a, row.b} <= BEST)
     ]
 
 

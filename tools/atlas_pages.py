@@ -14,13 +14,15 @@ Json = Mapping[str, Any]
 BEGIN, END = "<!-- judges -->", "<!-- end of judges -->"
 BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
 USE = {"yes": "yes", "in_part": "part", "no": "no", "too_few": "open"}
+BEST_OF_A_SET = 3
+"""New judges of each set in README."""
 OLDER = 2024
 """Year of the models up to which only the best are shown."""
 GITHUB = "https://github.com/"
 HEAD = """# Findings
 
 What public verdicts of vision-language models say when they are measured with the image, the
-prompt of OpenING, or the item as the unit (where files name no image, each item counts as
+video, the prompt of OpenING, or the item as the unit (where files name no image, each item counts as
 its own, and intervals may be too narrow): verdicts that others published, read from their
 repositories; no model was asked here. Each
 finding was tried in other ways before it was written down.
@@ -36,7 +38,7 @@ python tools/atlas.py CLONES --tables tables     # the rows of each set, for the
 
 Two runs give the same bytes. A set whose clone is missing keeps its figures.
 `tests/docs/test_findings.py` computes the figure of each finding again with pandas. Left out:
-UIJudgeBench and ImagenWorld (labels and replies are larger than could be fetched), MMRB2 (its
+UIJudgeBench and ImagenWorld (labels and replies are larger than could be read), MMRB2 (its
 replies are samples of the format).
 """
 
@@ -165,14 +167,15 @@ def table(rows: Sequence[Json], columns: Mapping[str, Any]) -> str:
     )
 
 
-def chosen(rows: Sequence[Json]) -> list[Json]:
-    """Rows that pages show, the newest first: all judges of models of 2025 or later; of
-    older ones of each set, the best two of 2024, else the best one.
+def chosen(rows: Sequence[Json], most: int | None = None) -> list[Json]:
+    """Rows that pages show, the newest first: all judges of models of 2025 or later, or
+    the best ``most`` of each set; of older ones of each set, the best two of 2024, else
+    the best one.
     """
     out = []
     for _, own in groupby(rows, key=lambda row: row["set"]):
         ranked = sorted(own, key=lambda row: -(row["value"] or 0))
-        out += [row for row in ranked if row["year"] > OLDER]
+        out += [row for row in ranked if row["year"] > OLDER][:most]
         recent = [row for row in ranked if row["year"] == OLDER]
         old = [row for row in ranked if row["year"] < OLDER]
         out += recent[:2] or old[:1]
@@ -181,7 +184,7 @@ def chosen(rows: Sequence[Json]) -> list[Json]:
 
 def block(rows: Sequence[Json]) -> str:
     """README's table."""
-    return "\n".join([BEGIN, table(chosen(rows), SHORT), END])
+    return "\n".join([BEGIN, table(chosen(rows, BEST_OF_A_SET), SHORT), END])
 
 
 def published(rows: Sequence[Json]) -> str:

@@ -12,6 +12,8 @@ from atlas_findings import Analyses, of
 from atlas_sets import (
     ARENA,
     ARENA_JUDGES,
+    DRIVERS,
+    DRIVING,
     GENAI,
     PEOPLE,
     QUALITY,
@@ -44,6 +46,7 @@ def published_of(analyses: Analyses, clones: Path) -> tuple[Published, ...]:
     readers = {
         "mllm-judge": (replies, UNCERTAINTY),
         "polaris": (captions, UNCERTAINTY),
+        "realism": (drives, DRIVING),
         "opening": (arena_figures, ARENA),
         "q-bench": (quality, QUALITY),
         "genai-bench/image_generation": (votes, GENAI),
@@ -117,6 +120,35 @@ def captions(analyses: Analyses, clone: Path) -> Iterator[Published]:
             place,
             "theirs is with people’s mean rounded to 1 to 5, ours with the mean itself",
         )
+
+
+def drives(analyses: Analyses, clone: Path) -> Iterator[Published]:
+    """Shares of equal scores of the two questions, as the repository's script printed
+    them."""
+    place = "report/all_models_accuracy_summary.json"
+    models = json.loads((clone / place).read_text("utf-8"))["models"].values()
+    names = {name: judge for judge, (name, _) in DRIVERS.items()}
+    for model in models:
+        judge = names.get(model["file"].removesuffix("_analyzed.parquet"))
+        questions = {
+            row["question"].split()[2]: row["accuracy"]
+            for row in model["per_question"]
+            if row["question"].startswith("Overall, how")
+        }
+        if judge is None:
+            continue
+        for name, word in (("realism", "realistic"), ("safety", "safe")):
+            own = of(analyses[name], judge)[SCORES]
+            yield Published(
+                name,
+                judge,
+                "accuracy",
+                questions[word],
+                (own.exact.value or 0.0) * (1 - own.failed / own.n),
+                4,
+                place,
+                "a score in a reply without “Answer:” is not read here",
+            )
 
 
 def arena_figures(analyses: Analyses, clone: Path) -> Iterator[Published]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
+
+import polars as pl
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -61,6 +64,7 @@ T2I = "gpt4v-t2i-evals"
 GRAPHS = "T2IScoreScore"
 QUALITY = "Q-Bench"
 GENAI = "GenAI-Bench"
+DRIVING = "VLMJudge"
 
 SOURCES = {
     source.folder: source
@@ -75,9 +79,23 @@ SOURCES = {
         Source("michaelsaxon/T2IScoreScore", "93ebf89", "none stated"),
         Source("Q-Future/Q-Bench", "f19783e", "S-Lab 1.0"),
         Source("TIGER-AI-Lab/GenAI-Bench", "f0b0334", "MIT"),
+        Source("vita-epfl/VLMJudge", "f34b84c", "none stated"),
     )
 }
 
+DRIVERS = {
+    "gpt-5.4-mini": ("GPT-5.4-mini", 2026),
+    "gemini-3-flash": ("Gemini", 2025),
+    "qwen3-vl-30b": ("Qwen3VL", 2025),
+    "qwen3-vl-30b, tools": ("v4o", 2025),
+    "qwen3-vl-30b, tools+CoT": ("v4p", 2025),
+    "qwen3-omni-30b": ("Qwen_omni", 2025),
+    "internvl3.5-30b": ("InternVL3_5-30B", 2025),
+    "internvl3.5-8b": ("InternVL3_5-8B", 2025),
+    "llava-onevision-7b": ("llava_onevision", 2024),
+}
+"""Judges of generated drives: their files, and the years of their models."""
+DRIVER_YEARS = {judge: year for judge, (_, year) in DRIVERS.items()}
 RESULTS = {
     "llava-critic-7b": "v2",
     "phi-4-reasoning-vision": "v2_phi4",
@@ -318,6 +336,46 @@ def graph_rows(clone: Path) -> Rows:
     ]
 
 
+ANSWER = re.compile(r"Answer:\s*([1-3])\b")
+
+
+def realism_rows(clone: Path) -> Rows:
+    """Scores from 1 to 3 of how realistic a generated drive is."""
+    return driving_rows(clone, "realistic")
+
+
+def safety_rows(clone: Path) -> Rows:
+    """Scores from 1 to 3 of how safe the driving in a generated video is."""
+    return driving_rows(clone, "safe")
+
+
+def driving_rows(clone: Path, word: str) -> Rows:
+    """Scores of the question "how ``word`` is", beside those of the annotators. Some
+    files hold the score, others the whole reply; what states neither is no score.
+    """
+    out = []
+    for judge, (name, _) in DRIVERS.items():
+        rows = pl.read_parquet(clone / f"results/{name}_analyzed.parquet")
+        asked = rows.filter(
+            pl.col("question").str.starts_with(f"Overall, how {word}")
+        )
+        for row in asked.iter_rows(named=True):
+            reply = row["vlm_answer"]
+            stated = ANSWER.search(
+                f"Answer: {reply}" if len(reply) == 1 else reply
+            )
+            out.append(
+                {
+                    "item": row["video"],
+                    "group": row["video"],
+                    "judge": judge,
+                    "verdict": float(stated[1]) if stated else None,
+                    "truth": float(row["ground_truth"]),
+                }
+            )
+    return out
+
+
 PICTURES = {"livec": (0, 100), "agi": (0, 5)}
 """Files of Q-Bench: photographs in the wild, generated images; the range of their
 truth."""
@@ -395,6 +453,22 @@ SETS = (
         edit_rows,
         dict.fromkeys(PROMPTS, 2025),
         (1, 7),
+    ),
+    VerdictSet(
+        "realism",
+        "Realism of a drive",
+        (DRIVING,),
+        realism_rows,
+        DRIVER_YEARS,
+        (1, 3),
+    ),
+    VerdictSet(
+        "safety",
+        "Safety of a drive",
+        (DRIVING,),
+        safety_rows,
+        DRIVER_YEARS,
+        (1, 3),
     ),
     VerdictSet(
         "opening",

@@ -2,44 +2,183 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
+from PIL import Image
 
+from clients.loopback import serving
 from visualjudge.apps.mmbench.table import read_table as read_mmbench
+from visualjudge.clients.http import Wire
+from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.core import jsons, untrusted
-from visualjudge.core.errors import DataError
-from visualjudge.core.tables import csv_table
-from visualjudge.core.untrusted import BOUNDS, check_file, open_file, read_file
+from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.tables import check_table, csv_table, scan
+from visualjudge.core.untrusted import BOUNDS, Bound, read_file
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.core.yamls import loads, read_yaml
 from visualjudge.data.record_checks import read_records
+from visualjudge.dataset.folder import read_meta
+from visualjudge.dataset.json_form import read_questions
 from visualjudge.formats.tables import read_table
-from visualjudge.vision.raster.images import read_depth
+from visualjudge.formats.voc import _root
+from visualjudge.judges.local.model import load as load_model
+from visualjudge.replies.reply_to_value import read_reply
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.journal import read_lines
+from visualjudge.vision.raster.arrays import read_npy, read_npz
+from visualjudge.vision.raster.images import read_depth, read_rgb
 
-WHOLE = [kind for kind in BOUNDS if kind not in untrusted.ENDLESS]
 
-
-@pytest.mark.parametrize("kind", WHOLE)
-def test_a_file_larger_than_its_kind_may_be_is_not_opened(
-    kind: untrusted.Kind, tmp_path: Path
-) -> None:
-    path = tmp_path / "file"
+def _sparse(path: Path, size: int) -> Path:
     with path.open("wb") as file:
-        file.truncate(BOUNDS[kind].size + 1)
-    for read in (check_file, open_file, read_file):
-        with pytest.raises(
-            DataError, match=r"file: must have at most \d+ MiB, got"
-        ):
-            read(path, kind)
+        file.truncate(size)
+    return path
+
+
+def _zipped(path: Path, size: int) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", bytes(size))
+    return path
+
+
+def _answer(size: int, values: int = 0) -> None:
+    """Ask a server whose body has ``size`` bytes."""
+    body = b"[" * values + b" " * (size - values)
+
+    async def ask() -> None:
+        async with serving((200, body, {})) as server:
+            wire = Wire("server", Redactor(), 9)
+            try:
+                await wire.send("GET", server.url, {})
+            finally:
+                await wire.aclose()
+
+    asyncio.run(ask())
+
+
+def _many_cells(path: Path) -> Path:
+    rows = BOUNDS["parquet"].items + 1
+    pl.select(a=pl.repeat(None, rows, dtype=pl.Null)).write_parquet(path)
+    return path
+
+
+def _many_pixels(path: Path) -> Path:
+    Image.new("1", (12_000, BOUNDS["image"].items // 12_000 + 1)).save(path)
+    return path
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def _reply(text: str) -> None:
+    if (reading := read_reply(text, "pairwise")).value != "A":
+        raise DataError(str(reading.cause))
+
+
+def _unpack(path: Path, kind: untrusted.Kind) -> None:
+    with untrusted.archive(path, kind):
+        pass
+
+
+Meets = Callable[[Path, Bound], object]
+MEETS: dict[tuple[str, str], Meets] = {
+    ("json", "size"): lambda p, b: read_questions(_sparse(p, b.size + 1)),
+    ("json", "depth"): lambda p, b: jsons.read(
+        _written(p, "[" * (b.depth + 1) + "]" * (b.depth + 1)), "json"
+    ),
+    ("record", "line"): lambda p, b: [*jsons.lines(_sparse(p, b.line + 1))],
+    ("description", "size"): lambda p, b: read_meta(
+        _sparse(p.with_name("dataset.json"), b.size + 1).parent
+    ),
+    ("manifest", "size"): lambda p, b: RunFolder(
+        _sparse(p.with_name("run.json"), b.size + 1).parent
+    ).manifest(),
+    ("yaml", "size"): lambda p, b: read_yaml(_sparse(p, b.size + 1)),
+    ("yaml", "depth"): lambda p, b: read_yaml(
+        _written(p, "[" * (b.depth + 1) + "]" * (b.depth + 1))
+    ),
+    ("yaml", "items"): lambda p, b: read_yaml(
+        _written(p, "- a\n" * (b.items + 1))
+    ),
+    ("xml", "size"): lambda p, b: _root(_sparse(p, b.size + 1)),
+    ("table", "size"): lambda p, b: read_table(
+        _sparse(p.with_suffix(".csv"), b.size + 1)
+    ),
+    ("table", "line"): lambda p, b: read_table(
+        _written(p.with_suffix(".csv"), "a\n" + "x" * (b.line + 1))
+    ),
+    ("workbook", "size"): lambda p, b: workbook_rows(_sparse(p, b.size + 1)),
+    ("workbook", "unpacked"): lambda p, b: _unpack(
+        _zipped(p, b.unpacked + 1), "workbook"
+    ),
+    ("zip", "size"): lambda p, b: _unpack(_sparse(p, b.size + 1), "zip"),
+    ("zip", "unpacked"): lambda p, b: _unpack(
+        _zipped(p, b.unpacked + 1), "zip"
+    ),
+    ("parquet", "size"): lambda p, b: scan(_sparse(p, b.size + 1)),
+    ("parquet", "items"): lambda p, b: check_table(
+        _many_cells(p.with_suffix(".parquet"))
+    ),
+    ("image", "size"): lambda p, b: read_rgb(_sparse(p, b.size + 1)),
+    ("image", "items"): lambda p, b: read_rgb(
+        _many_pixels(p.with_suffix(".png"))
+    ),
+    ("array", "size"): lambda p, b: read_npy(_sparse(p, b.size + 1)),
+    ("array", "unpacked"): lambda p, b: read_npz(_zipped(p, b.unpacked + 1)),
+    ("model", "size"): lambda p, b: load_model(_sparse(p, b.size + 1)),
+    ("reply", "size"): lambda p, b: _reply("A" + " " * b.size),
+    ("body", "size"): lambda p, b: _answer(b.size + 1),
+    ("body", "items"): lambda p, b: _answer(b.items + 1, b.items + 1),
+    ("log", "line"): lambda p, b: [*read_lines(_sparse(p, b.line + 1))],
+}
+"""For each bound of the table, a reader with an input just beyond it."""
+CELLS = [
+    (kind, field.name)
+    for kind, bound in BOUNDS.items()
+    for field in fields(bound)
+    if getattr(bound, field.name)
+]
+SMALLER = {(kind, "unpacked"): 8 for kind in ("workbook", "zip", "array")}
+"""Bounds that take too long to be met as they are."""
+
+
+@pytest.mark.parametrize(("kind", "cell"), CELLS)
+def test_each_bound_of_the_table_is_met(
+    kind: untrusted.Kind,
+    cell: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if smaller := SMALLER.get((kind, cell)):
+        monkeypatch.setitem(
+            BOUNDS, kind, replace(BOUNDS[kind], **{cell: smaller})
+        )
+    with pytest.raises(
+        (DataError, TransportError),
+        match=r"must (have|be|hold) at most|larger than|too long",
+    ):
+        MEETS[kind, cell](tmp_path / "file", BOUNDS[kind])
+
+
+def test_every_input_beyond_a_bound_belongs_to_a_bound() -> None:
+    assert [*MEETS] == CELLS
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="must be a regular file"):
-        open_file(tmp_path / "pipe", "json")
+        read_file(tmp_path / "pipe", "json")
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".tsv"])
@@ -48,7 +187,7 @@ def test_no_reader_of_lines_takes_a_longer_one(
 ) -> None:
     path = tmp_path / f"table{suffix}"
     first = b"{}\n" if suffix == ".jsonl" else b"index\tquestion\n"
-    path.write_bytes(first + b"x" * (BOUNDS["record"].size + 1) + b"\n")
+    path.write_bytes(first + b"x" * (BOUNDS["record"].line + 1) + b"\n")
     readers = [read_table, lambda place: [*jsons.lines(place)]]
     readers += [csv_table] if suffix == ".csv" else []
     readers += [read_mmbench] if suffix == ".tsv" else []

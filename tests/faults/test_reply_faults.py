@@ -20,6 +20,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ClientError
 from visualjudge.core.records import Question, Verdict
+from visualjudge.core.untrusted import BOUNDS, Bound
 from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.verdicts import verdict_line
@@ -191,7 +192,7 @@ def test_what_is_a_good_reply_with_a_bad_margin_is_kept(
 def test_a_bomb_costs_no_more_memory_than_the_limit(
     backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visualjudge.clients.http.LARGEST_BODY", 2**20)
+    monkeypatch.setitem(BOUNDS, "body", Bound(2**20, items=9))
 
     async def main() -> None:
         async with chaos(backend) as server:

@@ -13,7 +13,7 @@ from commanding import command
 from frontdoor_example import write_data
 from visualjudge.analysis.rating_table import read_ratings
 from visualjudge.core.errors import DataError
-from visualjudge.core.untrusted import BOUNDS
+from visualjudge.core.untrusted import BOUNDS, MIB, Bound
 from visualjudge.formats.tables import read_table
 
 CORNERS = {"xmin": 5, "ymin": 5, "xmax": 25, "ymax": 25}
@@ -49,7 +49,7 @@ def test_lines_are_read_in_each_encoding(
 def test_a_line_is_no_longer_than_a_record(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visualjudge.formats.tables.LONGEST_RECORD", 20)
+    monkeypatch.setitem(BOUNDS, "table", Bound(MIB, line=20))
     (tmp_path / name).write_text('{"a": 1}\n' + " " * 20 + "\n")
     with pytest.raises(DataError, match="line 2: must have at most"):
         read_table(tmp_path / name)

@@ -181,11 +181,12 @@ class Shares:
         estimable = not np.isnan(self.low[k])
         n = round(self.cases[k])
         value = float(self.value[k]) if np.isfinite(self.value[k]) else None
-        interval = (
-            (float(self.low[k]), float(self.high[k])) if estimable else None
-        )
-        why = None if estimable else too_few() if n else NOTHING.why
-        return Estimate(value, interval, n, int(self.images[k]), why)
+        images = int(self.images[k])
+        if not estimable:
+            why = too_few() if n else NOTHING.why
+            return Estimate(value, None, n, images, why)
+        interval = float(self.low[k]), float(self.high[k])
+        return Estimate(value, interval, n, images)
 
 
 def shares(

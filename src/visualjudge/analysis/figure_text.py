@@ -88,14 +88,10 @@ def span(ends: Ends, digits: int = 2) -> str:
     """Format an interval in its own unit; an open side is ∞."""
     if ends is None or all(end is None for end in ends):
         return NONE
-    sides = (
-        number(float(end), digits)
-        if end is not None
-        else "∞"
-        if k
-        else "\u2212∞"
-        for k, end in enumerate(ends)
-    )
+    sides = [
+        open_side if end is None else number(float(end), digits)
+        for end, open_side in zip(ends, ("\u2212∞", "∞"), strict=True)
+    ]
     return " to ".join(sides)
 
 

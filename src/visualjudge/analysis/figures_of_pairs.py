@@ -103,7 +103,9 @@ def _choices(
 
 def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
     value, ends = kappa(ratings, clusters)
-    why = ONE_ANSWER if value is None else None if ends else estimate.too_few()
+    why = None if ends else estimate.too_few()
+    if value is None:
+        why = ONE_ANSWER
     return Estimate(
         value, ends, ratings.shape[1], int(np.unique(clusters).size), why
     )

@@ -8,6 +8,7 @@ questions that a report shows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -26,7 +27,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
 from visualjudge.core.records import Question
-from visualjudge.core.untrusted import open_file
+from visualjudge.core.untrusted import lines
 from visualjudge.dataset.folder import META, load_dataset, read_meta
 from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
 
@@ -82,9 +83,15 @@ def _pieces(path: Path) -> Iterator[bytes]:
     as every version of visualjudge writes it. In another layout a chunk is not valid
     JSON.
     """
-    with open_file(path, "json") as file:
-        while lines := file.readlines(PIECE):
-            yield b"[" + b"".join(lines).strip(b"[], \r\n") + b"]"
+    piece: list[bytes] = []
+    size = 0
+    for line in chain(lines(path, "json"), [b""]):
+        piece.append(line)
+        size += len(line)
+        if size >= PIECE or not line:
+            yield b"[" + b"".join(piece).strip(b"[], \r\n") + b"]"
+            piece.clear()
+            size = 0
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
@@ -205,12 +212,13 @@ def _found(root: Path, wanted: set[str]) -> list[Question]:
     path = root / QUESTIONS
     if path.is_file():
         starts = tuple(b'{"id":' + orjson.dumps(name) for name in wanted)
-        with open_file(path, "json") as file:
-            lines = [
-                line.strip(b",\r\n") for line in file if line.startswith(starts)
-            ]
-        if len(lines) == len(wanted):
-            return [question_from_wire(jsons.loads(line)) for line in lines]
+        own = [
+            line.strip(b",\r\n")
+            for line in lines(path, "json")
+            if line.startswith(starts)
+        ]
+        if len(own) == len(wanted):
+            return [question_from_wire(jsons.loads(line)) for line in own]
     return [
         question
         for question in load_dataset(root).questions

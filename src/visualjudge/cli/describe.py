@@ -158,10 +158,7 @@ def _table(described: list[Description]) -> Table:
 
 def _cells(part: Slice) -> Iterator[str]:
     for value in astuple(part)[1:]:
-        yield (
-            "–"
-            if value is None
-            else f"{value:.2f}"
-            if isinstance(value, float)
-            else str(value)
-        )
+        if isinstance(value, float):
+            yield f"{value:.2f}"
+        else:
+            yield "–" if value is None else str(value)

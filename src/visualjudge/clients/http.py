@@ -24,12 +24,8 @@ from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.untrusted import BOUNDS
 
-# Maximum size in bytes of a decompressed reply body, and of a file of batch replies.
-LARGEST_BODY = BOUNDS["body"].size
+# Maximum size in bytes of a file of batch replies.
 LARGEST_DOWNLOAD = 2**30
-# Maximum number of objects and arrays in it, each of which takes far more memory than
-# its bytes.
-MOST_VALUES = BOUNDS["body"].items
 
 _KEPT_ALIVE_S = 30.0
 
@@ -100,15 +96,15 @@ class Wire:
                 allow_redirects=False,
                 timeout=self._bulk if bulk else self._timeout,
             ) as response:
+                bound = BOUNDS["body"]
                 body = await content_within(
-                    LARGEST_DOWNLOAD if bulk else LARGEST_BODY, response
+                    LARGEST_DOWNLOAD if bulk else bound.size, response
                 )
-                if (
-                    not bulk
-                    and body.count(b"{") + body.count(b"[") > MOST_VALUES
-                ):
+                # Each object takes far more memory than its bytes.
+                values = body.count(b"{") + body.count(b"[")
+                if values > bound.items and not bulk:
                     raise DataError(
-                        f"larger than {MOST_VALUES:,} objects and arrays"
+                        f"larger than {bound.items:,} objects and arrays"
                     )
                 return Answer(
                     response.status, response.headers, self._redact.body(body)

@@ -21,7 +21,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.tables import is_remote, readable, scan
 from visualjudge.core.untrusted import (
     confined_path,
-    open_file,
+    decoding,
     read_file,
     stated_path,
 )
@@ -74,9 +74,7 @@ class Part:
             If the file that holds it cannot be read.
         """
         if self.home.suffix == ".tar":
-            with open_file(self.home, "zip") as file:
-                file.seek(self.place)
-                return file.read(self.size)
+            return read_file(self.home, "zip", self.place, self.size)
         with readable(self.home):
             rows = (
                 scan(self.home).select("bytes").slice(self.place, 1).collect()
@@ -186,7 +184,7 @@ def _in_parquet(home: Path) -> list[Part]:
 def _in_tar(home: Path) -> list[Part]:
     try:
         with (
-            open_file(home, "zip") as file,
+            decoding(home, "zip") as file,
             tarfile.open(fileobj=file, mode="r:") as tar,
         ):
             return [

@@ -16,8 +16,9 @@ from typing import Any
 
 import orjson
 
+from visualjudge.core import untrusted
 from visualjudge.core.errors import DataError
-from visualjudge.core.untrusted import BOUNDS, Kind, open_file, read_file
+from visualjudge.core.untrusted import BOUNDS, Kind, read_file
 
 # A JSON object, and one that is only read.
 Json = dict[str, Any]
@@ -25,26 +26,22 @@ Fields = Mapping[str, Any]
 # Maximum depth of nested lists and objects.
 DEEPEST_JSON = BOUNDS["json"].depth
 # Maximum size of a record, or of a line with one, in bytes.
-LONGEST_RECORD = BOUNDS["record"].size
+LONGEST_RECORD = BOUNDS["record"].line
 _CONTAINERS = frozenset({list, dict, tuple})
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, without line ends and byte order mark. The length of a
-    record limits each line.
+    """Yield the lines of a file, without line ends and byte order mark.
 
     Raises
     ------
     DataError
-        If a line is longer.
-    OSError
-        If the file cannot be read.
+        If the file cannot be read, or a line is longer than a record may be.
     """
-    with open_file(path, "record") as file:
-        for number, line in enumerate(file):
-            yield (line if number else line.removeprefix(BOM_UTF8)).rstrip(
-                b"\r\n"
-            )
+    first = True
+    for line in untrusted.lines(path, "record"):
+        yield (line.removeprefix(BOM_UTF8) if first else line).rstrip(b"\r\n")
+        first = False
 
 
 def read(path: Path, kind: Kind, hint: str = "") -> Any:

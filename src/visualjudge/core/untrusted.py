@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import stat
 import subprocess
 import sys
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from io import BufferedReader, FileIO
-from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
+from io import TextIOWrapper
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, AnyStr, BinaryIO, Literal, TypeVar
 
 from visualjudge.core.errors import DataError
 
@@ -33,6 +35,8 @@ Result = TypeVar("Result")
 MIB = 1 << 20
 # Maximum length of a stated path in characters.
 LONGEST_PATH = 1024
+# Absolute paths, drives and steps upwards, on any system.
+_LEADS_OUT = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
 # Memory, beyond what its libraries take, and CPU time of a process that reads a
 # stranger's file; for each MiB of the file, 32 MiB (of addresses, not all used) and a
 # second more.
@@ -44,8 +48,10 @@ SECONDS_APART = 15
 class Bound:
     """The bounds of a kind of input; 0 = none of its own."""
 
-    # Bytes of a file, a line or a body.
-    size: int
+    # Bytes of a file or a body.
+    size: int = 0
+    # Bytes of a line.
+    line: int = 0
     # Bytes that it may hold once decompressed.
     unpacked: int = 0
     # Levels of nesting.
@@ -60,12 +66,12 @@ Kind = Literal[
 ]  # fmt: skip
 BOUNDS: dict[Kind, Bound] = {
     "json": Bound(4096 * MIB, depth=100),  # as deep is any JSON
-    "record": Bound(32 * MIB),  # a line of JSON, or one element of an array
+    "record": Bound(line=32 * MIB),  # of JSON
     "description": Bound(256 * MIB),  # dataset.json
     "manifest": Bound(16 * MIB),  # run.json
     "yaml": Bound(4 * MIB, depth=64, items=100_000),
     "xml": Bound(16 * MIB),
-    "table": Bound(1024 * MIB),
+    "table": Bound(1024 * MIB, line=32 * MIB),
     "workbook": Bound(64 * MIB, unpacked=MEMORY_APART),
     "zip": Bound(1024 * MIB, unpacked=1024 * MIB),
     "parquet": Bound(64 << 30, items=20_000_000),
@@ -74,11 +80,14 @@ BOUNDS: dict[Kind, Bound] = {
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
     "body": Bound(16 * MIB, items=1_000_000),
-    "log": Bound(64 * MIB),  # a line of a journal
+    "log": Bound(line=64 * MIB),  # a journal
 }
 
-_ALLOWED: ContextVar[bool] = ContextVar("outside_allowed", default=False)
-_HINT: ContextVar[str] = ContextVar("how_to_allow_outside", default="")
+# Whether an import may read outside the folder; None = this is no import.
+_OUTSIDE: ContextVar[bool | None] = ContextVar("outside", default=None)
+# Device and number of each file that was opened here, but for images: no command
+# overwrites these.
+READ: set[tuple[int, int]] = set()
 
 
 @contextmanager
@@ -86,78 +95,103 @@ def importing(*, outside: bool) -> Iterator[None]:
     """Allow paths outside the folder within the block if ``outside`` is True; otherwise
     messages name the option that allows them.
     """
-    tokens = _ALLOWED.set(outside), _HINT.set("; --allow-outside permits it")
+    token = _OUTSIDE.set(outside)
     try:
         yield
     finally:
-        _ALLOWED.reset(tokens[0])
-        _HINT.reset(tokens[1])
+        _OUTSIDE.reset(token)
 
 
-# Device and number of each file that was opened here, but for images: no command
-# overwrites these.
-READ: set[tuple[int, int]] = set()
-# Kinds whose bound holds for each line of a file, which may be of any size.
-ENDLESS: frozenset[Kind] = frozenset({"record", "log"})
-# Kinds of which no line, if a reader asks for lines, is longer than a record.
-LINES: frozenset[Kind] = frozenset({"record", "table"})
-
-
-def open_file(path: Path, kind: Kind) -> BinaryIO:
-    """Open a file of a user or a stranger for reading.
-
-    Raises
-    ------
-    DataError
-        As :func:`check_file` does.
-    """
+def _open(path: Path, kind: Kind) -> BinaryIO:
+    """Open a file of a user or a stranger. Other modules get what is in it."""
     with _readable(path):
         # Nothing that may be there, such as a pipe, makes this wait.
         flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         handle = os.open(path, os.O_RDONLY | flags)
+    file = os.fdopen(handle, "rb")
     try:
         _check(path, os.fstat(handle), kind)
     except BaseException:
-        os.close(handle)
+        file.close()
         raise
-    return _Lines(path, handle) if kind in LINES else os.fdopen(handle, "rb")
+    return file
 
 
-class _Lines(BufferedReader):
-    """A file of which no line is longer than a record may be."""
-
-    def __init__(self, path: Path, handle: int) -> None:
-        super().__init__(FileIO(handle))
-        self._path = path
-        self._number = 0
-
-    def readline(self, size: int | None = -1) -> bytes:
-        most = BOUNDS["record"].size
-        line = super().readline(most + 1 if size is None or size < 0 else size)
-        self._number += line.endswith(b"\n")
-        if len(line) > most and (size is None or size < 0):
-            raise DataError(
-                f"{self._path}: line {self._number + 1}: must have at most "
-                f"{most // MIB} MiB"
-            )
-        return line
-
-    def __next__(self) -> bytes:
-        if line := self.readline():
-            return line
-        raise StopIteration
-
-
-def read_file(path: Path, kind: Kind) -> bytes:
-    """Return the bytes of a file of a user or a stranger.
+def decoding(
+    path: Path, kind: Literal["image", "array", "zip"]
+) -> AbstractContextManager[BinaryIO]:
+    """Open a file for a decoder, which seeks in it.
 
     Raises
     ------
     DataError
         As :func:`check_file` does.
     """
-    with open_file(path, kind) as file, _readable(path):
-        return file.read()
+    return _open(path, kind)
+
+
+def lines(path: Path, kind: Kind, start: int = 0) -> Iterator[bytes]:
+    """Yield the lines of a file with their ends, from the one that begins at byte
+    ``start``; numbers in messages count from there.
+
+    Raises
+    ------
+    DataError
+        As :func:`check_file` does, or if a line is longer than its kind allows.
+    """
+    with _open(path, kind) as file, _readable(path):
+        file.seek(start)
+        yield from _bounded(path, kind, file)
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a table with their ends. It is UTF-8, or UTF-16 that begins
+    with a byte order mark, as Windows writes it.
+
+    Raises
+    ------
+    DataError
+        As :func:`lines` does, or if it has another encoding.
+    """
+    with _open(path, "table") as file:
+        wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
+        file.seek(0)
+        encoding = "utf-16" if wide else "utf-8-sig"
+        try:
+            yield from _bounded(
+                path, "table", TextIOWrapper(file, encoding, newline="")
+            )
+        except UnicodeDecodeError as error:
+            place = file.tell() - len(error.object) + error.start
+            raise DataError(
+                f"{path}: must be UTF-8, got an invalid byte at {place}; save it as "
+                "UTF-8"
+            ) from None
+
+
+def _bounded(path: Path, kind: Kind, file: IO[AnyStr]) -> Iterator[AnyStr]:
+    most = BOUNDS[kind].line or BOUNDS[kind].size
+    number = 0
+    while line := file.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise DataError(
+                f"{path}: line {number}: must have at most {most // MIB} MiB"
+            )
+        yield line
+
+
+def read_file(path: Path, kind: Kind, start: int = 0, size: int = -1) -> bytes:
+    """Return the bytes of a file of a user or a stranger, or ``size`` of them.
+
+    Raises
+    ------
+    DataError
+        As :func:`check_file` does.
+    """
+    with _open(path, kind) as file, _readable(path):
+        file.seek(start)
+        return file.read(size)
 
 
 def check_file(path: Path, kind: Kind) -> None:
@@ -181,7 +215,7 @@ def _check(path: Path, status: os.stat_result, kind: Kind) -> None:
         raise DataError(f"{path}: must be a file, got a folder")
     if not stat.S_ISREG(status.st_mode):
         raise DataError(f"{path}: must be a regular file")
-    if status.st_size > most and kind not in ENDLESS:
+    if 0 < most < status.st_size:
         raise DataError(
             f"{path}: must have at most {most // MIB} MiB, got "
             f"{status.st_size / MIB:.2f} MiB"
@@ -214,7 +248,7 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
     except ImportError:
         import zipfile  # type: ignore[no-redef]
     try:
-        with open_file(path, kind) as file, zipfile.ZipFile(file) as zipped:
+        with _open(path, kind) as file, zipfile.ZipFile(file) as zipped:
             size = sum(member.file_size for member in zipped.infolist())
             most = BOUNDS[kind].unpacked
             if size > most:
@@ -333,16 +367,15 @@ def confined_path(
         If ``name`` is not a relative path, leads outside ``root``, directly or through
         a link, or is not a regular file.
     """
-    path = Path(
-        root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of)
-    )
-    if not _ALLOWED.get() and not _is_at_home(
-        os.path.realpath(path), os.path.realpath(root)
-    ):
-        raise DataError(
-            f"{_displayed(name)} leads out of {of} through a link; files must be "
-            f"inside{_HINT.get()}"
-        )
+    if _OUTSIDE.get():
+        path = Path(root, _printable(name))
+    else:
+        path = Path(root, stated_path(name, of=of))
+        if not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
+            raise DataError(
+                f"{_displayed(name)} leads out of {of} through a link; files must be "
+                f"inside{_hint()}"
+            )
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -364,23 +397,16 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
         If it is not such a path.
     """
     text = _printable(name)
-    if not (
-        text[0] == "/" or ".." in text or "\\" in text or ":" in text
-    ):  # nearly all names
-        return text
-    windows = PureWindowsPath(text)
-    outside = (
-        windows.drive
-        or windows.root
-        or PurePosixPath(text).is_absolute()
-        or ".." in windows.parts
-    )
-    if outside:
+    if _LEADS_OUT.search(text):
         raise DataError(
             f"{_displayed(name)} leads out of {of}; a path must be relative to it, "
-            f"without '..'{_HINT.get()}"
+            f"without '..'{_hint()}"
         )
     return text
+
+
+def _hint() -> str:
+    return "" if _OUTSIDE.get() is None else "; --allow-outside permits it"
 
 
 def _printable(name: object) -> str:
@@ -432,15 +458,9 @@ def _is_at_home(path: str, root: str) -> bool:
     The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``;
     both come from the same download.
     """
-    home = Path(root)
-    blobs = [
-        place.parent.parent / "blobs"
-        for place in (home, *home.parents)
-        if place.parent.name == "snapshots"
-    ]
-    return any(
-        Path(path).is_relative_to(folder) for folder in (home, *blobs[:1])
-    )
+    repository, snapshot, _ = root.rpartition("/snapshots/")
+    blobs = f"{repository}/blobs" if snapshot else root
+    return any(Path(path).is_relative_to(folder) for folder in (root, blobs))
 
 
 def _displayed(name: object) -> str:

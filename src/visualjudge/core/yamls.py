@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import BOUNDS, read_file
 
-_BOUND = BOUNDS["yaml"]
 _TAG = "tag:yaml.org,2002:"
 _TYPES = {"null", "bool", "str", "seq", "map"}
 # The scalars that are not texts, as in JSON, and the characters that they begin with.
@@ -73,6 +72,7 @@ def _check(text: str) -> None:
     """Check the parser's events, which requires no recursion."""
     import yaml
 
+    bound = BOUNDS["yaml"]
     sizes: dict[str | None, int] = {}
     opened: list[tuple[str | None, int]] = []
     count = 0
@@ -88,10 +88,10 @@ def _check(text: str) -> None:
             count += (
                 1 + event.value.count("${") ** 3
             )  # what interpolations may grow to
-        if len(opened) > _BOUND.depth or count > _BOUND.items:
+        if len(opened) > bound.depth or count > bound.items:
             raise ValueError(
-                f"must be at most {_BOUND.depth} levels deep and hold at most "
-                f"{_BOUND.items} values, counting what aliases and interpolations "
+                f"must be at most {bound.depth} levels deep and hold at most "
+                f"{bound.items} values, counting what aliases and interpolations "
                 "refer to"
             )
 

@@ -27,7 +27,7 @@ from visualjudge.core.records import (
     Spans,
 )
 from visualjudge.core.typed_records import first_problem
-from visualjudge.core.untrusted import open_file
+from visualjudge.core.untrusted import lines
 
 QUESTIONS = "questions.json"
 FIRST = b"[\n"
@@ -195,17 +195,20 @@ def questions_between(
         If it does not have one question a line, as :func:`json_file` writes it.
     """
     collected = []
-    with open_file(path, "json") as file:
-        file.seek(max(0, start - 1))
-        line = file.readline()
-        fits = start > 0 or line == FIRST
-        while fits and line != LAST[1:] and file.tell() < stop:
-            if (line := file.readline()) != LAST[1:]:
-                text = line.removesuffix(BETWEEN).rstrip()
-                collected.append((text, question_of_json(text)))
-                fits = line.endswith(BETWEEN)
-        if not fits and (not collected or file.read() != LAST[1:]):
-            raise ValueError("must have one question a line")
+    place = max(0, start - 1)
+    rest = lines(path, "json", place)
+    line = next(rest, b"")
+    fits = start > 0 or line == FIRST
+    place += len(line)
+    while fits and line != LAST[1:] and place < stop:
+        line = next(rest, b"")
+        place += len(line)
+        if line != LAST[1:]:
+            text = line.removesuffix(BETWEEN).rstrip()
+            collected.append((text, question_of_json(text)))
+            fits = line.endswith(BETWEEN)
+    if not fits and (not collected or [*rest] != [LAST[1:]]):
+        raise ValueError("must have one question a line")
     return collected
 
 

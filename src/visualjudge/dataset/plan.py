@@ -127,15 +127,14 @@ def _unusable_images(
     cannot be decoded, or their id means another image in an earlier task, or is the
     same name of a file as another id. Each id has one original.
     """
-    needed = [
-        (task, image_id, record)
-        for task in tasks
-        for used in [
-            {entry.annotation.image_id for entry in folder.entries(task)}
+    needed = list[tuple[str, str, ImageRecord]]()
+    for task in tasks:
+        used = {entry.annotation.image_id for entry in folder.entries(task)}
+        needed += [
+            (task, image_id, record)
+            for image_id, record in folder.images(task).items()
+            if image_id in used
         ]
-        for image_id, record in folder.images(task).items()
-        if image_id in used
-    ]
     paths = sorted({path for _, _, record in needed for path in _files(record)})
     check = partial(_check_images, str(folder.root))
     bad = dict(chain.from_iterable(workers.map(check, _chunks(paths, CHUNK))))

@@ -17,9 +17,10 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.image_storage import PACKED
 from visualjudge.core.records import Question
-from visualjudge.core.untrusted import open_file
+from visualjudge.core.untrusted import lines
 from visualjudge.dataset.folder import MEDIA, META, VERSION
 from visualjudge.dataset.json_form import (
+    FIRST,
     LAST,
     QUESTIONS,
     question_json,
@@ -68,10 +69,12 @@ def pack(root: Path) -> None:
         (path.relative_to(root).as_posix(), path)
         for path in (root / META, *media)
     ]
-    with open_file(root / QUESTIONS, "json") as lines:
-        next(lines)
-        questions = (line.rstrip(b",\n") for line in lines if line != LAST[1:])
-        write_packed(root / PACKED, questions, files)
+    questions = (
+        line.rstrip(b",\n")
+        for line in lines(root / QUESTIONS, "json")
+        if line not in (FIRST, LAST[1:])
+    )
+    write_packed(root / PACKED, questions, files)
     (root / QUESTIONS).unlink()
     shutil.rmtree(root / MEDIA)
 

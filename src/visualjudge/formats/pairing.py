@@ -249,17 +249,13 @@ def _matching(pattern: str) -> ByKey[Path]:
     base = Path(folder + slash) if slash else Path()
     if not base.is_dir():
         raise UsageError(f"{pattern}: there is no folder {base}")
-    names = [
-        (
-            name[len(head) : len(name) - len(after)].replace("/", "_"),
-            str(file),
-            file,
-        )
-        for file in sorted(base.rglob("*"))
-        for name in [file.relative_to(base).as_posix()]
-        if name.startswith(head) and name.endswith(after)
-        if file.is_file() and len(name) >= len(head) + len(after)
-    ]
+    names = []
+    for file in sorted(base.rglob("*")):
+        name = file.relative_to(base).as_posix()
+        whole = len(name) >= len(head) + len(after) and file.is_file()
+        if whole and name.startswith(head) and name.endswith(after):
+            part = name[len(head) : len(name) - len(after)]
+            names.append((part.replace("/", "_"), str(file), file))
     if not names:
         raise UsageError(f"{pattern}: no file matches")
     return by_name(names, "files")

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import csv
 import pickle
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from io import TextIOWrapper
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from visualjudge.core import jsons
-from visualjudge.core.errors import (
-    DataError,
-    UsageError,
-)
-from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import DEEPEST_JSON, is_deep
 from visualjudge.core.typed_records import Rows, record_of
-from visualjudge.core.untrusted import open_file, read_file
+from visualjudge.core.untrusted import read_file, text_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,15 +54,13 @@ def read_pickle(path: Path) -> Any:
         If there is no such file, or it is larger than 1 GiB, is not a pickle, or
         contains more than plain data.
     """
-    with open_file(path, "table") as file:
-        try:
-            value = _DataOnly(file, encoding="latin1").load()
-        except (
-            Exception
-        ) as error:  # an unpickler of a damaged file raises anything
-            raise DataError(
-                f"{path}: must be a pickle of plain data: {error}"
-            ) from None
+    content = BytesIO(read_file(path, "table"))
+    try:
+        value = _DataOnly(content, encoding="latin1").load()
+    except Exception as error:  # an unpickler of a damaged file raises anything
+        raise DataError(
+            f"{path}: must be a pickle of plain data: {error}"
+        ) from None
     if is_deep(value):
         raise DataError(
             f"{path}: must be nested at most {DEEPEST_JSON} levels deep"
@@ -101,7 +94,7 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
     """
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        for number, line in enumerate(_lines(path), 1):
+        for number, line in enumerate(text_lines(path), 1):
             if line.strip():
                 value = jsons.lenient(line, str(path), number)
                 yield record_of(jsons.Json, value, f"{path}: line {number}")
@@ -138,51 +131,11 @@ def read_text(path: Path) -> str:
     DataError
         If there is no such file, or it has another encoding.
     """
-    with _opened(path) as text:
-        return text.read()
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with _opened(path) as text:
-        yield from bounded_lines(path, text)
-
-
-def bounded_lines(path: Path, text: TextIO) -> Iterator[str]:
-    """Yield the lines of a text of which none is longer than a record may be.
-
-    Raises
-    ------
-    DataError
-        If one is longer.
-    """
-    for number, line in enumerate(
-        iter(partial(text.readline, LONGEST_RECORD + 1), ""), 1
-    ):
-        if len(line) > LONGEST_RECORD:
-            raise DataError(
-                f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
-            )
-        yield line
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    with open_file(path, "table") as file:
-        wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
-        file.seek(0)
-        try:
-            yield TextIOWrapper(
-                file, "utf-16" if wide else "utf-8-sig", newline=""
-            )
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{path}: must be UTF-8, got an invalid byte at "
-                f"{file.tell() - len(error.object) + error.start}; save it as UTF-8"
-            ) from None
+    return "".join(text_lines(path))
 
 
 def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
-    lines = _lines(path)
+    lines = text_lines(path)
     header = next(lines, "")
     other = [
         sign

@@ -332,7 +332,8 @@ def _whole(config: Fields, name: str) -> int | None:
 
 def _reply_schema(template: PromptTemplate, mode: Any) -> Json | None:
     # YAML reads an unquoted off as false.
-    mode = "auto" if mode is None else "off" if mode is False else mode
+    if mode is None or mode is False:
+        mode = "auto" if mode is None else "off"
     if not isinstance(mode, str) or mode not in _STRUCTURED:
         raise UsageError(
             f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}"

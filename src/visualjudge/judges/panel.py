@@ -78,12 +78,11 @@ class PanelJudge(OfflineJudge):
         """Return the majority verdict; ``raw_response`` lists the votes. It is
         ``unparseable`` for a tie or without votes.
         """
-        votes = {
-            name: FAILED if verdict.status == "ok_extracted" else verdict.value
-            for name, verdicts in self.members.items()
-            for verdict in [verdicts.get(ask.key)]
-            if verdict is not None
-        }
+        votes = {}
+        for name, verdicts in self.members.items():
+            if verdict := verdicts.get(ask.key):
+                extracted = verdict.status == "ok_extracted"
+                votes[name] = FAILED if extracted else verdict.value
         value = majority(list(votes.values()), ask.question.question_type)
         text = "; ".join(f"{name}: {vote}" for name, vote in votes.items())
         return Verdict(

@@ -163,6 +163,6 @@ def _value(scores: Sequence[float | None]) -> float | str:
     if len(known) == 1:
         return known[0]
     first, second = known
-    return (
-        "Tie" if first == second else "Image A" if first > second else "Image B"
-    )
+    if first == second:
+        return "Tie"
+    return "Image A" if first > second else "Image B"

@@ -15,6 +15,7 @@ from visualjudge.core.records import (
     LETTERS,
     QuestionType as QuestionType,
 )
+from visualjudge.core.untrusted import BOUNDS
 from visualjudge.options import Tiers
 from visualjudge.replies.lines import best_first, read_lines
 from visualjudge.replies.marks import Mark, marks_of, statements
@@ -51,7 +52,7 @@ _SCALE = re.compile(
 )
 _ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
-LONGEST_REPLY = 2**20
+LONGEST_REPLY = BOUNDS["reply"].size
 LONGEST_AFTER = 2_000
 NEAR = 40
 SHORT = 60

@@ -19,7 +19,7 @@ from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import MadeWith, note_made_with
 from visualjudge.core.typed_records import Rows, record_of
-from visualjudge.core.untrusted import confined_target, open_file
+from visualjudge.core.untrusted import confined_target
 from visualjudge.judges.base import Key
 from visualjudge.judges.question_judge import Schema
 from visualjudge.runs.budget import StatedCost
@@ -290,10 +290,8 @@ class RunFolder:
     def record_at(self, start: int) -> Json:
         """Return the line that begins at byte ``start``; empty if it is not a JSON
         object."""
-        with open_file(self.journal_path, "log") as journal:
-            journal.seek(start)
-            record = jsons.loads(journal.readline())
-        return record if isinstance(record, dict) else {}
+        line = next(read_lines(self.journal_path, start), None)
+        return (line and line.record) or {}
 
     def open_journal(self, *, resume: bool) -> Journal:
         """Open the journal for writing.

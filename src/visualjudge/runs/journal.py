@@ -21,10 +21,7 @@ from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.locks import locked
-from visualjudge.core.untrusted import BOUNDS, open_file
-
-# Maximum length of a line in bytes: twice the limit on a reply's body.
-LONGEST_LINE = BOUNDS["log"].size
+from visualjudge.core.untrusted import lines
 
 
 class Line(NamedTuple):
@@ -57,18 +54,10 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
     DataError
         If a line is longer than allowed.
     """
-    with open_file(Path(path), "log") as file:
-        file.seek(start)
-        for number, raw in enumerate(
-            iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1
-        ):
-            if len(raw) > LONGEST_LINE:
-                raise DataError(
-                    f"{path}: line {number}: must have at most {LONGEST_LINE >> 20} MiB"
-                )
-            if raw.strip():
-                yield Line(number, start, raw, _parse(raw))
-            start += len(raw)
+    for number, raw in enumerate(lines(Path(path), "log", start), 1):
+        if raw.strip():
+            yield Line(number, start, raw, _parse(raw))
+        start += len(raw)
 
 
 def _parse(raw: bytes) -> Json | None:

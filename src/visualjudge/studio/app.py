@@ -663,13 +663,9 @@ def _chosen(
 ) -> RunPlace | None:
     """Return the run named in the address, else the n-th, else the last."""
     named = [run for run in runs if run.slug == slug]
-    return (
-        named[0]
-        if named
-        else runs[min(default, len(runs) - 1)]
-        if runs
-        else None
-    )
+    if named or not runs:
+        return named[0] if named else None
+    return runs[min(default, len(runs) - 1)]
 
 
 def _whole(text: str | None, default: int) -> int:

@@ -103,13 +103,9 @@ def encode_each(
         pixels = pixels_of(image)
     size = pixels.shape[0], pixels.shape[1]
     typed = read_prediction(task, prediction, size=size, expression=expression)
-    order = (
-        None
-        if classes is None
-        else (classes,)
-        if isinstance(classes, str)
-        else tuple(classes)
-    )
+    if isinstance(classes, str):
+        classes = (classes,)
+    order = None if classes is None else tuple(classes)
     scene = Scene(typed, pixels, order, expression)
     for row in asked:
         yield row.stem, scene.drawn(row.draw, row.style)

@@ -88,7 +88,9 @@ class Threshold:
                 low > limit or high < -limit,
             ),
         }[self.direction]
-        return "pass" if met else "fail" if missed else "undecided"
+        if met:
+            return "pass"
+        return "fail" if missed else "undecided"
 
 
 LEAST_IMAGES = 10

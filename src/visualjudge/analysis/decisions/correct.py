@@ -319,7 +319,9 @@ def _row(
     most = 10.0 if judged.kind == "scoring" else 1.0
     interval = means.interval(s)
     known = bool(np.isfinite(means.values[s]))
-    few = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
+    why = "all its labels are equal"
+    if not known:
+        why = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
     effective = float(means.effective_labels[s])
     images = int(means.label_images[s])
     answers = judged["said"][judged["source"] == s]
@@ -335,7 +337,7 @@ def _row(
         int(means.labels[s]),
         images,
         effective / images if images and np.isfinite(effective) else None,
-        None if interval else "all its labels are equal" if known else few,
+        None if interval else why,
     )
 
 

@@ -150,13 +150,9 @@ def _crossed(row: SourceByJudge, other: SourceByJudge) -> bool:
 
 
 def _message(row: SourceByJudge) -> str:
-    return (
-        ""
-        if not row.bias.sure
-        else "favoured"
-        if row.bias.value > 0
-        else "disfavoured"
-    )
+    if not row.bias.sure:
+        return ""
+    return "favoured" if row.bias.value > 0 else "disfavoured"
 
 
 FAVOUR = Layout[Favour](*as_named("value", "p"), Column("ci95", "interval"))

@@ -184,7 +184,10 @@ def _predicted(table: pl.DataFrame, signs: FloatArray) -> list[str | None]:
         made = fit(signs[train], first[train], image[train], penalised=True)
         eta = signs[test] @ made.coefficients
         for place, value in zip(test, eta, strict=True):
-            result[place] = "A" if value > 0 else "B" if value < 0 else "tie"
+            if value == 0:
+                result[place] = "tie"
+            else:
+                result[place] = "A" if value > 0 else "B"
     return result
 
 

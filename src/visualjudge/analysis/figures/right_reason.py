@@ -51,11 +51,14 @@ def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
         known = pl.any_horizontal(pl.col(asked).is_not_null())
         right = pl.any_horizontal(pl.col(asked).fill_null(False))
         reasons["either"] = pl.when(known).then(right)
-    return tuple(
-        right_reason_of(name, known)
+    tables = {
+        name: pairs.with_columns(reason=reason).drop_nulls("reason")
         for name, reason in reasons.items()
-        for known in [pairs.with_columns(reason=reason).drop_nulls("reason")]
-        if known.height
+    }
+    return tuple(
+        right_reason_of(name, table)
+        for name, table in tables.items()
+        if table.height
     )
 
 

@@ -105,7 +105,9 @@ def level(ends: Ends | None, least: float) -> Level:
     low, high = ends or (None, None)
     if low is None or high is None:
         return "open"
-    return "met" if low >= least else "missed" if high < least else "open"
+    if low >= least:
+        return "met"
+    return "missed" if high < least else "open"
 
 
 def images_needed(

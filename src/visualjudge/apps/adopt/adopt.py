@@ -439,9 +439,9 @@ def _written(
     answers = {str(verdict.value) for _, verdict in judged} | {
         str(item.answer) for item in items
     }
-    ties = (
-        TIES if "both_bad" in answers else ("tie",) if "tie" in answers else ()
-    )
+    ties: tuple[str, ...] = ("tie",) if "tie" in answers else ()
+    if "both_bad" in answers:
+        ties = TIES
     items = [replace(item, ties=ties if table.pairs else ()) for item in items]
     askable = {"text_a", "text_b"} if table.pairs else {"text_a"}
     origin = replace(

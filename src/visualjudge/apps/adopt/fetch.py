@@ -32,7 +32,7 @@ from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question
-from visualjudge.core.untrusted import MIB, confined_target, open_file
+from visualjudge.core.untrusted import MIB, confined_target, read_file
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.vision.raster.images import opened
@@ -252,12 +252,8 @@ async def _one(
 def is_question_set(path: Path) -> bool:
     """Return whether a JSON file holds questions of version 2.1."""
     try:
-        with open_file(path, "table") as file:
-            head = (
-                file.read(MIB)
-                .decode("utf-8", "replace")
-                .lstrip("\ufeff \t\r\n[")
-            )
+        content = read_file(path, "table", size=MIB)
+        head = content.decode("utf-8", "replace").lstrip("\ufeff \t\r\n[")
         first, _ = JSONDecoder().raw_decode(head)
     except (DataError, ValueError, RecursionError):
         return False

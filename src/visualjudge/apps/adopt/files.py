@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,7 +24,7 @@ from visualjudge.core.untrusted import (
     archive,
     check_file,
     confined_path,
-    open_file,
+    read_file,
 )
 from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
 from visualjudge.formats.tables import read_json, table_rows
@@ -145,28 +144,28 @@ def _check_values(path: Path) -> None:
     long = 0
     names = 0
     rest = b""
-    with open_file(path, "table") as file:
-        for block in iter(partial(file.read, MIB), b""):
-            text = (rest + block).replace(rb"\\", b"")
-            rest = text[-1:] if text.endswith(b"\\") else b""
-            pieces = text.replace(rb"\"", b"").split(b'"')
-            outside = b"".join(pieces[quotes % 2 :: 2])
-            count += (
-                outside.count(b",")
-                + 2 * outside.count(b"[")
-                + 3 * outside.count(b"{")
+    for start in range(0, path.stat().st_size, MIB):
+        block = read_file(path, "table", start, MIB)
+        text = (rest + block).replace(rb"\\", b"")
+        rest = text[-1:] if text.endswith(b"\\") else b""
+        pieces = text.replace(rb"\"", b"").split(b'"')
+        outside = b"".join(pieces[quotes % 2 :: 2])
+        count += (
+            outside.count(b",")
+            + 2 * outside.count(b"[")
+            + 3 * outside.count(b"{")
+        )
+        quotes += len(pieces) - 1
+        long = 0 if len(pieces) > 1 else long + len(block)
+        names = outside.rpartition(b"}")[2].count(b":") + (
+            0 if b"}" in outside else names
+        )
+        if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
+            raise DataError(
+                f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} "
+                f"of them in an object, none of more than {LONGEST_RECORD // MIB} "
+                "MiB"
             )
-            quotes += len(pieces) - 1
-            long = 0 if len(pieces) > 1 else long + len(block)
-            names = outside.rpartition(b"}")[2].count(b":") + (
-                0 if b"}" in outside else names
-            )
-            if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
-                raise DataError(
-                    f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} "
-                    f"of them in an object, none of more than {LONGEST_RECORD // MIB} "
-                    "MiB"
-                )
 
 
 def check_rows(path: Path, count: int, width: int = 0) -> None:

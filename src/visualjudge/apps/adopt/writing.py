@@ -341,10 +341,9 @@ def _final(asset: PromptTemplate, item: Item) -> str:
         return asset.part(
             f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]}
         )
-    ties = (
-        "_both_bad" if "both_bad" in item.ties else "_ties" if item.ties else ""
-    )
-    return asset.part(f"final{ties}")
+    if "both_bad" in item.ties:
+        return asset.part("final_both_bad")
+    return asset.part("final_ties" if item.ties else "final")
 
 
 # ---------------------------------------------------------------- verdicts

@@ -13,13 +13,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
-from visualjudge.core.untrusted import open_file
-from visualjudge.formats.tables import bounded_lines
+from visualjudge.core.untrusted import text_lines
 
 # Maximum length of an image cell that holds another row's index, as VLMEvalKit reads
 # published files.
@@ -156,27 +154,17 @@ def read_table(path: str | Path) -> Table:
     problems = list[Problem]()
     csv.field_size_limit(sys.maxsize)  # an image is a cell
     try:
-        with (
-            open_file(file, "table") as content,
-            TextIOWrapper(content, "utf-8-sig", newline="") as stream,
-        ):
-            reader = csv.reader(
-                bounded_lines(file, stream), delimiter="\t", strict=True
-            )
-            columns = _header(file, next(reader, []))
+        reader = csv.reader(text_lines(file), delimiter="\t", strict=True)
+        columns = _header(file, next(reader, []))
+        line = reader.line_num + 1
+        for cells in reader:
+            try:
+                if cells:
+                    row = _row(file, line, columns, cells, rows)
+                    rows[row.index] = row
+            except InvalidRecord as error:
+                problems.append(error.problem)
             line = reader.line_num + 1
-            for cells in reader:
-                try:
-                    if cells:
-                        row = _row(file, line, columns, cells, rows)
-                        rows[row.index] = row
-                except InvalidRecord as error:
-                    problems.append(error.problem)
-                line = reader.line_num + 1
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{file}: not UTF-8 near line {line}: {error.reason}"
-        ) from None
     except csv.Error as error:
         raise DataError(
             f"{file}:{line}: a quoted cell must be closed, with quotes inside doubled: "

@@ -165,13 +165,9 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
             f"{file}: must be YAML: {masked(yaml_reason(error))}"
         ) from None
     if not isinstance(plain, dict) or not plain:
-        got = (
-            "no metric_configs"
-            if metrics is None
-            else "a list"
-            if plain
-            else "none"
-        )
+        got = "a list" if plain else "none"
+        if metrics is None:
+            got = "no metric_configs"
         raise UsageError(
             f"{file}: metric_configs must name at least one metric, such as "
             f"{{consistency: {{pipe_name: …}}}}; got {got}"
@@ -286,13 +282,8 @@ def _first_line(error: Exception) -> str:
             f"{where}: the environment variable {unset[1]} is not set; set it, or "
             "remove the line if the server needs no key"
         )
-    return (
-        f"{where}: {text[0]}"
-        if where
-        else text[0]
-        if text
-        else type(error).__name__
-    )
+    first = text[0] if text else type(error).__name__
+    return f"{where}: {first}" if where else first
 
 
 def _metric(

@@ -43,13 +43,9 @@ class RowResult:
         if self.errors:
             return "error"
         failed = [result["value"] == FAILED for result in self.results.values()]
-        return (
-            "failed"
-            if all(failed)
-            else "partly failed"
-            if any(failed)
-            else "ok"
-        )
+        if all(failed):
+            return "failed"
+        return "partly failed" if any(failed) else "ok"
 
     def record(self) -> Json:
         """Return the row as stored in the file, without empty fields."""

@@ -14,7 +14,7 @@ import yaml
 
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.untrusted import open_file
+from visualjudge.core.untrusted import read_file
 from visualjudge.core.yamls import read_yaml
 
 MOST_FILES = 50_000
@@ -149,10 +149,8 @@ def _tail(path: Path) -> str:
 def _bytes(path: Path, *, end: bool = False) -> bytes:
     """Return the first or last bytes of a file; nothing if it cannot be read."""
     try:
-        with open_file(path, "json") as file:
-            if end:
-                file.seek(max(0, path.stat().st_size - HEAD))
-            return file.read(HEAD)
+        start = max(0, path.stat().st_size - HEAD) if end else 0
+        return read_file(path, "json", start, HEAD)
     except (OSError, VisualJudgeError):
         return b""
 

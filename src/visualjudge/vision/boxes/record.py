@@ -58,17 +58,12 @@ class Detections(LabelledItems):
     def scaled(self, size: Size, target: Size) -> Detections:
         down = target[0] / size[0]
         across = target[1] / size[1]
-        return Detections(
-            tuple(
-                replace(
-                    item,
-                    xyxy=(x1 * across, y1 * down, x2 * across, y2 * down),
-                    extent=None,
-                )
-                for item in self.items
-                for x1, y1, x2, y2 in (item.xyxy,)
-            )
-        )
+        items = []
+        for item in self.items:
+            x1, y1, x2, y2 = item.xyxy
+            xyxy = (x1 * across, y1 * down, x2 * across, y2 * down)
+            items.append(replace(item, xyxy=xyxy, extent=None))
+        return Detections(tuple(items))
 
 
 def from_arrays(data: Any) -> Any:

@@ -69,15 +69,13 @@ def swap(
     At severity 1, half of them are exchanged: exchanging all would only change the
     order of the two people.
     """
-    pairs = [
-        (k, other, name)
-        for k, person in enumerate(truth.items)
-        for other in [_nearest(truth, k)]
-        for name in np.flatnonzero(
-            person.present & truth.items[other].present
-        ).tolist()
-        if k < other or _nearest(truth, other) != k
-    ]
+    pairs = []
+    for k, person in enumerate(truth.items):
+        other = _nearest(truth, k)
+        if k < other or _nearest(truth, other) != k:
+            shared = person.present & truth.items[other].present
+            names = np.flatnonzero(shared).tolist()
+            pairs += [(k, other, name) for name in names]
     points = [person.keypoints.copy() for person in truth.items]
     for k, other, name in _some(pairs, 0.5 * severity, rng):
         points[k][name], points[other][name] = (

@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.untrusted import archive, open_file
+from visualjudge.core.untrusted import archive, decoding
 from visualjudge.vision.raster.limits import check_pixels
 
 _LONGEST_HEADER = 10_000
@@ -37,7 +37,7 @@ def read_npy(path: Path) -> NDArray[Any]:
     DataError, OSError, ValueError
         If the file is truncated or too large, or does not contain plain numbers.
     """
-    with open_file(path, "array") as file:
+    with decoding(path, "array") as file:
         return _array(file)
 
 
@@ -71,7 +71,7 @@ def read_pfm(path: Path) -> NDArray[Any]:
     DataError, OSError, ValueError
         As for :func:`read_npy`.
     """
-    with open_file(path, "array") as file:
+    with decoding(path, "array") as file:
         if file.readline(16).strip() != b"Pf":
             raise DataError(
                 "must be a single-channel PFM that begins with 'Pf'"

@@ -22,7 +22,7 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place
 from visualjudge.core.records import FloatArray, Pixels, Size
-from visualjudge.core.untrusted import open_file
+from visualjudge.core.untrusted import decoding
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.in_memory import array_of
 from visualjudge.vision.raster.limits import check_pixels
@@ -544,7 +544,7 @@ def opened(
 
 def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:
     if isinstance(path, str | Path):
-        return open_file(Path(path), "image")
+        return decoding(Path(path), "image")
     return path.open() if isinstance(path, Part) else nullcontext(path)
 
 
