@@ -1,5 +1,5 @@
 """Small data folders for tests and benchmarks: real photographs, seeded predictions,
-all 15 tasks.
+all tasks.
 
 ``make_folder(root)`` is enough for most; ``detection_folder(root, scores)`` makes the
 smallest one there is. ``python tests/making.py FOLDER`` makes the data that

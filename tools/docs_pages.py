@@ -55,11 +55,11 @@ TASKS_PURPOSE = (
     "encoding."
 )
 RECIPES = {
-    "Judge detections of your own": "tutorials/detector.md",
-    "Judge image edits": "tutorials/editing.md",
-    "Use verdicts that another tool wrote": "adopt.md",
-    "Test a judge with ground truth alone": "perturb.md",
-    "Check a judge in CI": "gate.md",
+    "Judge detections of your own": "routes/detector.md",
+    "Judge edited or generated images": "routes/images.md",
+    "Use verdicts that another tool wrote": "routes/verdicts.md",
+    "Test a judge with ground truth alone": "routes/photographs.md",
+    "Check a judge in CI": "routes/ci.md",
 }
 """What agents are asked for, and the page whose purpose, commands and exit status they
 need."""
@@ -86,7 +86,7 @@ SKILL = (
 )
 """What a skill is for, by which an agent chooses it."""
 SITE = "https://github.com/visualjudge/visualjudge/blob/main/docs/"
-TIMES = ("", "The score is 10 times this value. ")
+TIMES = ("", "Times 10. ")
 
 
 def main() -> None:
@@ -159,15 +159,11 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
     kind = TASKS[task].type
     parts = [
         f"# {note['title']}",
-        f"How to import predictions of {note['title'].lower()}, how they are scored, "
-        "and how a judge is shown them. The task's name in files and options is "
-        f"`{task}`.",
-        "## Import",
-        note["data"] + " All formats: [Import](../importing.md).",
-        f"```console\n$ {note['import'].strip()}\n```",
+        f"From predictions to a judge's card. In files and options this is `{task}`.",
+        f"{note['data']} [All formats](../importing.md).",
+        study_text(note["import"].strip()),
         "## Score",
-        f"{METRICS[kind]} {TIMES[kind != 'generation']}Definition and options: "
-        "[Scores](../metrics.md).",
+        f"{METRICS[kind]} {TIMES[kind != 'generation']}[Definition and options](../metrics.md).",
         "## Controlled errors",
         errors_text(task),
         "## Encodings",
@@ -176,6 +172,24 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
         "\n".join(f"- {line}" for line in note["watch"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+STUDY = """$ {command}
+$ visualjudge build data --out dataset
+$ visualjudge judge dataset --type pairwise --swap --model gpt-4o-mini --out runs/mini
+$ visualjudge card runs/mini"""
+"""From files to an answer; the same for all tasks."""
+
+
+def study_text(command: str) -> str:
+    """The commands of a study, and what to change in them."""
+    return (
+        f"```console\n{STUDY.format(command=command)}\n```\n\n"
+        "Key: `OPENAI_API_KEY`. Your own server: `--backend vllm --base-url "
+        "http://127.0.0.1:8000/v1`. A simulated judge: `--backend baseline --model "
+        "oracle:0.9`. "
+        "[How many images?](../plan.md) [What the card says](../decide.md)"
+    )
 
 
 def errors(task: str) -> dict[str, str]:
@@ -190,23 +204,9 @@ def errors_text(task: str) -> str:
     """The table of errors."""
     found = errors(task)
     if not found:
-        return (
-            "None: there is no ground truth to modify. Import scored outputs; the demo "
-            "generates graded ones."
-        )
+        return "None: there is no ground truth to modify."
     rows = [f"| `{name}` | {text} |" for name, text in found.items()]
-    command = f"visualjudge perturb --help    # {', '.join(found)}"
-    return "\n".join(
-        [
-            "| Error | Effect |",
-            "|---|---|",
-            *rows,
-            "",
-            "```console",
-            f"$ {command}",
-            "```",
-        ]
-    )
+    return "\n".join(["| Error | Effect |", "|---|---|", *rows])
 
 
 def final(task: str) -> list[Any]:
@@ -221,19 +221,11 @@ def encodings_text(task: str) -> str:
     )
     lines = []
     for row in final(task):
-        lines += [
-            f"### {encoding_title(task, row.stem)}",
-            "",
-            f"`{row.stem}` ({row.kind})",
-            "",
-        ]
         image = gallery_image(task, shown, row.stem)
-        lines += (
-            [f"![{encoding_title(task, row.stem)}](../gallery/{image})", ""]
-            if image
-            else []
-        )
-    return "\n".join(lines).strip()
+        picture = f"\n\n![{row.stem}](../gallery/{image})" if image else ""
+        title = encoding_title(task, row.stem)
+        lines.append(f"- `{row.stem}`: {title}{picture}")
+    return "\n".join(lines)
 
 
 def gallery_image(task: str, shown: str, stem: str) -> str | None:

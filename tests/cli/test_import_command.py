@@ -487,3 +487,12 @@ def test_an_unknown_id_is_named(
         == 1
     )
     assert told in capsys.readouterr().err
+
+
+def test_ground_truth_alone_needs_no_source_and_predictions_do(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(scene) == 0
+    assert {note["source"] for note in records(scene).values()} == {"truth"}
+    assert call(scene, "--pred", f"{scene}/good.json") == 2
+    assert "--source is missing" in capsys.readouterr().err

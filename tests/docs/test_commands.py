@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clients.loopback import Loopback, serving
-from docs.workspace import depth_maps, make_workspace, multiple_choice, one_task
+from docs.workspace import make_workspace, multiple_choice, one_task
 from visualjudge.cli.main import app
 from visualjudge.clients.sync_calls import run_sync
 
@@ -24,15 +24,14 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8").replace(
         "\\\n", " "
     )
-    for path in (ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("t*/*.md"))
+    for path in (
+        ROOT / "README.md",
+        *DOCS.glob("*.md"),
+        *DOCS.glob("[tr]*/*.md"),
+    )
 }
 RUN = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 OTHER = re.compile(r"^```(?!console)\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-ELSEWHERE = {
-    "docs/tutorials/editing.md": "tests/docs/test_examples.py runs its scripts and "
-    "commands",
-}
-"""Pages with a test of their own."""
 NOT_RUN = {
     "visualjudge studio ": "serves until it is stopped; tests/studio and tests/browser "
     "open it",
@@ -73,11 +72,7 @@ def commands(text: str) -> list[str]:
     ]
 
 
-WITH_COMMANDS = [
-    page
-    for page, text in PAGES.items()
-    if commands(text) and page not in ELSEWHERE
-]
+WITH_COMMANDS = [page for page, text in PAGES.items() if commands(text)]
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +143,6 @@ def test_the_commands_of_a_page_run_as_written(
     server.answers = [
         '{"winner": "Image A"}' if "judge-modules" in page else "Answer: A"
     ]
-    if page.endswith("depth_estimation.md"):
-        depth_maps(home)
     if page.endswith("plan.md"):
         one_task(home, lambda command: call(command, server))
     if page.endswith("mmbench.md"):
@@ -172,12 +165,20 @@ def test_a_command_that_is_not_run_says_why() -> None:
     assert left == []
     everything = "\n".join(PAGES.values())
     assert [command for command in NOT_RUN if command not in everything] == []
-    assert [
-        test
-        for test in ELSEWHERE.values()
-        if not (ROOT / test.split()[0]).is_file()
-    ] == []
 
 
-def test_the_tutorial_for_detections_is_short() -> None:
-    assert len(PAGES["docs/tutorials/detector.md"].split()) <= 700
+@pytest.mark.parametrize(
+    "page",
+    [
+        page
+        for page in PAGES
+        if page.count("/") == 2 and page.split("/")[1] in ("routes", "tasks")
+    ],
+)
+def test_a_route_is_short_and_has_its_commands_first(page: str) -> None:
+    text = PAGES[page]
+    assert len(text.split()) <= 350
+    if not page.endswith("README.md"):
+        assert (
+            len(re.findall(r"^## ", text.partition("```console")[0], re.M)) == 0
+        )

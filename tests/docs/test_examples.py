@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
+import os
 import re
 import runpy
 import shlex
+import shutil
+import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,10 @@ import yaml
 from typer.testing import CliRunner
 
 import visualjudge as vj
-from clients.loopback import serving
+from making import make_folder
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines import build_pipes, read_config
 from visualjudge.cli.main import app
-from visualjudge.clients.sync_calls import run_sync
 from visualjudge.vision.raster.images import write_png
 
 ROOT = Path(__file__).parents[2]
@@ -91,58 +91,73 @@ def test_arrays_of_segmenters_become_a_report(
     assert scores["careful"] > scores["hasty"]
 
 
-@pytest.mark.parametrize("page", ["tutorials/editing.md", "judge-modules.md"])
 def test_configurations_of_judge_modules_are_valid(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
     (text,) = (
-        text for text in blocks(page, "yaml") if "metric_configs" in text
+        text
+        for text in blocks("judge-modules.md", "yaml")
+        if "metric_configs" in text
     )
     (tmp_path / "judges.yaml").write_text(text, "utf-8")
     pipes = build_pipes(read_config(tmp_path / "judges.yaml"))
     assert list(pipes) == list(yaml.safe_load(text)["metric_configs"])
 
 
-def test_the_editing_tutorial_leads_from_edits_to_a_card(
+def test_pairs_in_one_row_become_votes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its scripts and commands in turn; the judge here always prefers the first
-    image."""
-    page = "tutorials/editing.md"
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (head, *pairs) = blocks(page, "csv")[0].splitlines()
-    many = [
-        pairs[k % 2].replace("cup", f"cup{k}").replace("dog", f"dog{k}")
-        for k in range(12)
+    rows = "prompt,image_a,image_b,winner\na cube,1.png,2.png,B\n"
+    Path("pairs.csv").write_text(rows, "utf-8")
+    exec(blocks("routes/images.md", "python")[0], {})
+    assert Path("votes.csv").read_text("utf-8").splitlines() == [
+        "prompt,output,score,source",
+        "a cube,1.png,0,a",
+        "a cube,2.png,1,b",
     ]
-    Path("edits.csv").write_text("\n".join([head, *many]), "utf-8")
-    for k, row in enumerate(csv.DictReader(many, head.split(","))):
-        for shade, name in enumerate(("input_image", "edit_a", "edit_b")):
-            Path(row[name]).parent.mkdir(exist_ok=True)
-            write_png(
-                Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8)
-            )
-    (first,) = blocks(page, "python")
-    (config,) = blocks(page, "yaml")
-    asking, judging = blocks(page, "console")
-    exec(first, {})
-    context = serving('{"winner": "Image A"}')
-    server = run_sync(context.__aenter__())
-    address = f"  backend: api\n  base_url: {server.url}/v1\n"
-    Path("judges.yaml").write_text(
-        config.replace("  backend: api\n", address), "utf-8"
+
+
+def test_the_workflow_of_the_page_checks_a_judge_in_a_repository_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step's script as the action runs it, in a folder with the lock and the
+    dataset alone."""
+    [text] = blocks("routes/ci.md", "yaml")
+    example = (ROOT / "examples/gate/workflow.yml").read_text("utf-8")
+    assert yaml.safe_load(example) == yaml.safe_load(text)
+    *_, install, step = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+    version = vj.__version__.partition(".dev")[0]
+    assert install["run"] == f"pip install visualjudge=={version}"
+    address, _, tag = step["uses"].partition("@")
+    assert tag == f"v{version}"
+    folder = ROOT / address.removeprefix("visualjudge/visualjudge/")
+    action = yaml.safe_load((folder / "action.yml").read_text("utf-8"))
+    inputs = {name: row["default"] for name, row in action["inputs"].items()}
+    inputs |= step["with"]
+    [script] = action["runs"]["steps"]
+    values = {
+        name: inputs[value.removeprefix("${{ inputs.").removesuffix(" }}")]
+        for name, value in script["env"].items()
+    }
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path / "data", tasks=["object_detection"], images=12)
+    call("$ visualjudge build data --out dataset --workers 1")
+    call("\n".join(blocks("routes/ci.md", "console")[0].splitlines()[:2]))
+    shutil.rmtree("runs")
+    shutil.rmtree("data")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", script["run"]],
+        env={**os.environ, **values, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert "next: visualjudge adopt results.jsonl --out study" in call(asking)
-    run_sync(context.__aexit__(None, None, None))
-    assert len(server.bodies) == 48, "12 pairs, two metrics, both orders"
-    printed = call(judging)
-    verdicts = vj.open_run("study/gpt-4o").verdicts.values()
-    assert Counter(one.order for one in verdicts) == {"AB": 24, "BA": 24}
-    assert "+50.0 points" in printed
-    assert Path("report.html").is_file()
+    assert done.returncode == 0, done.stderr
+    assert "holds" in done.stdout
+    assert Path("gate.xml").is_file()
 
 
 def call(commands: str) -> str:

@@ -17,6 +17,8 @@ from visualjudge.vision.raster.images import write_png
 
 ROOT = Path(__file__).parents[2]
 IMAGES = 12
+DEGRADED = ("blurred", "rainy", "snowy", "small", "noisy", "degraded")
+RESTORERS = ["mprnet", "restormer", "snowformer", "esrgan", "swinir", "dncnn"]
 SIZE = (72, 96)
 Run = Callable[[str], object]
 
@@ -92,46 +94,43 @@ def files_to_import(home: Path) -> None:
             np.array([[1, 2]], np.uint8), SIZE[1] // 2, axis=1
         ).repeat(SIZE[0], 0)
         _grey(home / f"gtFine/val/{k}_gtFine_labelIds.png", classes)
-        _grey(home / f"out/{k}.png", np.roll(classes, 5 + k, axis=1))
+        for shift, source in enumerate(("out", "segformer", "pspnet")):
+            moved = np.roll(classes, 5 + k + shift, axis=1)
+            _grey(home / f"{source}/{k}.png", moved)
         for clean in ("sharp", "clean", "original"):
             write_png(home / f"{clean}/{k}.png", picture)
-        for bad in ("blurred", "rainy", "snowy", "small"):
+        for bad in DEGRADED:
             write_png(home / f"{bad}/{k}.png", cv2.blur(picture, (9, 9)))
         if k == 0:
             write_png(home / "photos/0.png", picture)
-        for restored in ("restored", "upscaled"):
+        for width, source in enumerate(RESTORERS, start=3):
             write_png(
-                home / f"{restored}/{k}.png", cv2.blur(picture, (3 + 2 * k, 3))
+                home / f"{source}/{k}.png",
+                cv2.blur(picture, (width + 2 * k, 3)),
             )
-        for name in (f"{k}.png", f"{k}-in.png", f"{k}-control.png"):
-            write_png(home / "outputs" / name, picture)
+        for width, name in enumerate(("in", "control", "sdxl", "flux")):
+            output = cv2.blur(picture, (1 + 2 * width, 1))
+            write_png(home / f"outputs/{k}-{name}.png", output)
+        depth = np.linspace(2, 20, SIZE[1], dtype=np.float32)
+        depth = np.tile(depth, (SIZE[0], 1))
+        _grey(home / f"depth/{k}.png", (depth * 256).astype(np.uint16))
+        for error, source in enumerate(("midas", "dpt")):
+            (home / source).mkdir(exist_ok=True)
+            np.save(home / f"{source}/{k}.npy", 1 / (depth + k + error))
         _grey(home / f"outputs/{k}-mask.png", (classes == 1) * np.uint8(255))
     (home / "cityscapes.csv").write_text("id,name\n1,road\n2,sky\n")
-    _table(
-        home / "outputs.csv",
-        "output,score,image,control,mask,prompt,image_id",
-        (1, 1),
+    votes = [
+        f"{k}-{source}.png,a red cube {k},{source},{int(source == 'flux')}"
+        for k in range(2)
+        for source in ("sdxl", "flux")
+    ]
+    (home / "votes.csv").write_text(
+        "\n".join(["output,prompt,source,score", *votes])
     )
-    _table(
-        home / "ratings.csv",
-        "output,score,image,control,mask,prompt,image_id",
-        (2, 4.5),
-    )
+    _table(home / "outputs.csv", (1, 0.5))
+    _table(home / "ratings.csv", (2, 4.5))
     _expressions(home)
     _imagenhub(home)
-
-
-def depth_maps(home: Path) -> None:
-    """Depth in ``depth`` and disparity in ``out``, where another page has label
-    maps."""
-    shutil.rmtree(home / "out")
-    for k in range(2):
-        depth = np.tile(
-            np.linspace(2, 20, SIZE[1], dtype=np.float32), (SIZE[0], 1)
-        )
-        _grey(home / f"depth/{k}.png", (depth * 256).astype(np.uint16))
-        (home / "out").mkdir(exist_ok=True)
-        np.save(home / f"out/{k}.npy", 1 / (depth + k))
 
 
 def one_task(home: Path, run: Run) -> None:
@@ -170,7 +169,9 @@ def _coco(home: Path) -> None:
         "detr": [],
         "yolo": [],
         "mask_rcnn": [],
+        "cascade": [],
         "vitpose": [],
+        "hrnet": [],
     }
     for k in range(IMAGES):
         write_png(home / f"val2017/{k}.png", photograph(k, (120, 160)))
@@ -190,8 +191,9 @@ def _coco(home: Path) -> None:
             "num_keypoints": 17,
         }
         people["annotations"].append({"id": k, **person, **box})
-        moved = [value + 2.0 * (i % 3 < 2) for i, value in enumerate(points)]
-        found["vitpose"].append({**person, "keypoints": moved, "score": 0.9})
+        for source, error in (("vitpose", 2.0), ("hrnet", 3.0)):
+            moved = [v + error * (i % 3 < 2) for i, v in enumerate(points)]
+            found[source].append({**person, "keypoints": moved, "score": 0.9})
         for label in (1, 2):
             corner = [float(rng.integers(5, 60)), float(rng.integers(5, 40))]
             thing = {"image_id": k, "category_id": label}
@@ -208,11 +210,12 @@ def _coco(home: Path) -> None:
                 ("detr", 2.0),
                 ("yolo", 9.0),
                 ("mask_rcnn", 4.0),
+                ("cascade", 7.0),
             ):
                 shape = _shape(
                     [value + rng.uniform(0, error) for value in corner]
                 )
-                if source != "mask_rcnn":
+                if source in ("detr", "yolo"):
                     del shape["segmentation"]
                 found[source].append({**thing, **shape, "score": 0.9})
     _json(home / "instances_val.json", things)
@@ -265,13 +268,11 @@ def _expressions(home: Path) -> None:
         for k in range(2)
     ]
     _json(home / "refs.json", refs)
-    rows = [
-        {"key": str(k), "segmentation": _shape((14, 12))["segmentation"]}
-        for k in range(2)
-    ]
-    (home / "predictions.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows)
-    )
+    for source, corner in (("lavt", (14, 12)), ("lisa", (24, 12))):
+        polygon = _shape(corner)["segmentation"]
+        rows = [{"key": str(k), "segmentation": polygon} for k in range(2)]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (home / f"{source}.jsonl").write_text(lines)
 
 
 def _imagenhub(home: Path) -> None:
@@ -328,11 +329,14 @@ def _rows_of_edits(home: Path) -> None:
     (home / "rows.jsonl").write_text(_lines + "\n")
 
 
-def _table(path: Path, header: str, scores: Sequence[float]) -> None:
+def _table(path: Path, scores: Sequence[float]) -> None:
     rows = [
-        f"{k}.png,{score},{k}-in.png,{k}-control.png,{k}-mask.png,a red cube,{k}"
-        for k, score in enumerate(scores)
+        f"{k}-{source}.png,{score},{k}-in.png,{k}-control.png,{k}-mask.png,"
+        f"a red cube,{k},{source}"
+        for k in range(2)
+        for source, score in zip(("sdxl", "flux"), scores, strict=True)
     ]
+    header = "output,score,image,control,mask,prompt,image_id,source"
     path.write_text("\n".join([header, *rows]))
 
 

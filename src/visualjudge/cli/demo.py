@@ -186,7 +186,7 @@ def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
         (("card", runs / "hasty"), "the answer for the other judge"),
         (
             ("demo", "--all", "--out", "demo-all"),
-            "all 15 tasks, more judges, probes",
+            "all tasks, more judges, probes",
         ),
         (("init", "FOLDER"), "say what a folder has, and the next command"),
         (("doctor",), "check keys and servers, before you ask a model"),

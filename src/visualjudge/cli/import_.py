@@ -59,7 +59,7 @@ def first(
     gt: str,
     pred: Sequence[str] = (),
     images: str,
-    source: Sequence[str],
+    source: Sequence[str] = (),
     out: Path,
     class_of_interest: Sequence[str] = (),
     metric: str | None = None,
@@ -76,7 +76,7 @@ def first(
     pred
         Predictions; if omitted, the ground truth itself is imported.
     source
-        Name of the model; repeat with --pred for several.
+        Name of each --pred; without one, the ground truth is named truth.
     out
         Data folder; it may exist.
     class_of_interest
@@ -276,8 +276,13 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     }
     preds = values.get(row.each[0]) or []
     out = values["out"]
-    sources = values["source"] or [None] * (len(preds) or 1)
+    unnamed = None if "source" in own else "truth"
+    sources = values["source"] or [unnamed] * (len(preds) or 1)
     count = len(preds) or 1
+    if preds and unnamed and not values["source"]:
+        raise UsageError(
+            f"--source is missing: the name of each --{row.each[0]}"
+        )
     if len(sources) != count:
         message = f"once for each --{row.each[0]}, in the same order"
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The demo's data folder: all 15 tasks, from the photographs and their ground truth.
+"""The demo's data folder: all tasks, from the photographs and their ground truth.
 
 It also contains the restored and generated images.
 """
@@ -241,11 +241,24 @@ def low_resolution(clean: Pixels, _rng: Rng) -> Pixels:
     return np.asarray(small, dtype=np.uint8)
 
 
+def grain(clean: Pixels, rng: Rng) -> Pixels:
+    """Add Gaussian noise with a standard deviation of 10 to 30 grey levels."""
+    noise = rng.normal(0, rng.uniform(10, 30), clean.shape)
+    return np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
+
+
+def blur_and_grain(clean: Pixels, rng: Rng) -> Pixels:
+    """Blur by motion, then add noise."""
+    return grain(motion_blur(clean, rng), rng)
+
+
 DEGRADATIONS: dict[str, Degrade] = {
     "lowlevel-deblur": motion_blur,
     "lowlevel-derain": rain,
     "lowlevel-desnow": snow,
     "lowlevel-super-resolution": low_resolution,
+    "lowlevel-denoise": grain,
+    "lowlevel-restore": blur_and_grain,
 }
 
 

@@ -134,6 +134,16 @@ RESTORATION = replace(
             "restoration",
             restored=True,
         ),
+        # Extensions: the document has no task for noise, or for several degradations
+        Task(
+            "lowlevel-denoise", "image denoising", "restoration", restored=True
+        ),
+        Task(
+            "lowlevel-restore",
+            "image restoration",
+            "restoration",
+            restored=True,
+        ),
     ),
     encodings=(replace(GENERATION.encodings[0], type="restoration"),),
     metrics=(
