@@ -22,7 +22,8 @@ def tree(path: Path) -> ast.Module:
 
 
 @cache
-def _nodes(path: Path) -> tuple[ast.AST, ...]:
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of the file's syntax tree."""
     return tuple(ast.walk(tree(path)))
 
 
@@ -34,5 +35,5 @@ def found_in(
     return [
         f"{path.relative_to(ROOT).as_posix()}: {one}"
         for path in paths
-        for one in rule(_nodes(path))
+        for one in rule(nodes(path))
     ]

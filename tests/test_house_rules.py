@@ -10,10 +10,11 @@ import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from package_sources import ROOT, SOURCES, found_in, tree
+from package_sources import ROOT, SOURCES, found_in, nodes, tree
 from visualjudge.vision.tasks import TASKS
 
 MAY_NAME_TASKS = {"tasks.py", "encodings.py"}
@@ -114,11 +115,7 @@ _LAYOUT = {
 
 def _texts(path: Path) -> list[ast.Constant]:
     """Docstrings: strings that stand alone."""
-    values = [
-        node.value
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Expr)
-    ]
+    values = [node.value for node in nodes(path) if isinstance(node, ast.Expr)]
     return [
         value
         for value in values
@@ -126,12 +123,14 @@ def _texts(path: Path) -> list[ast.Constant]:
     ]
 
 
+@cache
 def statements(path: Path) -> int:
     """Statements without docstrings."""
-    nodes = sum(isinstance(node, ast.stmt) for node in ast.walk(tree(path)))
-    return nodes - len(_texts(path))
+    count = sum(isinstance(node, ast.stmt) for node in nodes(path))
+    return count - len(_texts(path))
 
 
+@cache
 def tokens_and_lines(path: Path) -> tuple[int, int]:
     """Tokens of the code and lines that have any: neither layout, nor comments, nor
     docstrings."""
@@ -196,8 +195,8 @@ def _is_parallel(node: ast.stmt) -> bool:
 
 def test_a_line_is_one_step() -> None:
     """At most 3 in 1,000 statements assign unrelated values in parallel."""
-    nodes = [node for path in SOURCES for node in ast.walk(tree(path))]
-    parallel = sum(isinstance(n, ast.stmt) and _is_parallel(n) for n in nodes)
+    every = [node for path in SOURCES for node in nodes(path)]
+    parallel = sum(isinstance(n, ast.stmt) and _is_parallel(n) for n in every)
     assert parallel <= 0.003 * sum(map(statements, SOURCES))
 
 
@@ -206,7 +205,7 @@ def test_a_choice_of_three_is_a_statement() -> None:
     stands for an assignment."""
     dense = []
     for path in SOURCES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.IfExp):
                 parts = (node.test, node.body, node.orelse)
                 if any(isinstance(part, ast.IfExp) for part in parts):
@@ -237,7 +236,7 @@ def _bound(node: ast.AST) -> str | None:
 
 def test_names_say_what_they_name() -> None:
     """At most 2 in 1,000 bindings have a name that says nothing."""
-    names = [_bound(node) for path in SOURCES for node in ast.walk(tree(path))]
+    names = [_bound(node) for path in SOURCES for node in nodes(path)]
     bound = [name.strip("_") for name in names if name is not None]
     assert sum(name in VAGUE for name in bound) <= 0.002 * len(bound)
 
@@ -247,7 +246,7 @@ def test_what_a_definition_does_is_in_its_docstring() -> None:
     above = []
     for path in SOURCES:
         lines = path.read_text("utf-8").splitlines()
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if not isinstance(
                 node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
             ):
@@ -283,16 +282,15 @@ def test_a_package_does_not_hide_its_modules() -> None:
             if path.suffix == ".py" or path.is_dir()
         }
         own = ".".join(init.parent.relative_to(ROOT.parent).parts)
-        nodes = [
+        imports = [
             node
-            for node in ast.walk(tree(init))
-            if isinstance(node, ast.ImportFrom)
+            for node in nodes(init)
+            if isinstance(node, ast.ImportFrom) and node.module != own
         ]
-        nodes = [
-            node for node in nodes if node.module != own
-        ]  # the module itself
         hidden |= modules & {
-            alias.asname or alias.name for node in nodes for alias in node.names
+            alias.asname or alias.name
+            for node in imports
+            for alias in node.names
         }
     assert hidden == set()
 

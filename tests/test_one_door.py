@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from package_sources import ROOT, SOURCES, tree
+from package_sources import ROOT, SOURCES, nodes
 
 READERS = {
     *(
@@ -157,7 +157,7 @@ def test_only_the_door_opens_files() -> None:
     opened = {
         f"{path.relative_to(ROOT).as_posix()}: {ast.unparse(node)}"
         for path in SOURCES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if _opens(node)
     }
     allowed = {
@@ -171,7 +171,7 @@ def test_the_raw_open_of_the_door_is_private() -> None:
     private = {
         f"{path.relative_to(ROOT).as_posix()}: {ast.unparse(node)}"
         for path in SOURCES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if (
             isinstance(node, ast.ImportFrom)
             and node.module == "visualjudge.core.untrusted"
@@ -187,7 +187,7 @@ def test_the_raw_open_of_the_door_is_private() -> None:
     decoders = {
         path.relative_to(ROOT).as_posix()
         for path in SOURCES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Name) and node.id == "decoding"
     }
     assert decoders == {

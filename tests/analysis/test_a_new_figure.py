@@ -21,13 +21,18 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.series import EstimatesPlot
-from visualjudge.analysis.results import JudgeResult
-from visualjudge.analysis.table_layout import Layout, counts, figure, named
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.figures.vocabulary import (
+    Estimate,
+    EstimatesPlot,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    counts,
+    figure,
+    image_sums,
+    named,
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ type of its rows, what it needs, how it is computed, its columns, its section of
 report and its plots. ``metrics.json``, the CSV tables, the report and the terminal loop
 over the figures and know none of them.
 
-To add one, add one file to this folder::
+To add one, add one file to this folder, with what it needs from
+:mod:`visualjudge.analysis.figures.vocabulary`::
 
     @dataclass(frozen=True)
     class Ties:

@@ -7,27 +7,30 @@ from dataclasses import replace
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import accuracy
 from visualjudge.analysis.answers import by_models, letters_dealt
 from visualjudge.analysis.bias import binomial_p, both_orders, swap_figures
-from visualjudge.analysis.figure_text import number, percent, with_ends
 from visualjudge.analysis.figures.bias import BIAS, PREFERENCE
-from visualjudge.analysis.figures.columns import ACCURACY, ESTIMATE
-from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.vocabulary import (
+    ACCURACY,
+    ESTIMATE,
+    Column,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    accuracy,
+    as_named,
+    block,
+    inside,
+    number,
+    percent,
+    with_ends,
+)
 from visualjudge.analysis.figures_of_pairs import kappa_with_truth, macro
 from visualjudge.analysis.pairwise_figures import (
     OF_TWO,
     Pairwise,
     Swap,
     constant_answer,
-)
-from visualjudge.analysis.results import JudgeResult
-from visualjudge.analysis.table_layout import (
-    Column,
-    Layout,
-    as_named,
-    block,
-    inside,
 )
 
 

@@ -16,25 +16,25 @@ from visualjudge.analysis.decisions.pairs_of_models import (
     resolution,
     separated,
 )
-from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures.cells import TASKS_PLOT
-from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.ranking import opening_plot
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.series import OwnPlot
-from visualjudge.analysis.results import Shown
-from visualjudge.analysis.table_layout import (
+from visualjudge.analysis.figures.vocabulary import (
     Column,
+    Json,
+    JudgeFigure,
     Layout,
+    OwnPlot,
+    Section,
+    Shown,
+    Table,
     as_named,
     block,
     blocks,
     grid,
     named,
     of_row,
+    plain_name,
 )
-from visualjudge.core.jsons import Json
-from visualjudge.core.text_tables import Table
 
 CARD_OF_TASK = Layout[Answer](
     *as_named("state", "verdict"),

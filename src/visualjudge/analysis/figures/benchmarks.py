@@ -12,16 +12,24 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import accuracy, guessed
-from visualjudge.analysis.figure_text import number, number3, span3
-from visualjudge.analysis.figures.figure import StudyFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.results import Shown
+from visualjudge.analysis.figures.vocabulary import (
+    Column,
+    Estimate,
+    Layout,
+    Section,
+    Shown,
+    StudyFigure,
+    Table,
+    accuracy,
+    grid,
+    guessed,
+    named,
+    number,
+    number3,
+    span3,
+)
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.table_layout import Column, Layout, grid, named
-from visualjudge.analysis.value_and_interval import Estimate
-from visualjudge.core.text_tables import Table
 
 MEASURES = {
     "pairwise": "accuracy",

@@ -5,20 +5,22 @@
 from __future__ import annotations
 
 from visualjudge.analysis.bias import in_both_orders, preferences
-from visualjudge.analysis.figure_text import points
-from visualjudge.analysis.figures.columns import HOLM
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.pairwise_figures import Preference
-from visualjudge.analysis.plots.series import Cells, EstimatesPlot
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
+from visualjudge.analysis.figures.vocabulary import (
+    HOLM,
+    Cells,
+    EstimatesPlot,
+    JudgeFigure,
+    JudgeResult,
     Layout,
+    Section,
+    Shown,
     as_named,
     counts,
     figure,
     named,
+    points,
 )
+from visualjudge.analysis.pairwise_figures import Preference
 
 PREFERENCE = Layout[Preference](
     *as_named("feature"),

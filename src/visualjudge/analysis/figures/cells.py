@@ -6,27 +6,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from visualjudge.analysis.accuracy_cells import (
+from visualjudge.analysis.figures.vocabulary import (
+    INTERVALS,
     NO_ACCURACY,
-    Cell,
-    accuracy_cells,
-)
-from visualjudge.analysis.figure_text import (
     NONE,
+    Cell,
+    Cells,
+    EstimatesPlot,
+    Json,
+    JudgeFigure,
+    JudgeResult,
+    Section,
+    Shown,
+    Table,
+    accuracy_cells,
+    across,
+    by_rows,
+    cell_json,
     many,
     number,
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.figures.columns import cell_json
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section, across, by_rows
-from visualjudge.analysis.plots.series import INTERVALS, Cells, EstimatesPlot
-from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
-from visualjudge.core.jsons import Json
-from visualjudge.core.text_tables import Styled, Table
+from visualjudge.core.text_tables import Styled
 
 Found = tuple[Cell, ...]
 

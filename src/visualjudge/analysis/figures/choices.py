@@ -5,19 +5,23 @@
 from __future__ import annotations
 
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
-from visualjudge.analysis.figure_text import number, percent, plain_name, points
-from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.scoring import ALL_TASKS, WORDS
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.shape import shape_of
-from visualjudge.analysis.table_layout import (
+from visualjudge.analysis.figures.vocabulary import (
     Column,
+    JudgeFigure,
+    JudgeResult,
     Layout,
+    Section,
+    Shown,
     counts,
     figure,
     named,
+    number,
+    percent,
+    plain_name,
+    points,
 )
+from visualjudge.analysis.shape import shape_of
 
 
 def _rows(judge: JudgeResult) -> tuple[PairsOfTask, ...]:

@@ -12,38 +12,37 @@ from visualjudge.analysis.comparisons import (
     not_compared,
 )
 from visualjudge.analysis.estimate import LEVEL
-from visualjudge.analysis.figure_text import (
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.vocabulary import (
+    HOLM,
     NONE,
+    UNADJUSTED,
+    Analysis,
+    Column,
+    Estimate,
+    JudgeResult,
+    Layout,
+    LeftOut,
+    OwnPlot,
+    Plot,
+    Scale,
+    Section,
+    Shown,
+    StudyFigure,
+    Table,
+    as_named,
+    counts,
+    estimates_plot,
+    figure,
+    grid,
+    named,
     number,
+    of_row,
     percent,
     points,
     with_ends,
 )
-from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.columns import HOLM
-from visualjudge.analysis.figures.figure import StudyFigure
-from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import moved_between
-from visualjudge.analysis.plots.forest import Scale
-from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.plots.series import (
-    UNADJUSTED,
-    OwnPlot,
-    estimates_plot,
-)
-from visualjudge.analysis.results import Analysis, JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
-    Column,
-    Layout,
-    as_named,
-    counts,
-    figure,
-    grid,
-    named,
-    of_row,
-)
-from visualjudge.analysis.value_and_interval import Estimate
-from visualjudge.core.text_tables import Table
 from visualjudge.runs.budget import money
 
 NOTE = (

@@ -15,11 +15,22 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figure_text import number, percent, with_ends
-from visualjudge.analysis.figures.columns import RANGE
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.figures.vocabulary import (
+    RANGE,
+    Column,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    Table,
+    as_named,
+    blocks,
+    figure,
+    number,
+    percent,
+    with_ends,
+)
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics import Calibration, calibration
 from visualjudge.analysis.statistics.score_agreement import image_groups
@@ -33,14 +44,6 @@ from visualjudge.analysis.statistics.stated_confidence import (
     abstaining,
 )
 from visualjudge.analysis.study_table import has_truth
-from visualjudge.analysis.table_layout import (
-    Column,
-    Layout,
-    as_named,
-    blocks,
-    figure,
-)
-from visualjudge.core.text_tables import Table
 
 LEAST_ITEMS = 20
 

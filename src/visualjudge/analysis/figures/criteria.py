@@ -12,15 +12,23 @@ import numpy as np
 import orjson
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums
-from visualjudge.analysis.figure_text import number, percent, with_ends
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.figures.vocabulary import (
+    Estimate,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    counts,
+    figure,
+    image_sums,
+    named,
+    number,
+    percent,
+    with_ends,
+)
 from visualjudge.analysis.fits import fit
 from visualjudge.analysis.reasons import rubric_in, true_criteria
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import Layout, counts, figure, named
-from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FAILED, FloatArray
 
 EVERY = "all criteria"

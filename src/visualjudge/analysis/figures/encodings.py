@@ -19,30 +19,35 @@ from itertools import combinations
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import (
+from visualjudge.analysis.estimate import LEVEL, holm
+from visualjudge.analysis.figures.cells import BY_ENCODING
+from visualjudge.analysis.figures.vocabulary import (
+    UNADJUSTED,
+    Cells,
+    Column,
+    Estimate,
+    Json,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    LeftOut,
+    Plot,
+    Section,
+    Shown,
+    across,
+    as_named,
+    blocks,
+    by_rows,
     by_task,
+    counts,
+    estimates_plot,
+    figure,
     gaps,
     guessed,
     image_sums,
+    plain_name,
+    scaled,
 )
-from visualjudge.analysis.estimate import LEVEL, holm
-from visualjudge.analysis.figure_text import plain_name
-from visualjudge.analysis.figures.cells import BY_ENCODING
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section, across, by_rows
-from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.plots.series import UNADJUSTED, Cells, estimates_plot
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
-    Column,
-    Layout,
-    as_named,
-    blocks,
-    counts,
-    figure,
-)
-from visualjudge.analysis.value_and_interval import Estimate, scaled
-from visualjudge.core.jsons import Json
 from visualjudge.vision.encodings import encoding_title
 
 

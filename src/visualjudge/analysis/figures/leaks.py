@@ -12,25 +12,29 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums, known
 from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, holm, test
-from visualjudge.analysis.figure_text import plain_name, with_ends
-from visualjudge.analysis.figures.columns import HOLM
-from visualjudge.analysis.figures.figure import StudyFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.results import Analysis, Shown
-from visualjudge.analysis.study_table import more, unchanged
-from visualjudge.analysis.table_layout import (
+from visualjudge.analysis.figures.vocabulary import (
+    ALL,
+    HOLM,
+    Analysis,
+    Estimate,
     Layout,
+    Section,
+    Shown,
+    StudyFigure,
     as_named,
     counts,
     figure,
     grid,
+    image_sums,
+    known,
     named,
+    plain_name,
+    with_ends,
 )
-from visualjudge.analysis.value_and_interval import ALL, Estimate
+from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.study_table import more, unchanged
 
 
 @dataclass(frozen=True)

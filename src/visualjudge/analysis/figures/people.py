@@ -14,15 +14,25 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums
-from visualjudge.analysis.figure_text import number, plain_name, with_ends
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.figures.vocabulary import (
+    ALL,
+    NOTHING,
+    Estimate,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    counts,
+    figure,
+    image_sums,
+    named,
+    number,
+    plain_name,
+    with_ends,
+)
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import scores_of
-from visualjudge.analysis.table_layout import Layout, counts, figure, named
-from visualjudge.analysis.value_and_interval import ALL, NOTHING, Estimate
 from visualjudge.judges.panel import majority
 
 

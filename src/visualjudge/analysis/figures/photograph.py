@@ -21,37 +21,35 @@ from typing import Literal
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import gaps, image_sums
-from visualjudge.analysis.figure_text import (
+from visualjudge.analysis.figures.probes import (
+    LEAST_QUESTIONS,
+    MARGIN,
+    inner_ends,
+)
+from visualjudge.analysis.figures.vocabulary import (
+    INTERVALS,
+    Cells,
+    Column,
+    Estimate,
+    EstimatesPlot,
+    Json,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    counts,
+    figure,
+    gaps,
+    image_sums,
+    named,
     percent,
     percents,
     plain_name,
     points,
     with_ends,
 )
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.probes import (
-    LEAST_QUESTIONS,
-    MARGIN,
-    inner_ends,
-)
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.series import (
-    ALL,
-    INTERVALS,
-    Cells,
-    EstimatesPlot,
-)
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
-    Column,
-    Layout,
-    counts,
-    figure,
-    named,
-)
-from visualjudge.analysis.value_and_interval import Estimate
-from visualjudge.core.jsons import Json
+from visualjudge.analysis.plots.series import ALL
 
 Need = Literal["needed", "not_needed", "not_shown"]
 

@@ -6,17 +6,22 @@ from dataclasses import asdict
 
 import polars as pl
 
-from visualjudge.analysis.figure_text import number3, span3
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.plots.points import Trace
-from visualjudge.analysis.plots.series import LinesPlot
-from visualjudge.analysis.results import JudgeResult
+from visualjudge.analysis.figures.vocabulary import (
+    Column,
+    Json,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    LinesPlot,
+    Trace,
+    as_named,
+    number3,
+    span3,
+)
 from visualjudge.analysis.statistics import (
     Calibration,
     calibration,
 )
-from visualjudge.analysis.table_layout import Column, Layout, as_named
-from visualjudge.core.jsons import Json
 
 COLUMNS = Layout[Calibration](
     Column("brier", "brier.value"),

@@ -46,23 +46,32 @@ from typing import Literal
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import ImageSums, gaps, image_sums
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
-from visualjudge.analysis.figure_text import many, number, plain_name, points
-from visualjudge.analysis.figures.columns import HOLM
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.series import Cells, EstimatesPlot
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
+from visualjudge.analysis.figures.vocabulary import (
+    HOLM,
+    Cells,
     Column,
+    Ends,
+    Estimate,
+    EstimatesPlot,
+    ImageSums,
+    JudgeFigure,
+    JudgeResult,
     Layout,
+    Section,
+    Shown,
     as_named,
     counts,
     figure,
+    gaps,
+    image_sums,
+    many,
     named,
+    number,
+    plain_name,
+    points,
+    scaled,
 )
-from visualjudge.analysis.value_and_interval import Ends, Estimate, scaled
 
 ProbeState = Literal["pass", "fail", "not_shown"]
 

@@ -32,10 +32,15 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.figure_text import NONE, number
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section, by_rows
-from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.figures.vocabulary import (
+    NONE,
+    JudgeFigure,
+    JudgeResult,
+    Section,
+    Shown,
+    by_rows,
+    number,
+)
 from visualjudge.analysis.statistics.correlation import pearson, spearman
 from visualjudge.core.records import FAILED, TIES
 from visualjudge.dataset.folder import StatedBenchmark

@@ -9,24 +9,27 @@ from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.pairs_of_models import separated
-from visualjudge.analysis.figure_text import (
+from visualjudge.analysis.figures.choices import CHOICES
+from visualjudge.analysis.figures.vocabulary import (
+    SHARES,
+    Estimate,
+    LeftOut,
+    Plot,
+    Scale,
+    estimates_plot,
     group_name,
     listed,
     number,
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.figures.choices import CHOICES
 from visualjudge.analysis.plots.canvas import Sign
-from visualjudge.analysis.plots.forest import Scale
-from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.ranking import (
     Place,
     RankedModel,
     Ranking,
     rankings,
 )
-from visualjudge.analysis.plots.series import SHARES, estimates_plot
 from visualjudge.analysis.separation import (
     PairOfModels,
     PairsOfModels,
@@ -34,7 +37,6 @@ from visualjudge.analysis.separation import (
     Side,
 )
 from visualjudge.analysis.statistics.score_bar import Level
-from visualjudge.analysis.value_and_interval import Estimate
 
 NAME = "ranking"
 MOST_COMPARED = 3

@@ -10,19 +10,26 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import (
-    ImageSums,
-    estimate_of,
-    image_sums,
-)
 from visualjudge.analysis.estimate import Ends, divided
-from visualjudge.analysis.figure_text import plain_name, points, with_ends
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.figures.vocabulary import (
+    ALL,
+    Estimate,
+    ImageSums,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    counts,
+    estimate_of,
+    figure,
+    image_sums,
+    named,
+    plain_name,
+    points,
+    with_ends,
+)
 from visualjudge.analysis.reasons import REASONS
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import Layout, counts, figure, named
-from visualjudge.analysis.value_and_interval import ALL, Estimate
 
 TITLES = {"names": "Names the error", "points": "Points at it"}
 

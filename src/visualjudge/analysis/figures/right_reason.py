@@ -7,15 +7,22 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums
-from visualjudge.analysis.figure_text import percent, with_ends
-from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.reasons import TITLES
-from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.figures.vocabulary import (
+    Estimate,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    counts,
+    figure,
+    image_sums,
+    named,
+    percent,
+    with_ends,
+)
 from visualjudge.analysis.reasons import REASONS
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import Layout, counts, figure, named
-from visualjudge.analysis.value_and_interval import Estimate
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,26 @@ from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
     score_answer,
 )
-from visualjudge.analysis.figure_text import (
+from visualjudge.analysis.figures.probabilities import RELIABILITY
+from visualjudge.analysis.figures.vocabulary import (
     NONE,
+    RANKING,
+    SCORING,
+    Column,
+    Json,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    LinesPlot,
+    Section,
+    Shown,
+    Table,
+    Trace,
     number,
     percent,
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.figures.columns import RANKING, SCORING
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.probabilities import RELIABILITY
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.points import Trace
-from visualjudge.analysis.plots.series import LinesPlot
-from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import (
     NO_RANKING,
@@ -35,9 +41,6 @@ from visualjudge.analysis.scores import (
     scoring_cells,
 )
 from visualjudge.analysis.statistics.score_bar import ScoreState
-from visualjudge.analysis.table_layout import Column, Layout
-from visualjudge.core.jsons import Json
-from visualjudge.core.text_tables import Table
 
 
 def _ranking(judge: JudgeResult) -> Ranking:

@@ -5,23 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from visualjudge.analysis.accuracy_cells import guessed_among_allowed
-from visualjudge.analysis.figure_text import NONE, number, plain_name, with_ends
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section, by_rows
-from visualjudge.analysis.plots.points import Trace
-from visualjudge.analysis.plots.series import LinesPlot
-from visualjudge.analysis.psychometric import Sensitivity, curves
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
+from visualjudge.analysis.figures.vocabulary import (
+    ALL,
+    NONE,
     Column,
+    Json,
+    JudgeFigure,
+    JudgeResult,
     Layout,
+    LinesPlot,
+    Section,
+    Shown,
+    Trace,
     as_named,
+    by_rows,
     counts,
+    guessed_among_allowed,
     named,
+    number,
+    plain_name,
+    with_ends,
 )
-from visualjudge.analysis.value_and_interval import ALL
-from visualjudge.core.jsons import Json
+from visualjudge.analysis.psychometric import Sensitivity, curves
 
 CURVE = (
     "Curve: Weibull’s psychometric function, with its 95 % band by image. Each marker "

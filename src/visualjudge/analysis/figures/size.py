@@ -6,16 +6,23 @@ from __future__ import annotations
 import polars as pl
 
 from visualjudge.analysis import reasons
-from visualjudge.analysis.accuracy_cells import guessed_among_allowed
-from visualjudge.analysis.figure_text import NONE, number, plain_name, with_ends
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section, by_rows
 from visualjudge.analysis.figures.sensitivity import COLUMNS, CURVE, trace
-from visualjudge.analysis.plots.points import Trace
-from visualjudge.analysis.plots.series import LinesPlot
+from visualjudge.analysis.figures.vocabulary import (
+    ALL,
+    NONE,
+    JudgeFigure,
+    JudgeResult,
+    LinesPlot,
+    Section,
+    Shown,
+    Trace,
+    by_rows,
+    guessed_among_allowed,
+    number,
+    plain_name,
+    with_ends,
+)
 from visualjudge.analysis.psychometric import Sensitivity, curves_of
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.value_and_interval import ALL
 
 SIZE = "size"
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from visualjudge.analysis.decisions.may_rank_models import rank_sets
-from visualjudge.analysis.figure_text import group_name, number, ranks
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.figures.vocabulary import (
+    Column,
+    Ends,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    as_named,
+    blocks,
+    figure,
+    grid,
+    group_name,
+    named,
+    number,
+    ranks,
+)
 from visualjudge.analysis.leaderboard import (
     PLAYED,
     Leaderboard,
     SourceRow,
     leaderboard,
 )
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
-    Column,
-    Layout,
-    as_named,
-    blocks,
-    figure,
-    grid,
-    named,
-)
-from visualjudge.analysis.value_and_interval import Ends
 
 
 def _ends(row: SourceRow) -> Ends | None:

@@ -10,18 +10,26 @@ from dataclasses import dataclass
 import polars as pl
 
 from visualjudge.analysis.answers import EXTRACTED
-from visualjudge.analysis.figure_text import number, percent
-from visualjudge.analysis.figures.columns import DECLINED_ONES, with_status
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section, by_rows
+from visualjudge.analysis.figures.vocabulary import (
+    DECLINED_ONES,
+    JudgeFigure,
+    JudgeResult,
+    Layout,
+    Section,
+    Shown,
+    as_named,
+    by_rows,
+    number,
+    of_row,
+    percent,
+    with_status,
+)
 from visualjudge.analysis.pairwise_figures import (
     CANNOT_TELL,
     DECLINED,
     NO_REPLY,
     of_status,
 )
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import Layout, as_named, of_row
 
 
 @dataclass(frozen=True)

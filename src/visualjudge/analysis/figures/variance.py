@@ -21,21 +21,24 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import by_task
 from visualjudge.analysis.estimate import mean_ends, spread, sums
-from visualjudge.analysis.figure_text import NONE, number, percent
-from visualjudge.analysis.figures.columns import TASK
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.results import JudgeResult, Shown
-from visualjudge.analysis.table_layout import (
+from visualjudge.analysis.figures.vocabulary import (
+    NONE,
+    TASK,
     Column,
+    Ends,
+    JudgeFigure,
+    JudgeResult,
     Layout,
+    Section,
+    Shown,
     as_named,
+    by_task,
     named,
+    number,
     of_row,
+    percent,
 )
-from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
 
 

@@ -1,0 +1,183 @@
+"""What a figure is written with: its form, columns, texts, sections and plots, the
+estimates of its rows, and the sums over images that they come from.
+"""
+
+from __future__ import annotations
+
+from visualjudge.analysis.accuracy_cells import (
+    NO_ACCURACY,
+    Cell,
+    ImageSums,
+    accuracy,
+    accuracy_cells,
+    by_task,
+    estimate_of,
+    gaps,
+    guessed,
+    guessed_among_allowed,
+    image_sums,
+    known,
+)
+from visualjudge.analysis.figure_text import (
+    NONE,
+    group_name,
+    listed,
+    many,
+    number,
+    number3,
+    percent,
+    percents,
+    plain_name,
+    points,
+    ranks,
+    span3,
+    with_ends,
+)
+from visualjudge.analysis.figures.columns import (
+    ACCURACY,
+    DECLINED_ONES,
+    ESTIMATE,
+    HOLM,
+    RANGE,
+    RANKING,
+    SCORING,
+    TASK,
+    cell_json,
+    with_status,
+)
+from visualjudge.analysis.figures.figure import (
+    JudgeFigure,
+    StudyFigure,
+)
+from visualjudge.analysis.figures.section import (
+    Section,
+    across,
+    by_rows,
+)
+from visualjudge.analysis.plots.forest import (
+    Scale,
+)
+from visualjudge.analysis.plots.plot import (
+    LeftOut,
+    Plot,
+)
+from visualjudge.analysis.plots.points import (
+    Trace,
+)
+from visualjudge.analysis.plots.series import (
+    INTERVALS,
+    SHARES,
+    UNADJUSTED,
+    Cells,
+    EstimatesPlot,
+    LinesPlot,
+    OwnPlot,
+    estimates_plot,
+)
+from visualjudge.analysis.results import (
+    Analysis,
+    JudgeResult,
+    Shown,
+)
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    block,
+    blocks,
+    counts,
+    figure,
+    grid,
+    inside,
+    named,
+    of_row,
+)
+from visualjudge.analysis.value_and_interval import (
+    ALL,
+    NOTHING,
+    Ends,
+    Estimate,
+    scaled,
+)
+from visualjudge.core.jsons import (
+    Json,
+)
+from visualjudge.core.text_tables import (
+    Table,
+)
+
+__all__ = [
+    "ACCURACY",
+    "ALL",
+    "DECLINED_ONES",
+    "ESTIMATE",
+    "HOLM",
+    "INTERVALS",
+    "NONE",
+    "NOTHING",
+    "NO_ACCURACY",
+    "RANGE",
+    "RANKING",
+    "SCORING",
+    "SHARES",
+    "TASK",
+    "UNADJUSTED",
+    "Analysis",
+    "Cell",
+    "Cells",
+    "Column",
+    "Ends",
+    "Estimate",
+    "EstimatesPlot",
+    "ImageSums",
+    "Json",
+    "JudgeFigure",
+    "JudgeResult",
+    "Layout",
+    "LeftOut",
+    "LinesPlot",
+    "OwnPlot",
+    "Plot",
+    "Scale",
+    "Section",
+    "Shown",
+    "StudyFigure",
+    "Table",
+    "Trace",
+    "accuracy",
+    "accuracy_cells",
+    "across",
+    "as_named",
+    "block",
+    "blocks",
+    "by_rows",
+    "by_task",
+    "cell_json",
+    "counts",
+    "estimate_of",
+    "estimates_plot",
+    "figure",
+    "gaps",
+    "grid",
+    "group_name",
+    "guessed",
+    "guessed_among_allowed",
+    "image_sums",
+    "inside",
+    "known",
+    "listed",
+    "many",
+    "named",
+    "number",
+    "number3",
+    "of_row",
+    "percent",
+    "percents",
+    "plain_name",
+    "points",
+    "ranks",
+    "scaled",
+    "span3",
+    "with_ends",
+    "with_status",
+]
