@@ -196,7 +196,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
             name,
             found.models.sentence,
         )
-        assert found.answer == f"judge: {found.models.sentence}"
+        assert found.sentence == f"judge: {found.answer}"
         assert not re.search(r"\. [a-z]", found.models.sentence), (
             found.models.sentence
         )
@@ -256,7 +256,7 @@ def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
     assert first.startswith("Yes") and first.endswith(
         ", but it fails the probe “length”."
     )
-    shown = " ".join(terminal(analysis, [found.answer]).split())
+    shown = " ".join(terminal(analysis, [found.sentence]).split())
     assert first in shown
     assert '<li class="fail"><span>It fails the probe “length”.' in page(
         analysis
@@ -309,7 +309,7 @@ def test_the_answer_is_the_same_for_every_seed() -> None:
         for seed in range(4)
     )
     answers = {
-        card_of(analyse_study(study)).judges[0].answer for study in studies
+        card_of(analyse_study(study)).judges[0].sentence for study in studies
     }
     assert len(answers) == 1
 
@@ -369,3 +369,12 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
         "from cedar yet, and no number of images can be promised"
         in found.sentence
     )
+
+
+def test_an_answer_is_an_object_that_answers_as_a_text_for_now() -> None:
+    asked = World.of(30, 2).pair_questions()
+    found = card(asked, choices_of(asked, 0.97))
+    assert found.answer is found.models
+    with pytest.deprecated_call(match=r"use answer\.sentence"):
+        assert found.answer.startswith("Yes")  # type: ignore[attr-defined]
+    assert not hasattr(found.answer, "nothing")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from making import make_folder
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import build
-from visualjudge.dataset.exports import export
+from visualjudge.dataset.exports import export, parquet
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.options import BuildOptions, Caps
@@ -191,3 +192,33 @@ def test_unknown_format_and_missing_image_are_told(
     with pytest.raises(DataError, match="there is no file"):
         export(moved, "parquet", tmp_path / "out")
     assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("name", ["parquet", "json", "vlmevalkit"])
+def test_a_damaged_image_is_not_exported(
+    dataset: Dataset, tmp_path: Path, name: str
+) -> None:
+    shutil.copytree(dataset.root, tmp_path / "copy")
+    image = tmp_path / "copy" / dataset.questions[0].images[0]
+    image.write_bytes(image.read_bytes()[:-20])
+    with pytest.raises(DataError, match=rf"{image.name}: image cannot be"):
+        export(load_dataset(tmp_path / "copy"), name, tmp_path / "out")
+    assert not [p for p in tmp_path.glob("out/**/*.parquet") if p.is_file()]
+
+
+def test_a_row_group_holds_as_many_rows_as_its_largest_allows(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    largest = max(
+        sum(dataset.image(name).stat().st_size for name in question.images)
+        for question in dataset.questions
+    )
+    monkeypatch.setattr(parquet, "BYTES_A_GROUP", 3 * largest)
+    frames: list[int] = []
+    monkeypatch.setattr(
+        parquet,
+        "write_parquet",
+        lambda path, parts, *_, **__: frames.extend(map(len, parts)),
+    )
+    export(dataset, "parquet", tmp_path / "out")
+    assert set(frames[:-1]) == {3} and sum(frames) == len(dataset)

@@ -3,6 +3,8 @@ the next."""
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,14 @@ def test_a_folder_that_another_process_writes_is_left_alone(
     lock.release()
     write(tmp_path / "out", "again")
     assert not at_work.exists()
+
+
+def test_a_full_disk_names_the_folder(tmp_path: Path) -> None:
+    with (
+        pytest.raises(
+            RunError, match=r"out: cannot be written: No space left on device$"
+        ),
+        staged(tmp_path / "out"),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert [*tmp_path.iterdir()] == []

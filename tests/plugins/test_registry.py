@@ -14,6 +14,7 @@ import pytest
 from environment import Environment, write_plugin
 
 import visualjudge as vj
+from visualjudge.cli.main import command_named
 from visualjudge.core import registry
 from visualjudge.core.errors import UsageError
 from visualjudge.core.workers import Workers
@@ -96,6 +97,23 @@ def test_a_metric_is_asked_for_by_name_and_the_default_stays() -> None:
             vj.score("object_detection", BOX, BOX, metric="nope")
     finally:
         METRICS.remove(("detection", "half"))
+
+
+def plain(prediction, truth, offset=0.5, mode=None):  # type: ignore[no-untyped-def]
+    return offset
+
+
+def test_a_metric_without_annotations_has_options_of_its_defaults(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    vj.register_metric("detection", "plain", plain, options=("offset", "mode"))
+    try:
+        command_named("import").main(["coco", "--help"], standalone_mode=False)
+    finally:
+        METRICS.remove(("detection", "plain"))
+    screen = capsys.readouterr().out
+    assert "--offset" in screen and "--mode" in screen
+    assert "f1 or f1" not in screen
 
 
 def test_spawned_workers_get_what_a_script_registered(lanes: vj.Task) -> None:

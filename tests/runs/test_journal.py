@@ -206,3 +206,9 @@ def test_no_record_that_was_told_of_is_lost_by_kill_9(tmp_path: Path) -> None:
         assert numbers == list(range(len(numbers)))
         assert len(numbers) > told
     assert all(json.loads(line) for line in path.read_bytes().splitlines()[:-1])
+
+
+def test_a_journal_that_was_saved_as_utf_16_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "j").write_text('{"id": 1}\n' * 9, "utf-16")
+    with pytest.raises(DataError, match=r"j: must be UTF-8, got UTF-16$"):
+        [*read_records(tmp_path / "j")]

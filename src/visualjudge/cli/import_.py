@@ -12,6 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
@@ -162,7 +163,7 @@ def _options(row: Importer) -> Options:
     if len(tasks) == 1:
         before["task"] = before["task"].replace(default=tasks[0])
     known = [metrics_of(kind) for kind in row.types if "gt" in own]
-    named = " or ".join(name for metrics in known for name in metrics)
+    named = " or ".join(dict.fromkeys(chain.from_iterable(known)))
     message = f"{named}; default: the first."
     before["metric"] = parameter_of("metric", str | None, None, help=message)
     measured = {
@@ -218,7 +219,7 @@ def options_of(
     return {
         name: parameter_of(
             name,
-            hints[name],
+            hints.get(name, _kind(parameter.default)),
             parameter.default,
             several=name in repeated,
             help=helps.get(name),
@@ -226,6 +227,12 @@ def options_of(
         )
         for name, parameter in inspect.signature(function).parameters.items()
     }
+
+
+def _kind(default: Any) -> Any:
+    """Return the type of a plug-in's parameter without one, from its default."""
+    plain = isinstance(default, bool | int | float)
+    return type(default) if plain else str | None
 
 
 def parameter_help(function: Callable[..., Any]) -> dict[str, str]:

@@ -114,7 +114,7 @@ def report(
         if isinstance(difference, Plot):
             print(difference.finding)
     by_task = tasks_table(judges)
-    answers = text(analysis, [judge.answer for judge in judges])
+    answers = text(analysis, [judge.sentence for judge in judges])
     notes = (
         line
         for figure in analysis.of_study

@@ -37,16 +37,11 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     scratch = new_scratch(target)
     try:
-        yield scratch
-        scratch.chmod(0o644)
-        with writing(target):
-            scratch.replace(target)
-    except OSError as error:
-        if error.errno not in _NO_ROOM or error.filename is not None:
-            raise
-        raise RunError(
-            f"{target}: cannot be written: {error.strerror}"
-        ) from None
+        with room_for(target):
+            yield scratch
+            scratch.chmod(0o644)
+            with writing(target):
+                scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)
 
@@ -91,6 +86,20 @@ def remove_left(target: Path) -> None:
             left.unlink(missing_ok=True)
         except (OSError, ValueError, OverflowError):
             continue  # another user's process, or another file
+
+
+@contextmanager
+def room_for(target: Path) -> Iterator[None]:
+    """Turn the error of a full disk, for which Python does not name the file, into a
+    :class:`RunError` that names ``target``."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise RunError(
+            f"{target}: cannot be written: {error.strerror}"
+        ) from None
 
 
 @contextmanager

@@ -35,6 +35,8 @@ Result = TypeVar("Result")
 MIB = 1 << 20
 # Maximum length of a stated path in characters.
 LONGEST_PATH = 1024
+# How a file of Windows may begin.
+UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 # Absolute paths, drives and steps upwards, on any system.
 _LEADS_OUT = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
 # Memory, beyond what its libraries take, and CPU time of a process that reads a
@@ -140,6 +142,8 @@ def lines(path: Path, kind: Kind, start: int = 0) -> Iterator[bytes]:
         As :func:`check_file` does, or if a line is longer than its kind allows.
     """
     with _open(path, kind) as file, _readable(path):
+        if file.read(2) in UTF_16:
+            raise DataError(f"{path}: must be UTF-8, got UTF-16")
         file.seek(start)
         yield from _bounded(path, kind, file)
 
@@ -154,9 +158,8 @@ def text_lines(path: Path) -> Iterator[str]:
         As :func:`lines` does, or if it has another encoding.
     """
     with _open(path, "table") as file:
-        wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
+        encoding = "utf-16" if file.read(2) in UTF_16 else "utf-8-sig"
         file.seek(0)
-        encoding = "utf-16" if wide else "utf-8-sig"
         try:
             yield from _bounded(
                 path, "table", TextIOWrapper(file, encoding, newline="")

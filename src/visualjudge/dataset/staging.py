@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from visualjudge.core.atomic import room_for
 from visualjudge.core.errors import UsageError
 from visualjudge.core.locks import free, locked
 from visualjudge.core.tables import is_remote
@@ -60,8 +61,9 @@ def staged(target: Path) -> Iterator[Path]:
         if aside.exists() and not target.exists():
             aside.rename(target)
         _remove(stage, aside)
-        stage.mkdir()
-        yield stage
+        with room_for(target):
+            stage.mkdir()
+            yield stage
         if target.exists():
             target.rename(aside)
         stage.rename(target)

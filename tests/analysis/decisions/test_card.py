@@ -37,7 +37,7 @@ def test_a_good_judge_on_many_images_passes() -> None:
     assert set(states.values()) == {"pass"}
     assert (
         card.judges[0].state == "pass"
-        and ": Yes, from" in card.judges[0].answer
+        and ": Yes, from" in card.judges[0].sentence
     )
 
 
@@ -73,7 +73,9 @@ def test_the_ranks_of_the_sources_are_said_to_come_from_the_tests_of_pairs() -> 
 
 def test_a_judge_that_turns_the_order_round_fails() -> None:
     card = _card(World.of(60, 4, gap=0.8), 0.02)
-    assert card.judges[0].state == "fail" and ": No: " in card.judges[0].answer
+    assert (
+        card.judges[0].state == "fail" and ": No: " in card.judges[0].sentence
+    )
 
 
 def test_the_favoured_source_is_named() -> None:
@@ -332,7 +334,7 @@ def test_chance_is_a_guess_among_the_answers_that_can_be_right(
     )
     result = found.judges[0]
     assert (
-        "which is no better than" in card_of(found).judges[0].answer
+        "which is no better than" in card_of(found).judges[0].sentence
     ) is proven
     assert result[PAIRWISE].chance == pytest.approx(1 / (2 + len(ties)))
 

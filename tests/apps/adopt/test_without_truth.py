@@ -222,4 +222,4 @@ def test_scores_without_truth_have_no_error(tmp_path: Path) -> None:
         for name in ("within_image_tau", "spearman", "pearson", "mae", "bias"):
             assert scoring[name] is None, name
     card = vj.card([vj.open_run(done.runs[0])])
-    assert "without ground truth" in card.judges[0].answer
+    assert "without ground truth" in card.judges[0].answer.sentence

@@ -100,7 +100,12 @@ class Answer:
         return of_answer.get(self.models.state, "undecided")
 
     @property
-    def answer(self) -> str:
+    def answer(self) -> ModelAnswer:
+        """The answer, as ``card --json`` has it; as a text it is its sentence."""
+        return self.models
+
+    @property
+    def sentence(self) -> str:
         """The answer in one sentence, with the judge's name."""
         return f"{self.judge}: {self.models.sentence}"
 

@@ -8,9 +8,10 @@ exceed chance. Everything else that the checks find qualifies the answer.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
 from visualjudge.analysis.decisions.pairs_of_models import PAIR
@@ -68,6 +69,22 @@ class ModelAnswer(PairsOfModels):
     shape: Shape = "named_pairs"
     verdict: str = ""
     reasons: Reasons = ()
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Until 1.1 a card's answer was a text."""
+            if name.startswith("_") or not hasattr(str, name):
+                raise AttributeError(name)
+            warnings.warn(
+                f"answer.{name}: an answer is no text; use answer.sentence",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return getattr(self.sentence, name)
 
     @property
     def question(self) -> str:

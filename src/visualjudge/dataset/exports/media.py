@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.image_storage import bytes_of
+from visualjudge.core.image_storage import Place, bytes_of
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
+from visualjudge.vision.raster.images import check_image
 
 
-def image_bytes(dataset: Dataset, relative: str) -> bytes:
-    """Return the bytes of the PNG file that a question names.
+def image_place(dataset: Dataset, relative: str) -> Place:
+    """Return where the image is that a question names.
 
     Raises
     ------
@@ -19,9 +21,22 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
         If it does not exist, or lies outside of the dataset.
     """
     try:
-        return bytes_of(dataset.image(relative))
+        return dataset.image(relative)
     except DataError as error:
         raise DataError(f"{dataset.root}: {error}") from None
+
+
+def image_bytes(dataset: Dataset, relative: str) -> bytes:
+    """Return the bytes of the image that a question names.
+
+    Raises
+    ------
+    DataError
+        If it does not exist, lies outside of the dataset, or is damaged.
+    """
+    content = bytes_of(image_place(dataset, relative))
+    check_image(io.BytesIO(content), f"{dataset.root}: {relative}")
+    return content
 
 
 def answer_text(answer: str | float) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -21,11 +22,17 @@ from visualjudge.core.jsons import Json
 from visualjudge.core.records import Question
 from visualjudge.core.tables import write_parquet
 from visualjudge.core.untrusted import confined_target
-from visualjudge.dataset.exports.media import answer_text, image_bytes
+from visualjudge.dataset.exports.media import (
+    answer_text,
+    image_bytes,
+    image_place,
+)
 from visualjudge.dataset.folder import Dataset
 
 ROWS = 64
 """Questions per row group: about 50 MB of 640×480 images in memory at a time."""
+BYTES_A_GROUP = 64 << 20
+"""Approximate size of a row group, if the images of a question are large."""
 SPLIT = "test"
 FILE = f"data/{SPLIT}.parquet"
 
@@ -62,13 +69,21 @@ def export_parquet(
     """
     footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
     path = confined_target(out, FILE)
+    rows = max(1, min(ROWS, BYTES_A_GROUP // max(_sizes(dataset))))
     with atomic_path(path) as scratch:
-        frames = _frames(dataset, tick)
+        frames = _frames(dataset, rows, tick)
         write_parquet(
-            scratch, frames, schema(), rows_a_group=ROWS, metadata=footer
+            scratch, frames, schema(), rows_a_group=rows, metadata=footer
         )
     write_text(out / "README.md", _card(dataset))
     return [path, out / "README.md"]
+
+
+def _sizes(dataset: Dataset) -> Iterator[int]:
+    """Yield the bytes of the images of each question."""
+    size = cache(lambda name: image_place(dataset, name).stat().st_size)
+    for question in dataset.questions:
+        yield max(1, sum(map(size, question.images)))
 
 
 def schema() -> pl.Schema:
@@ -125,20 +140,20 @@ def _row(dataset: Dataset, question: Question) -> Json:
 
 
 def _frames(
-    dataset: Dataset, tick: Callable[[int, int], None]
+    dataset: Dataset, rows: int, tick: Callable[[int, int], None]
 ) -> Iterator[pl.DataFrame]:
-    for start in range(0, len(dataset), ROWS):
-        rows = [
+    for start in range(0, len(dataset), rows):
+        some = [
             _row(dataset, question)
-            for question in dataset.questions[start : start + ROWS]
+            for question in dataset.questions[start : start + rows]
         ]
         yield pl.DataFrame(
             [
-                pl.Series(name, [row[name] for row in rows], kind)
+                pl.Series(name, [row[name] for row in some], kind)
                 for name, kind in schema().items()
             ]
         )
-        tick(start + len(rows), len(dataset))
+        tick(start + len(some), len(dataset))
 
 
 def _card(dataset: Dataset) -> str:

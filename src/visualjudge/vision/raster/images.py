@@ -311,7 +311,7 @@ def oriented() -> bool:
     return _ORIENTED.get()
 
 
-def check_image(path: str | Path) -> None:
+def check_image(path: str | Path | BinaryIO, name: str = "") -> None:
     """Verify the checksums of a PNG; decode another file once, at the lowest resolution
     that its format supports.
 
@@ -321,9 +321,9 @@ def check_image(path: str | Path) -> None:
         If the file is not an image, is truncated or damaged, or cannot be converted to
         RGB.
     """
-    if checksums_agree(path):
+    if checksums_agree(path, name):
         return
-    with opened(path) as image:
+    with opened(path, name) as image:
         image.draft("L", (1, 1))
         image.load()
         rgb_of(image.crop((0, 0, 1, 1)))
@@ -351,7 +351,7 @@ def _ends(image: Image.Image) -> bool:
     return bool(file.read() == end)
 
 
-def checksums_agree(path: str | Path) -> bool:
+def checksums_agree(path: str | Path | BinaryIO, name: str = "") -> bool:
     """Return whether a file is a PNG, whose checksums are verified; other formats have
     none.
 
@@ -360,7 +360,7 @@ def checksums_agree(path: str | Path) -> bool:
     DataError
         As for :func:`opened`; also if a checksum is wrong or the file is cut short.
     """
-    with opened(path) as image:
+    with opened(path, name) as image:
         png = image.format == "PNG"
         if png:
             image.verify()
