@@ -52,7 +52,14 @@ KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
 """Commands whose journals are meant to be there after an interruption, whole lines of
 them; ``--resume`` goes on.
 """
-FORMATS = ["parquet", "vlmevalkit", "lmms-eval", "trl", "json", "dataset-parquet"]
+FORMATS = [
+    "parquet",
+    "vlmevalkit",
+    "lmms-eval",
+    "trl",
+    "json",
+    "dataset-parquet",
+]
 AGAIN = {"adopt": "--force", "export": "--force", "perturb": "--replace"}
 """What other commands need to be given again after a kill, by their first word."""
 GOES_ON = {
@@ -648,7 +655,10 @@ def main(
                             and mode == 0o555
                         ):
                             found.append("status 0 in a read-only folder")
-                        if ended.status == -signal.SIGKILL and words[0] != "studio":
+                        if (
+                            ended.status == -signal.SIGKILL
+                            and words[0] != "studio"
+                        ):
                             found += not_completed(
                                 name, words, here, usual[name]
                             )
