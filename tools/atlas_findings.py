@@ -255,8 +255,8 @@ def zeros(analysis: Analysis) -> Finding:
         high,
         figure.n,
         ("polaris",),
-        "visualjudge adopt tables/polaris.csv --score-range 1 5 --out polaris && "
-        "visualjudge card polaris/llava-critic-7b",
+        "visualjudge adopt tables/polaris-above-0.csv --score-range 1 5 --out above && "
+        "visualjudge card above/llava-critic-7b",
         (
             f"Pearson’s r: {dot(whole.pearson.value)} with them, "
             f"{dot(some.pearson.value)} without",
@@ -371,7 +371,7 @@ def same_score(realism: Analysis, safety: Analysis) -> Finding:
         often[SCORES].n,
         ("realism", "safety"),
         "visualjudge adopt tables/realism.csv --score-range 1 3 --out realism && "
-        "visualjudge report realism/gpt-5.4-mini realism/gemini-3-flash",
+        "visualjudge card realism/gpt-5.4-mini realism/gemini-3-flash",
         (
             "how safe they are, where people seldom say 2: "
             f"{percent(of(safety, often.name)[SCORES].exact.value)} % against "
