@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import polars as pl
@@ -28,6 +28,8 @@ from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.study_table import FEATURES, Run, Study, more
 from visualjudge.analysis.table_layout import Column, Layout, as_named, grid
+from visualjudge.analysis.value_and_interval import ALL
+from visualjudge.core.addresses import ASKED, grid_address, result_filter
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table
 
@@ -94,6 +96,18 @@ class JudgeResult:
             "scores": self.study.has_scores,
         }
         return frozenset(name for name, known in facts.items() if known)
+
+    def address(self, outcomes: Sequence[str] = ASKED, **filters: str) -> str:
+        """Return the studio's address of the questions with one of these outcomes that
+        pass the filters, but for those whose value is :data:`ALL`; empty where the
+        dataset or the run has no file.
+        """
+        digest = self.study.meta.get("questions_sha256")
+        if self.run.folder is None or not digest:
+            return ""
+        name = result_filter(self.run.folder)
+        own = [pair for pair in filters.items() if pair[1] != ALL]
+        return grid_address(digest, [*own, *((name, o) for o in outcomes)])
 
     def stored(self, name: str) -> Any:
         """Return one of its figures as metrics.json has it."""
@@ -435,12 +449,21 @@ class Shown:
         figure: JudgeFigure[Any],
         rows: Callable[[Any], Sequence[Any]] = tuple,
         hit: Callable[[Any], bool] = lambda _: False,
+        link: Callable[[JudgeResult, Any], str] = lambda *_: "",
     ) -> list[Table]:
         """Return a table for each judge with the ``rows`` of its value, some marked by
-        ``hit``."""
+        ``hit``; the number of a row's verdicts leads to the address that ``link``
+        returns.
+        """
         assert figure.columns is not None
         return [
-            grid(figure.columns, rows(judge[figure]), title=judge.name, hit=hit)
+            grid(
+                figure.columns,
+                rows(judge[figure]),
+                title=judge.name,
+                hit=hit,
+                link=partial(link, judge),
+            )
             for judge in self.judges
         ]
 

@@ -231,7 +231,7 @@ def _section(view: Shown) -> Section:
         "weight of its kinds of faults. The last row: what a logistic fit on other "
         "images makes of all of them, and pairs in which all that prefer an option "
         "prefer the same.",
-        view.grids(CRITERIA),
+        view.grids(CRITERIA, link=lambda judge, _: judge.address()),
         view.said(CRITERIA),
     )
 

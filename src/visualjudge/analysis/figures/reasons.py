@@ -129,7 +129,9 @@ def _section(view: Shown) -> Section:
         "faults of the worse option. Exchanged: the same judge’s words and places, "
         "each with another question of the task. A habit, such as pointing at the "
         "middle, reaches as much.",
-        view.grids(REASON_SHARES),
+        view.grids(
+            REASON_SHARES, link=lambda judge, row: judge.address(task=row.task)
+        ),
         view.said(REASON_SHARES),
     )
 
