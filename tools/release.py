@@ -124,6 +124,8 @@ def release(root: Path, version: str, day: date) -> str:
         for name, pattern in WHERE.items():
             replaced(root, name, pattern, version)
         replaced(root, "CITATION.cff", r"(?m)^(date-released: ).*()$", str(day))
+        module = "src/visualjudge/__init__.py"
+        replaced(root, module, r'(?m)^(__date__ = ").*(")$', str(day))
         run(root, "git", "commit", "-qam", f"Release {version}", env=times)
         for step in STEPS:
             run(root, *step)

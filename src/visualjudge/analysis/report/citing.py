@@ -34,7 +34,7 @@ def _bibtex() -> str:
         "vision predictions?},\n"
         "  author = {{visualjudge maintainers}},\n"
         f"  version = {{{version}}},\n"
-        "  year = {2026}\n"
+        f"  year = {{{visualjudge.__date__[:4]}}}\n"
         "}"
     )
 

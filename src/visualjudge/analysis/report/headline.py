@@ -42,7 +42,12 @@ def headline(judges: Sequence[JudgeResult], only: Sequence[str] = ()) -> Table:
     what no interval of an accuracy can hold.
     """
     notes = _unseen(judges)
-    table = grid(headline_columns(judges[0].analysis), judges, notes=notes)
+    table = grid(
+        headline_columns(judges[0].analysis),
+        judges,
+        notes=notes,
+        link=lambda judge: judge.address(type="pairwise"),
+    )
     if len(judges) > MOST_COLUMNS:
         return table
     titles, *rows = zip(table.columns, *table.rows, strict=True)
