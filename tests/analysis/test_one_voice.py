@@ -449,6 +449,7 @@ def test_contradictions_between_places_are_found(
         "the truth in the plot is that of another judge",
         "a sign in the plot and the state of a pair",
     } <= set(_of_plot([judge]))
+    monkeypatch.undo()
     questions = World.of(30, 3, 1).pair_questions()
     verdicts = choices_of(questions, 0.9, swap=True)
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))

@@ -198,7 +198,7 @@ def sources_table(kind: KindOfSystem) -> Table:
     apart = len({row.group for row in kind.sources}) > 1
     notes = [RANKS]
     notes += [GROUPS_NOTE] if apart else []
-    notes.append(FAVOUR if kind.exact else TO_TRUTH)
+    notes.append(OF_FAVOUR if kind.exact else TO_TRUTH)
     if kind.left_out:
         left = "; ".join(kind.left_out)
         notes.append(
