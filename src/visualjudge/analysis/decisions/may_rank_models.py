@@ -180,7 +180,7 @@ KIND = Layout[KindOfSystem](
 
 
 RANKS = "Ranks: those that the tests of its pairs leave to a source."
-FAVOUR = (
+OF_FAVOUR = (
     "Tests of favour are adjusted by Holm over the sources; all questions and the "
     "tables by task share 5 %."
 )
