@@ -14,11 +14,10 @@ from atlas_sets import EDITS, FACTORS, table
 from scipy.stats import beta
 
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.bias import preferences
-from visualjudge.analysis.comparisons import Comparison
 from visualjudge.analysis.decisions.accept import AcceptedPart, accept
 from visualjudge.analysis.estimate import holm
-from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.bias import preferences
+from visualjudge.analysis.figures.comparisons import COMPARISONS, Comparison
 from visualjudge.analysis.figures.published import AS_PUBLISHED
 from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.people_agreement import agreement

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
-from visualjudge.analysis.comparisons import asked_like, nothing_in_common
 from visualjudge.analysis.dataset_facts import (
     DATASET,
     DatasetFacts,
@@ -23,12 +23,16 @@ from visualjudge.analysis.figures.figure import (
     Need,
     StudyFigure,
 )
+from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import ServedBy, moved, served_by
 from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.study_table import FEATURES, Run, Study, more
 from visualjudge.analysis.table_layout import Column, Layout, as_named, grid
+from visualjudge.analysis.value_and_interval import ALL
+from visualjudge.core.addresses import ASKED, grid_address, result_filter
 from visualjudge.core.jsons import Json
+from visualjudge.core.records import IntArray
 from visualjudge.core.text_tables import Table
 
 Value = TypeVar("Value")
@@ -58,6 +62,47 @@ PAIRED = (
     *map(more, FEATURES),
 )
 """Columns of pairwise verdicts that figures other than the leaderboard need."""
+
+
+ALIKE = 0.95
+"""Judges count as asked the same questions if they share at least this part of all
+questions that either was asked.
+"""
+
+
+def asked_like(study: Study) -> tuple[int, ...]:
+    """Return a number for each run. Runs with the same number were asked the same
+    questions."""
+    asked = study.asked
+    out: list[int] = []
+    for i, ids in enumerate(asked):
+        same = (out[j] for j in range(i) if overlap(ids, asked[j]) >= ALIKE)
+        out.append(next(same, max(out, default=-1) + 1))
+    return tuple(out)
+
+
+def overlap(a: IntArray, b: IntArray) -> float:
+    """Return the questions in common as a share of those in either array."""
+    common = np.intersect1d(a, b, assume_unique=True).size
+    return common / max(1, a.size + b.size - common)
+
+
+def nothing_in_common(study: Study) -> tuple[str, ...]:
+    """Return a one-line warning about runs that share no question with any other
+    run."""
+    asked = dict(enumerate(study.asked))
+    alone = [
+        study.runs[k].name
+        for k, ids in asked.items()
+        if ids.size
+        and not any(overlap(ids, other) for j, other in asked.items() if j != k)
+    ]
+    if len(asked) < 2 or not alone:
+        return ()
+    named = ", ".join(alone)
+    return (
+        f"these runs share no question with any other, and cannot be compared: {named}",
+    )
 
 
 class JudgeResult:
@@ -94,6 +139,18 @@ class JudgeResult:
             "scores": self.study.has_scores,
         }
         return frozenset(name for name, known in facts.items() if known)
+
+    def address(self, outcomes: Sequence[str] = ASKED, **filters: str) -> str:
+        """Return the studio's address of the questions with one of these outcomes that
+        pass the filters, but for those whose value is :data:`ALL`; empty where the
+        dataset or the run has no file.
+        """
+        digest = self.study.meta.get("questions_sha256")
+        if self.run.folder is None or not digest:
+            return ""
+        name = result_filter(self.run.folder)
+        own = [pair for pair in filters.items() if pair[1] != ALL]
+        return grid_address(digest, [*own, *((name, o) for o in outcomes)])
 
     def stored(self, name: str) -> Any:
         """Return one of its figures as metrics.json has it."""
@@ -430,17 +487,28 @@ class Shown:
         """The names of the judges of its tables."""
         return frozenset(judge.name for judge in self.judges)
 
-    def grids(
-        self,
-        figure: JudgeFigure[Any],
-        rows: Callable[[Any], Sequence[Any]] = tuple,
-        hit: Callable[[Any], bool] = lambda _: False,
-    ) -> list[Table]:
-        """Return a table for each judge with the ``rows`` of its value, some marked by
-        ``hit``."""
+    def section(self, figure: Figure[Any, Any]) -> Section | None:
+        """Return the section of a figure."""
+        if callable(figure.section):
+            return figure.section(self)
+        if figure.section is None:
+            return None
+        assert isinstance(figure, JudgeFigure)
+        return replace(
+            figure.section, asked=self.grids(figure), notes=self.said(figure)
+        )
+
+    def grids(self, figure: JudgeFigure[Any]) -> list[Table]:
+        """Return a table for each judge with the rows of its value."""
         assert figure.columns is not None
         return [
-            grid(figure.columns, rows(judge[figure]), title=judge.name, hit=hit)
+            grid(
+                figure.columns,
+                figure.tabled(judge[figure]),
+                title=judge.name,
+                hit=figure.marked,
+                link=partial(figure.link, judge),
+            )
             for judge in self.judges
         ]
 

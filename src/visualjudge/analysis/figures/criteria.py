@@ -4,7 +4,7 @@ contradictions, and how well they predict the truth by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     counts,
     figure,
     image_sums,
@@ -210,32 +209,28 @@ COLUMNS = Layout[CriterionFigures](
 
 
 def _sentences(rows: Sequence[CriterionFigures]) -> list[str]:
-    return list(_answers(rows))
+    return [
+        "Where all criteria prefer the same option, the verdict is the other one in "
+        f"{with_ends(row.contradicted)}; the criteria alone predict "
+        f"{percent(row.truth.value)} of the right answers."
+        for row in rows
+        if row.criterion == EVERY and row.contradicted.interval is not None
+    ]
 
 
-def _answers(rows: Sequence[CriterionFigures]) -> Iterator[str]:
-    for row in rows:
-        if row.criterion == EVERY and row.contradicted.interval is not None:
-            yield (
-                "Where all criteria prefer the same option, the verdict is the other "
-                f"one in {with_ends(row.contradicted)}; the criteria alone predict "
-                f"{percent(row.truth.value)} of the right answers."
-            )
-
-
-def _section(view: Shown) -> Section:
-    return Section(
+CRITERIA = JudgeFigure(
+    "criteria",
+    _rows,
+    COLUMNS,
+    place=95,
+    sentences=_sentences,
+    section=Section(
         "criteria",
         "Do the criteria agree with the truth and with the verdict?",
         "The truth of a criterion that compares the options is the one with less "
         "weight of its kinds of faults. The last row: what a logistic fit on other "
         "images makes of all of them, and pairs in which all that prefer an option "
         "prefer the same.",
-        view.grids(CRITERIA),
-        view.said(CRITERIA),
-    )
-
-
-CRITERIA = JudgeFigure(
-    "criteria", _rows, COLUMNS, place=95, sentences=_sentences, section=_section
+    ),
+    link=lambda judge, _: judge.address(),
 )

@@ -19,7 +19,7 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
+    by_task,
     counts,
     estimate_of,
     figure,
@@ -56,8 +56,7 @@ def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
         if name not in table.columns:
             continue
         known = table.filter(pl.col(name).is_not_null())
-        parts = known.partition_by("task", as_dict=True)
-        tasks = {str(task): part for (task,), part in sorted(parts.items())}
+        tasks = dict(by_task(known))
         every = {ALL: known, **(tasks if len(tasks) > 1 else {})}
         for task, part in every.items():
             if part.height:
@@ -121,19 +120,19 @@ def _sentences(rows: Sequence[Reason]) -> list[str]:
     ]
 
 
-def _section(view: Shown) -> Section:
-    return Section(
+REASON_SHARES = JudgeFigure(
+    "reasons",
+    _rows,
+    COLUMNS,
+    place=92,
+    sentences=_sentences,
+    section=Section(
         "reasons",
         "Does the judge see what is wrong, and where?",
         "The word and the place that the judge gave are compared with the measured "
         "faults of the worse option. Exchanged: the same judge’s words and places, "
         "each with another question of the task. A habit, such as pointing at the "
         "middle, reaches as much.",
-        view.grids(REASON_SHARES),
-        view.said(REASON_SHARES),
-    )
-
-
-REASON_SHARES = JudgeFigure(
-    "reasons", _rows, COLUMNS, place=92, sentences=_sentences, section=_section
+    ),
+    link=lambda judge, row: judge.address(task=row.task),
 )
