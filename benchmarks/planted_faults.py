@@ -3,11 +3,11 @@ was fitted to.
 
     python benchmarks/planted_faults.py [--scenes 100] [--only TASK]
 
-Textures are noise with a 1/f spectrum (derain) or photographs (denoise), label maps are cells around random points, depth
-is a slanted plane with ellipsoids, people are stick figures of random poses. One fault
-is planted in each scene, of a random place and size. *Found*: a measured fault of its
-kind has its centre in the planted box, or an IoU of at least 0.3 with it. *Elsewhere*:
-a measured fault that does neither.
+Textures are noise with a 1/f spectrum (derain) or photographs (denoise), label maps are
+cells around random points, depth is a slanted plane with ellipsoids, people are stick
+figures of random poses. One fault is planted in each scene, of a random place and size.
+*Found*: a measured fault of its kind has its centre in the planted box, or an IoU of at
+least 0.3 with it. *Elsewhere*: a measured fault that does neither.
 
 Goal: at least 95 % found, and at least 95 % of scenes without a fault elsewhere.
 """
