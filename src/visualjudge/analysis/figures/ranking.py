@@ -140,8 +140,8 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
     return Plot(
         NAME,
         f"Pairs of models separated rightly: {listed(words)}",
-        "The models in their order by truth, on the images of each judge, and by the "
-        "judge.",
+        "Marks are the ranks of the models by truth and by each judge, lines the ranks "
+        "that the tests leave open.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),

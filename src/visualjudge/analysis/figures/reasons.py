@@ -106,7 +106,9 @@ COLUMNS = Layout[Reason](
     named("task", "Task", plain_name, text=True),
     *counts("right"),
     *figure("share", "right", "Right", ends="ci95"),
-    *figure("gain", "gain", "Over its own, exchanged, points", points),
+    *figure(
+        "gain", "gain", "Above its reasons for other questions, points", points
+    ),
 )
 
 

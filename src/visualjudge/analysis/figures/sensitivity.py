@@ -449,11 +449,11 @@ def _section(view: Shown) -> Section:
     )
 
 
-def _plot(against: str, difference: str, label: str) -> LinesPlot:
+def _plot(against: str, difference: str, label: str, words: str) -> LinesPlot:
     return LinesPlot(
         against,
         f"Right answers by the difference in {difference}",
-        "Share of right answers to pairs whose options differ by so much.",
+        f"Share of right answers to pairs, by how far {words} differ.",
         (against, "accuracy"),
         lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),
@@ -474,7 +474,13 @@ SENSITIVITY = JudgeFigure(
             "margin",
             "score",
             "Difference in true score, of 10",
+            "the true scores of the two options",
         ),
-        _plot("severity", "severity", "Difference in severity"),
+        _plot(
+            "severity",
+            "severity",
+            "Difference in severity",
+            "the severities (0 to 1) of the errors made in the two options",
+        ),
     ),
 )

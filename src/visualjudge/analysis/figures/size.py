@@ -78,7 +78,7 @@ FAULT_SIZE: JudgeFigure[tuple[Sensitivity, ...]] = JudgeFigure(
         LinesPlot(
             "fault_size",
             "Right answers by the size of what is wrong",
-            "Share of right answers to pairs whose heaviest fault is so large.",
+            "Share of right answers to pairs, by the size of the heaviest fault.",
             ("side", "accuracy"),
             lambda judge: trace(judge[FAULT_SIZE], SIZE),
             ("Side of the faulty place, pixels", "Right answers"),
