@@ -3,11 +3,11 @@ was fitted to.
 
     python benchmarks/planted_faults.py [--scenes 100] [--only TASK]
 
-Textures are noise with a 1/f spectrum, label maps are cells around random points, depth
-is a slanted plane with ellipsoids, people are stick figures of random poses. One fault
-is planted in each scene, of a random place and size. *Found*: a measured fault of its
-kind has its centre in the planted box, or an IoU of at least 0.3 with it. *Elsewhere*:
-a measured fault that does neither.
+Textures are noise with a 1/f spectrum (derain) or photographs (denoise), label maps are
+cells around random points, depth is a slanted plane with ellipsoids, people are stick
+figures of random poses. One fault is planted in each scene, of a random place and size.
+*Found*: a measured fault of its kind has its centre in the planted box, or an IoU of at
+least 0.3 with it. *Elsewhere*: a measured fault that does neither.
 
 Goal: at least 95 % found, and at least 95 % of scenes without a fault elsewhere.
 """
@@ -18,9 +18,11 @@ import argparse
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import cv2
 import numpy as np
+from skimage import data
 
 from visualjudge.analysis.reasons import points_at
 from visualjudge.core.records import BoolArray, Fault, FloatArray, Pixels, Xyxy
@@ -38,6 +40,7 @@ from visualjudge.vision.predictions import (
 from visualjudge.vision.raster.masks import mask_from_array
 
 SIZE = (240, 320)
+PHOTOGRAPHS = ("astronaut", "coffee", "chelsea")
 Rng = np.random.Generator
 
 
@@ -83,14 +86,26 @@ def box_of(mask: BoolArray) -> Xyxy:
 # ---------------------------------------------------------------- restoration
 
 
-def restored(kind: str, rng: Rng) -> Scene:
-    """Return a restored photograph with an error in one place."""
+def texture(rng: Rng) -> Pixels:
+    """Return coloured noise with a 1/f spectrum."""
     field = np.stack([spectrum(rng, 1.1) for _ in range(3)], axis=2)
-    clean = (
-        (30 + 195 * (0.6 * field[..., :1] + 0.4 * field))
-        .clip(0, 255)
-        .astype(np.uint8)
-    )
+    light = 30 + 195 * (0.6 * field[..., :1] + 0.4 * field)
+    return np.asarray(light.clip(0, 255).astype(np.uint8))
+
+
+def photograph(rng: Rng) -> Pixels:
+    """Return a part of one of scikit-image's photographs, which no rule was fitted to."""
+    whole = getattr(data, str(rng.choice(PHOTOGRAPHS)))()
+    y = int(rng.integers(0, whole.shape[0] - SIZE[0]))
+    x = int(rng.integers(0, whole.shape[1] - SIZE[1]))
+    return np.ascontiguousarray(whole[y : y + SIZE[0], x : x + SIZE[1], :3])
+
+
+def restored(
+    kind: str, rng: Rng, source: Callable[[Rng], Pixels] = texture
+) -> Scene:
+    """Return a restored image with an error in one place."""
+    clean = source(rng)
     degraded = clean.copy()
     for _ in range(500):
         x, y = rng.integers(0, SIZE[1]), rng.integers(0, SIZE[0])
@@ -353,6 +368,7 @@ CASES: dict[str, tuple[Callable[[str, Rng], Scene], tuple[str, ...]]] = {
     "keypoint": (keypoint, ("jitter", "inversion", "swap", "missed", "background")),
     "depth_estimation": (depth, ("scale", "noise", "blur", "ordinal")),
     "lowlevel-derain": (restored, RESTORED),
+    "lowlevel-denoise": (partial(restored, source=photograph), RESTORED),
 }  # fmt: skip
 
 

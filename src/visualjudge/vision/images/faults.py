@@ -27,7 +27,7 @@ LEAST = 2.0
 LARGEST = 64.0
 # Share of the difference that a kind of error must explain; otherwise it is noise.
 EXPLAINED = 0.4
-QUALITIES = (10, 20, 32)
+QUALITIES = (8, 10, 12, 14, 17, 20, 24, 32)
 SIGMAS = (0.001, 0.003, 0.006)
 
 
