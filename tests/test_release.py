@@ -15,13 +15,13 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs make")
 TOOL = Path(__file__).parents[1] / "tools/release.py"
 FILES = {
-    "src/visualjudge/__init__.py": '__version__ = "1.1.0"\n'
-    '__date__ = "2026-01-01"\n',
+    "src/visualjudge/__init__.py": '__version__ = "1.1.0"\n',
     "CITATION.cff": "version: 1.1.0\ndate-released: 2026-01-01\n",
     "packaging/conda-recipe.yaml": 'context:\n  version: "1.1.0"\n',
     "CHANGELOG.md": "# Changelog\n\n## 1.2.0 (unreleased)\n\n### Added\n\n- A "
     "thing.\n\n"
     "## 1.1.0 (2026-01-01)\n\n- Old.\n",
+    "src/visualjudge/analysis/report/citing.py": 'RELEASED = "2026-01-01"\n',
     ".gitignore": "dist/\n",
     ".ci/run": "#!/bin/sh\ntrue\n",
     "Makefile": "package:\n\tmkdir -p dist\n"
@@ -91,11 +91,11 @@ def test_a_release_ends_in_a_tag_that_states_the_version_the_changes_and_the_che
         root, "rev-parse", "HEAD"
     )
     assert git(root, "status", "--porcelain") == ""
-    stated = [git(root, "show", f"v1.2.0:{name}") for name in list(FILES)[:4]]
-    assert [text.count("1.2.0") for text in stated] == [1, 1, 1, 1]
-    assert '__date__ = "2026-12-01"' in stated[0]
+    stated = [git(root, "show", f"v1.2.0:{name}") for name in list(FILES)[:5]]
+    assert [text.count("1.2.0") for text in stated] == [1, 1, 1, 1, 0]
     assert "date-released: 2026-12-01" in stated[1]
     assert "## 1.2.0 (2026-12-01)" in stated[3]
+    assert 'RELEASED = "2026-12-01"' in stated[4]
     message = git(root, "tag", "-l", "--format=%(contents)", "v1.2.0")
     wheel = (root / "dist/x-1.2.0-py3-none-any.whl").read_bytes()
     assert "### Added\n\n- A thing." in message

@@ -41,7 +41,6 @@ import importlib
 from typing import Any
 
 __version__ = "1.2.0.dev0"
-__date__ = "2026-11-28"
 
 
 _NAMES = {

@@ -17,14 +17,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-import visualjudge
 from judged_records import pair, said, write_dataset, write_run
 from making import make_folder
 from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.probes import PROBES, ProbeResult
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.report.citing import cite
+from visualjudge.analysis.report.citing import RELEASED, cite
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.results import Analysis
@@ -163,7 +162,7 @@ def test_a_study_is_cited_with_the_digests_of_its_files(run: Path) -> None:
     text = cite(analyse([run]))
     digest = hashlib.sha256((run / "verdicts.jsonl").read_bytes()).hexdigest()
     assert digest in text and text.startswith("@software{visualjudge,")
-    assert f"year = {{{visualjudge.__date__[:4]}}}" in text
+    assert f"year = {{{RELEASED[:4]}}}" in text
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".png"])
