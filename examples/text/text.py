@@ -2,7 +2,7 @@
 pages with truth.
 
     pip install -r examples/text/requirements.txt
-    python examples/text/text.py OUT
+    python examples/text/text.py OUT [PAGES]
 
 OUT gets ``images``, ``truth.json`` (COCO, one box a line) and two results files:
 ``full.json``, and ``third.json``, for which the model sees pages of a third of the
@@ -75,6 +75,7 @@ def lines(
 def main() -> None:
     """Write pages, truth and the results of both sources."""
     out = Path(sys.argv[1])
+    pages = int(sys.argv[2]) if len(sys.argv) > 2 else PAGES
     (out / "images").mkdir(parents=True)
     model = RapidOCR()
     truth: dict[str, list[Any]] = {
@@ -83,7 +84,7 @@ def main() -> None:
         "categories": [{"id": 1, "name": "line"}],
     }
     sources: dict[str, list[Any]] = {"full": [], "third": []}
-    for number in range(PAGES):
+    for number in range(pages):
         image, boxes = page(number)
         name = f"page{number}.png"
         image.save(out / "images" / name)

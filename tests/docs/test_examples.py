@@ -241,13 +241,13 @@ def test_the_poses_of_a_real_model_lie_on_the_person(tmp_path: Path) -> None:
 
 
 def test_a_real_model_finds_lines_of_text(tmp_path: Path) -> None:
-    run_example(tmp_path, "rapidocr", "text/text.py", "pages")
+    run_example(tmp_path, "rapidocr", "text/text.py", "pages", "3")
     pages = tmp_path / "pages"
     count = {
         name: len(json.loads((pages / f"{name}.json").read_text("utf-8")))
         for name in ("full", "third")
     }
-    assert count["full"] > count["third"] > 150
+    assert count["full"] > count["third"] > 20
     output = imported(
         tmp_path,
         "--task=object_detection",
@@ -258,4 +258,4 @@ def test_a_real_model_finds_lines_of_text(tmp_path: Path) -> None:
         f"--pred={pages / 'third.json'}",
         "--source=third",
     )
-    assert "images 20" in output
+    assert "images 3" in output

@@ -13,6 +13,7 @@ from PIL import Image
 from pycocotools import mask as coco_mask
 
 from visualjudge.core.errors import DataError
+from visualjudge.vision.drawing.canvas import edge_band
 from visualjudge.vision.raster.masks import (
     mask_from_array,
     mask_from_rle,
@@ -156,3 +157,12 @@ def test_any_counts_string_reads_or_is_refused(counts: bytes) -> None:
     except DataError:
         return
     assert mask.size == (5, 7)
+
+
+def test_a_contour_is_as_wide_as_the_line_on_all_sides() -> None:
+    inside = np.zeros((14, 17), np.uint8)
+    inside[2:12, 3:15] = 1
+    band = edge_band(mask_from_array(inside), 2).dense()
+    deep = np.zeros_like(inside)
+    deep[4:10, 5:13] = 1
+    assert np.array_equal(band, (inside == 1) & (deep == 0))
