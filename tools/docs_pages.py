@@ -26,7 +26,9 @@ from typer.testing import CliRunner
 from visualjudge.cli.main import COMMANDS, app, command_named
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.encodings import encoding_title
+from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import type_of
+from visualjudge.vision.score import measured_by
 from visualjudge.vision.tasks import TASKS
 
 ROOT = Path(__file__).parents[1]
@@ -164,6 +166,7 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
         study_text(note["import"].strip()),
         "## Score",
         f"{METRICS[kind]} {TIMES[kind != 'generation']}[Definition and options](../metrics.md).",
+        *defaults_text(task),
         "## Controlled errors",
         errors_text(task),
         "## Encodings",
@@ -172,6 +175,17 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
         "\n".join(f"- {line}" for line in note["watch"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def defaults_text(task: str) -> Iterator[str]:
+    """What changes the scores without being asked for, of each metric of a task."""
+    for name in metrics_of(TASKS[task].type):
+        measured = measured_by(task, {"metric": name})
+        values = ", ".join(
+            f"`{key}={value}`" for key, value in measured.items()
+        )
+        if values:
+            yield f"Each record's `metadata` states: {values}."
 
 
 STUDY = """$ {command}

@@ -12,7 +12,7 @@ import pytest
 from error_truths import CASES, DISCS, SCENE, SIZE, TRUTHS, disc, standing
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.error_types import perturbed
-from visualjudge.vision.faults import faults_of, kinds_of
+from visualjudge.vision.faults import faults_by_class, faults_of, kinds_of
 from visualjudge.vision.predictions import (
     DepthMap,
     Detection,
@@ -229,3 +229,30 @@ def test_generated_images_have_no_measured_faults() -> None:
     image = WholeImage(np.zeros((20, 20, 3), np.uint8))
     assert faults_of("generation_t2i", image, image) == {}
     assert kinds_of("generation_t2i") == {}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_faults_by_class_are_those_of_each_class(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def side() -> Detections:
+        corners = rng.integers(0, 40, (12, 2))
+        return Detections(
+            tuple(
+                Detection(
+                    str(rng.choice(["cat", "dog"])),
+                    (float(x), float(y), float(x + 20), float(y + 20)),
+                    iscrowd=bool(rng.random() < 0.1),
+                )
+                for x, y in corners
+            )
+        )
+
+    prediction, truth = side(), side()
+    labels = ["cat", "dog", "cow"]
+    assert faults_by_class("object_detection", prediction, truth, labels) == {
+        label: faults_of(
+            "object_detection", prediction.only([label]), truth, [label]
+        )
+        for label in labels
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import Annotation, Pixels
+from visualjudge.core.records import Annotation
 from visualjudge.data.folder import check_labels
 from visualjudge.data.import_mistakes import (
     EXPLAINED,
@@ -29,7 +29,7 @@ from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.pairing import normal
 from visualjudge.formats.samples import Sample, named
-from visualjudge.vision.faults import faults_of
+from visualjudge.vision.faults import faults_by_class, faults_of
 from visualjudge.vision.fields import number
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
@@ -427,8 +427,7 @@ def _add(
         )
         if not writer.kind.is_image:
             sample.prediction.check(size)
-    row = TASKS[writer.task]
-    stated = read_rgb(sample.image) if row.restored and sample.image else None
+    faults = _faults(writer.task, sample, () if whole else labels)
     for interest, value in rows:
         writer.add(
             _annotation(
@@ -437,7 +436,7 @@ def _add(
                 sample.source or source,
                 interest,
                 float(value),
-                stated,
+                faults.get("" if interest is None else interest[0], {}),
             )
         )
         done.annotations += 1
@@ -465,24 +464,33 @@ def _scores(
     )
 
 
+def _faults(
+    task: str, sample: Sample, labels: Sequence[str]
+) -> Mapping[str, Json]:
+    """Return the faults by class of interest; those of all items as "" if there is
+    none."""
+    if sample.truth is None:
+        return {}
+    if labels:
+        return faults_by_class(task, sample.prediction, sample.truth, labels)
+    shown = TASKS[task].restored and sample.image is not None
+    stated = read_rgb(str(sample.image)) if shown else None
+    return {"": faults_of(task, sample.prediction, sample.truth, None, stated)}
+
+
 def _annotation(
     writer: FolderWriter,
     sample: Sample,
     source: str | None,
     interest: tuple[str, ...] | None,
     value: float,
-    input_image: Pixels | None,
+    faults: Json,
 ) -> Annotation:
     displayed = (
         sample.prediction
         if interest is None
         else sample.prediction.only(interest)
     )
-    faults: Json = {}
-    if sample.truth is not None:
-        faults = faults_of(
-            writer.task, displayed, sample.truth, interest, input_image
-        )
     parts = source, sample.image_id, sample.key, *(interest or ())
     name = _short(":".join(filter(None, parts)))
     return Annotation(

@@ -4,7 +4,7 @@ measures are in ``vision/<type>/faults.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -54,12 +54,37 @@ def faults_of(
     if row is None:
         return {}
     try:
-        measured = sorted(
-            row.measure(prediction, truth, labels, input_image),
-            key=lambda fault: -fault.weight,
-        )
+        return _stated(row.measure(prediction, truth, labels, input_image))
     except DataError:
         return {}
+
+
+def faults_by_class(
+    task: str,
+    prediction: Prediction,
+    truth: Prediction,
+    labels: Collection[str],
+) -> dict[str, dict[str, Any]]:
+    """Return :func:`faults_of` with each of ``labels`` as the class of interest; items
+    are compared only once. ``prediction`` has the items of all labels.
+    """
+    row = type_of(task).faults
+    if row is None or row.by_class is None:
+        return {
+            label: faults_of(task, prediction.only((label,)), truth, (label,))
+            for label in labels
+        }
+    try:
+        return {
+            label: _stated(faults)
+            for label, faults in row.by_class(prediction, truth, labels)
+        }
+    except DataError:
+        return {label: {} for label in labels}
+
+
+def _stated(faults: Iterable[Fault]) -> dict[str, Any]:
+    measured = sorted(faults, key=lambda fault: -fault.weight)
     heaviest = [
         {
             "kind": fault.kind,

@@ -11,7 +11,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -169,6 +169,9 @@ class Metric:
         ((prediction, truth) of some images, options) → how the score is made, with each
         default that changes it, and a sentence about each thing in these images that a
         default hides.
+    defaults
+        Values that change the score and are no option, by name; they are written into
+        each record, as the options are.
     """
 
     type: str
@@ -177,6 +180,7 @@ class Metric:
     options: frozenset[str] = frozenset()
     by_class: Callable[..., Sequence[float]] | None = None
     note: Note = lambda _pairs, _options: ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 Applies = Callable[[Any, ErrorScene], bool]
@@ -303,12 +307,21 @@ class Faults:
     measure
         (prediction, truth, labels of the class of interest or None, input of a
         restoration or None) → faults, with boxes in pixels. The truth has all labels.
+    by_class
+        (prediction, truth, labels) → each label with what ``measure`` gives for it as
+        the class of interest. By default ``measure`` is called for each.
     """
 
     kinds: Mapping[str, str]
     measure: Callable[
         [Any, Any, Collection[str] | None, Pixels | None], Iterable[Fault]
     ]
+    by_class: (
+        Callable[
+            [Any, Any, Collection[str]], Iterable[tuple[str, Iterable[Fault]]]
+        ]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,8 +150,8 @@ def _final_score(value: object, metric: Metric) -> float:
 
 def measured_by(task: str, options: Fields) -> dict[str, Any]:
     """Return what the score of a record depends on: the metric where the type has
-    several, and its options, with the default of each that is not given; nothing for
-    tasks without a metric.
+    several, its options, with the default of each that is not given, and the values that
+    it fixes; nothing for tasks without a metric.
     """
     known = metrics_of(task_named(task).type)
     if not known:
@@ -162,7 +162,8 @@ def measured_by(task: str, options: Fields) -> dict[str, Any]:
         name: options.get(name) or defaults[name].default
         for name in sorted(metric.options - {"class_of_interest"})
     }
-    return ({"metric": metric.name} if len(known) > 1 else {}) | chosen
+    named = {"metric": metric.name} if len(known) > 1 else {}
+    return named | chosen | dict(metric.defaults)
 
 
 def notes(

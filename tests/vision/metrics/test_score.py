@@ -16,6 +16,8 @@ from visualjudge import score
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.metrics import METRICS
 from visualjudge.vision.raster.overlaps import box_ious
+from visualjudge.vision.score import measured_by, notes
+from visualjudge.vision.tasks import TASKS
 
 BOX = {"label": "cat", "bbox": [0, 0, 10, 10]}
 
@@ -255,3 +257,16 @@ def test_a_metric_that_gives_no_share_is_named(
         match=r"metric f1 of detection: must give a number from 0 to 1, got",
     ):
         score("object_detection", boxes(BOX), boxes(BOX))
+
+
+@pytest.mark.parametrize(("kind", "name"), METRICS)
+def test_records_state_whatever_changes_the_score_of_a_metric(
+    kind: str, name: str
+) -> None:
+    task = next(task.name for task in TASKS.values() if task.type == kind)
+    measured = measured_by(task, {"metric": name})
+    metric = METRICS[kind, name]
+    options = metric.options - {"class_of_interest"}
+    assert measured.keys() >= options | metric.defaults.keys()
+    (line, *_) = notes(task, [], {"metric": name})
+    assert line

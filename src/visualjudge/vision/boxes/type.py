@@ -23,6 +23,7 @@ from visualjudge.vision.rows import (
     drawn,
 )
 from visualjudge.vision.scoring.item_faults import KINDS
+from visualjudge.vision.scoring.matching import TEN_THRESHOLDS
 
 _DETECTION = (
     *drawn(
@@ -71,6 +72,7 @@ DETECTION = PredictionType(
             frozenset({"class_of_interest"}),
             score.box_f1_by_class,
             score.note,
+            {"iou": TEN_THRESHOLDS},
         ),
     ),
     errors=items.item_errors(
@@ -86,5 +88,5 @@ DETECTION = PredictionType(
     look=features.box_features,
     places=record.corners,
     misreadings=misread.MISREADINGS,
-    faults=Faults(KINDS, faults.box_faults),
+    faults=Faults(KINDS, faults.BOX_FAULTS, faults.BOX_FAULTS.by_class),
 )

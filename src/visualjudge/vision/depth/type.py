@@ -45,6 +45,7 @@ DEPTH = PredictionType(
             score.delta1,
             frozenset({"align"}),
             note=score.note,
+            defaults={"delta": score.RATIO},
         ),
     ),
     errors=(

@@ -11,6 +11,8 @@ from visualjudge.vision.images.record import WholeImage
 # PSNR in decibels that counts as 0, and the range from there to 1.
 PSNR_FLOOR = 15.0
 PSNR_RANGE = 25.0
+# Of SSIM's Gaussian window, in pixels.
+WINDOW_SIGMA = 1.5
 
 
 def ssim(prediction: WholeImage, truth: WholeImage) -> float:
@@ -34,7 +36,7 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
             real,
             predicted,
             gaussian_weights=True,
-            sigma=1.5,
+            sigma=WINDOW_SIGMA,
             use_sample_covariance=False,
             data_range=255,
             channel_axis=2,

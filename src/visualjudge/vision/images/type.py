@@ -147,8 +147,25 @@ RESTORATION = replace(
     ),
     encodings=(replace(GENERATION.encodings[0], type="restoration"),),
     metrics=(
-        Metric("restoration", "ssim", score.ssim, note=score.ssim_note),
-        Metric("restoration", "psnr", score.psnr, note=score.psnr_note),
+        Metric(
+            "restoration",
+            "ssim",
+            score.ssim,
+            note=score.ssim_note,
+            defaults={"window_sigma": score.WINDOW_SIGMA},
+        ),
+        Metric(
+            "restoration",
+            "psnr",
+            score.psnr,
+            note=score.psnr_note,
+            defaults={
+                "psnr_range": [
+                    score.PSNR_FLOOR,
+                    score.PSNR_FLOOR + score.PSNR_RANGE,
+                ]
+            },
+        ),
     ),
     errors=(
         ErrorType(

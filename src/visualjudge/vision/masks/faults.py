@@ -13,7 +13,7 @@ from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.masks.score import mask_similarity, region_iou
 from visualjudge.vision.raster.masks import mask_from_array
 from visualjudge.vision.raster.regions import regions
-from visualjudge.vision.scoring.item_faults import KINDS, around, item_faults
+from visualjudge.vision.scoring.item_faults import KINDS, Measure, around
 from visualjudge.vision.scoring.matching import lost
 
 Labels = Collection[str] | None
@@ -36,22 +36,6 @@ STRIP = 0.06
 INSIDE = 0.99
 
 
-def instance_faults(
-    prediction: Masks, truth: Masks, labels: Labels, _input_image: Pixels | None
-) -> Iterator[Fault]:
-    """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by
-    IoU of masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
-    """
-    return item_faults(
-        prediction,
-        truth,
-        labels,
-        mask_similarity,
-        lambda item: item.mask.box,
-        _shifted,
-    )
-
-
 def _shifted(item: Instance, real: Instance) -> str:
     """Return "localization" if moving the mask's centre to that of the ground truth at
     least halves what is lost, otherwise "boundary"."""
@@ -72,6 +56,10 @@ def _shifted(item: Instance, real: Instance) -> str:
 def _iou(first: BoolArray, second: BoolArray) -> float:
     union = float(np.count_nonzero(first | second))
     return np.count_nonzero(first & second) / max(union, 1.0)
+
+
+# By IoU of masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
+INSTANCE_FAULTS = Measure(mask_similarity, lambda item: item.mask.box, _shifted)
 
 
 def semantic_faults(

@@ -34,6 +34,7 @@ from visualjudge.vision.rows import (
     combo,
     drawn,
 )
+from visualjudge.vision.scoring.matching import TEN_THRESHOLDS
 
 
 def expression(asset: Any, _scene: Any, prompts: Prompts) -> list[str]:
@@ -167,6 +168,7 @@ INSTANCE = PredictionType(
             frozenset({"class_of_interest"}),
             score.mask_f1_by_class,
             score.instance_note,
+            {"iou": TEN_THRESHOLDS},
         ),
     ),
     errors=(
@@ -190,7 +192,11 @@ INSTANCE = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.instances_from_arrays,
-    faults=Faults(faults.INSTANCE_KINDS, faults.instance_faults),
+    faults=Faults(
+        faults.INSTANCE_KINDS,
+        faults.INSTANCE_FAULTS,
+        faults.INSTANCE_FAULTS.by_class,
+    ),
 )
 
 
@@ -282,7 +288,13 @@ SEMANTIC = PredictionType(
         ),
     ),
     metrics=(
-        Metric("semantic", "miou", score.mean_iou, note=score.semantic_note),
+        Metric(
+            "semantic",
+            "miou",
+            score.mean_iou,
+            note=score.semantic_note,
+            defaults={"unlabelled": "not counted"},
+        ),
     ),
     errors=(
         ErrorType(

@@ -21,6 +21,7 @@ from visualjudge.vision.rows import (
     Task,
     drawn,
 )
+from visualjudge.vision.scoring.matching import TEN_THRESHOLDS
 
 KEYPOINT = PredictionType(
     "keypoint",
@@ -80,7 +81,19 @@ KEYPOINT = PredictionType(
             ),
         ),
     ),
-    metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1, note=score.note),),
+    metrics=(
+        Metric(
+            "keypoint",
+            "oks_f1",
+            score.keypoint_f1,
+            note=score.note,
+            defaults={
+                "oks": TEN_THRESHOLDS,
+                "sigmas": "COCO",
+                "area_of_box": score.BOX_TO_AREA,
+            },
+        ),
+    ),
     errors=(
         ErrorType(
             "keypoint",

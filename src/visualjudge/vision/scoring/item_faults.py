@@ -9,12 +9,20 @@ weight 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from visualjudge.core.records import Fault, Xyxy
+from visualjudge.core.records import Fault, FloatArray, Pixels, Xyxy
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.scoring.matching import (
     THRESHOLDS,
@@ -39,25 +47,98 @@ BACKGROUND = 0.1
 Misplaced = Callable[[Any, Any], str]
 
 
-def item_faults(
-    prediction: LabelledItems,
-    truth: LabelledItems,
-    labels: Collection[str] | None,
-    similarity: Similarity,
-    box: Callable[[Any], Xyxy],
-    misplaced: Misplaced,
-) -> Iterator[Fault]:
-    """Yield the faults of a prediction, each at its item, at the missed ground truth,
-    or at the smallest box around a badly placed item and its ground truth.
-
-    ``prediction`` has only items of ``labels``, the class of interest (None = all);
-    ``truth`` has all, so that an item on an object of another class is recognised.
-    Crowd regions are not missed, and items inside them are not faults.
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The faults of items of a type: how they are compared, (n predictions, m ground
+    truths) → (n, m); the box around one; and what a badly placed one is.
     """
-    predicted = prediction.items
-    real = truth.items
-    values = similarity(predicted, real)
-    crowd = crowds(real)
+
+    similarity: Similarity
+    box: Callable[[Any], Xyxy]
+    misplaced: Misplaced
+
+    def __call__(
+        self,
+        prediction: LabelledItems,
+        truth: LabelledItems,
+        labels: Collection[str] | None,
+        _input_image: Pixels | None = None,
+    ) -> Iterator[Fault]:
+        """Yield the faults of a prediction, each at its item, at the missed ground
+        truth, or at the smallest box around a badly placed item and its ground truth.
+
+        ``prediction`` has only items of ``labels``, the class of interest (None = all);
+        ``truth`` has all, so that an item on an object of another class is recognised.
+        Crowd regions are not missed, and items inside them are not faults.
+        """
+        rows = range(len(prediction.items))
+        compared = _compared(prediction, truth, self.similarity)
+        return self._faults(compared, rows, labels)
+
+    def by_class(
+        self,
+        prediction: LabelledItems,
+        truth: LabelledItems,
+        labels: Collection[str],
+    ) -> Iterator[tuple[str, Iterator[Fault]]]:
+        """Yield each of ``labels`` with its faults as the class of interest; every pair
+        of items is compared once. ``prediction`` has the items of all labels."""
+        compared = _compared(prediction, truth, self.similarity)
+        rows: dict[str, list[int]] = {label: [] for label in labels}
+        for i, item in enumerate(prediction.items):
+            if item.label in rows:
+                rows[item.label].append(i)
+        for label, own in rows.items():
+            yield label, self._faults(compared, own, (label,))
+
+    def _faults(
+        self,
+        compared: _Compared,
+        rows: Iterable[int],
+        labels: Collection[str] | None,
+    ) -> Iterator[Fault]:
+        real = compared.real
+        covered: set[int] = set()
+        for i in rows:
+            item = compared.predicted[i]
+            kind = compared.kinds[i]
+            partner = compared.partners.get(i)
+            if partner is None and kind == "localization":
+                partner = int(compared.own[i].argmax())
+            if partner is not None:
+                covered.add(partner)
+                place = around(self.box(item), self.box(real[partner]))
+                share = lost(compared.own[i, partner])
+                yield Fault(self.misplaced(item, real[partner]), place, share)
+            elif kind:
+                if kind == "classification":
+                    covered.add(int(compared.other[i].argmax()))
+                yield Fault(kind, self.box(item), 1.0)
+        for j, item in enumerate(real):
+            asked = labels is None or item.label in labels
+            if asked and not item.iscrowd and j not in covered:
+                yield Fault("missed", self.box(item), 1.0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Compared:
+    """Similarity of items with objects of their own label and of others, (n, m); the
+    kind of each item without a partner, and the partners by item.
+    """
+
+    predicted: Sequence[Any]
+    real: Sequence[Any]
+    own: FloatArray
+    other: FloatArray
+    kinds: Sequence[str]
+    partners: Mapping[int, int]
+
+
+def _compared(
+    prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
+) -> _Compared:
+    values = similarity(prediction.items, truth.items)
+    crowd = crowds(truth.items)
     same = labels_of(prediction)[:, None] == labels_of(truth)
     own = np.where(same & ~crowd, values, 0.0)
     other = np.where(same | crowd, 0.0, values)
@@ -67,21 +148,7 @@ def item_faults(
     )
     kinds = [_kind(*most) for most in zip(*nearest, strict=True)]
     partners = {i: j for i, j, _ in pairs(own)}
-    covered = {*partners.values()}
-    for i, item in enumerate(predicted):
-        if i in partners or kinds[i] == "localization":
-            j = partners.get(i, int(own[i].argmax()))
-            covered.add(j)
-            place = around(box(item), box(real[j]))
-            yield Fault(misplaced(item, real[j]), place, lost(own[i, j]))
-        elif kinds[i]:
-            if kinds[i] == "classification":
-                covered.add(int(other[i].argmax()))
-            yield Fault(kinds[i], box(item), 1.0)
-    for j, item in enumerate(real):
-        asked = labels is None or item.label in labels
-        if asked and not item.iscrowd and j not in covered:
-            yield Fault("missed", box(item), 1.0)
+    return _Compared(prediction.items, truth.items, own, other, kinds, partners)
 
 
 def _kind(best: float, wrong: float, in_crowd: float) -> str:

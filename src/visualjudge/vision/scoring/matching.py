@@ -17,6 +17,8 @@ from visualjudge.vision.items import LabelledItems
 
 # 0.50, 0.55, … 0.95, as in COCO's AP.
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
+# How records state them.
+TEN_THRESHOLDS = f"{THRESHOLDS[0]:.2f}:{THRESHOLDS[-1]:.2f}"
 # Rounding must not keep a similarity below its threshold.
 ROUNDING = 1e-9
 REACHED = np.array(THRESHOLDS) - ROUNDING
