@@ -5,7 +5,8 @@
 Each set is a study: models with mean scores, images with an effect of their own, a
 judge that prefers the better prediction with a given chance. Printed by design: how
 often the first two models, equal by truth, are called separated; how often a pair that
-a favouring judge reverses is called right; and the power at the stated resolution.
+a favouring judge reverses is called right; the power at the stated resolution; and what
+looking again after more images costs.
 """
 
 from __future__ import annotations
@@ -51,6 +52,21 @@ def study(
     failing: float = 0.0,
     lifted: float = 0.0,
 ) -> PairsOfModels:
+    """The answer of one study."""
+    return separate(
+        drawn(means, images, right, rng, failing=failing, lifted=lifted)
+    )
+
+
+def drawn(
+    means: Sequence[float],
+    images: int,
+    right: float,
+    rng: np.random.Generator,
+    *,
+    failing: float = 0.0,
+    lifted: float = 0.0,
+) -> Comparisons:
     """One study; on a share ``failing`` of the images the judge guesses, and it prefers
     the first model more often by ``lifted``.
     """
@@ -63,18 +79,62 @@ def study(
     chance = np.where(
         rng.random((images, 1)) < failing, 0.5, chance
     ) + lifted * (first == 0)
-    return separate(
-        Comparisons(
-            tuple(f"m{k}" for k in range(len(means))),
-            ("task",) * len(means),
-            np.tile(first, images),
-            np.tile(second, images),
-            np.repeat(np.arange(images), first.size),
-            (rng.random(difference.shape) < chance).astype(float).ravel(),
-            (difference > 0).astype(float).ravel(),
-            difference.ravel(),
+    return Comparisons(
+        tuple(f"m{k}" for k in range(len(means))),
+        ("task",) * len(means),
+        np.tile(first, images),
+        np.tile(second, images),
+        np.repeat(np.arange(images), first.size),
+        (rng.random(difference.shape) < chance).astype(float).ravel(),
+        (difference > 0).astype(float).ravel(),
+        difference.ravel(),
+    )
+
+
+def first_images(rows: Comparisons, images: int) -> Comparisons:
+    """Return the comparisons on the first so many images."""
+    inside = rows.image < images
+    columns = (
+        getattr(rows, name)[inside]
+        for name in (
+            *("first", "second", "image"),
+            *("judge", "truth", "difference"),
         )
     )
+    return Comparisons(rows.names, rows.groups, *columns)
+
+
+def looked(
+    means: Sequence[float], looks: int, sets: int, images: int = 160
+) -> tuple[float, float]:
+    """Look at a study of three models after every so many images, and stop when the
+    first two are separated by the judge. Return how often they are, and how often the
+    interval then holds the true win rate, which is that of many images.
+    """
+    rng = np.random.default_rng(4)
+    many = separate(drawn(means, 20_000, 0.8, rng))
+    true = _first_two(many)[0]
+    separated = held = 0
+    for _ in range(sets):
+        rows = drawn(means, images, 0.8, rng)
+        for look in range(1, looks + 1):
+            _, order, ends = _first_two(
+                separate(first_images(rows, images * look // looks))
+            )
+            if order:
+                break
+        separated += order != 0
+        held += ends[0] <= true <= ends[1]
+    return separated / sets, held / sets
+
+
+def _first_two(found: PairsOfModels) -> tuple[float, int, tuple[float, float]]:
+    """The judge's win rate of m0 against m1, its sign, its interval."""
+    pair = next(p for p in found.pairs if {p.a, p.b} == {"m0", "m1"})
+    low, high = pair.judge_ci95 or (0.0, 1.0)
+    if pair.a == "m0":
+        return pair.judge, pair.judge_order, (low, high)
+    return 1 - pair.judge, -pair.judge_order, (1 - high, 1 - low)
 
 
 def state(found: PairsOfModels) -> str:
@@ -84,13 +144,34 @@ def state(found: PairsOfModels) -> str:
     )
 
 
+def looks(sets: int) -> None:
+    """Print what looking again costs."""
+    print("160 images, looked at so often: separated, interval holds, in %")
+    for name, means in {
+        "equal": (5, 5, 6.5),
+        "0.6 points apart": (5.6, 5, 7),
+    }.items():
+        for count in (1, 2, 4, 8):
+            cells = (100 * x for x in looked(means, count, sets))
+            print(
+                f"  {name}, {count}:",
+                *(f"{x:.1f}" for x in cells),
+                flush=True,
+            )
+
+
 def main() -> None:
     """Print one line for each design."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0] if __doc__ else ""
     )
     parser.add_argument("--sets", type=int, default=400)
-    sets = parser.parse_args().sets
+    parser.add_argument("--only", choices=["looks"])
+    options = parser.parse_args()
+    sets = options.sets
+    looks(sets)
+    if options.only == "looks":
+        return
     print("Equal models called separated (at most 5 %)")
     for name, (means, images, right, failing) in EQUAL.items():
         rng = np.random.default_rng(1)

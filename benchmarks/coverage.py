@@ -27,10 +27,10 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from visualjudge.analysis.bias import preference
-from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.estimate import shares
-from visualjudge.analysis.leaderboard import leaderboard
+from visualjudge.analysis.figures.bias import preference
+from visualjudge.analysis.figures.comparisons import paired
+from visualjudge.analysis.figures.sources import leaderboard
 from visualjudge.analysis.separation import Comparisons, cells_of, separate
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.statistics.favour import fair_fit

@@ -28,7 +28,7 @@ from visualjudge.analysis.figures.criteria import (
 )
 from visualjudge.analysis.figures.reasons import reason_of
 from visualjudge.analysis.figures.right_reason import right_reason_of
-from visualjudge.analysis.psychometric import curves_of
+from visualjudge.analysis.figures.sensitivity import curves_of
 from visualjudge.analysis.reasons import NEAR_IOU, exchanged, points_at
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray

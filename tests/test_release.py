@@ -21,6 +21,7 @@ FILES = {
     "CHANGELOG.md": "# Changelog\n\n## 1.2.0 (unreleased)\n\n### Added\n\n- A "
     "thing.\n\n"
     "## 1.1.0 (2026-01-01)\n\n- Old.\n",
+    "src/visualjudge/analysis/report/citing.py": 'RELEASED = "2026-01-01"\n',
     ".gitignore": "dist/\n",
     ".ci/run": "#!/bin/sh\ntrue\n",
     "Makefile": "package:\n\tmkdir -p dist\n"
@@ -90,10 +91,11 @@ def test_a_release_ends_in_a_tag_that_states_the_version_the_changes_and_the_che
         root, "rev-parse", "HEAD"
     )
     assert git(root, "status", "--porcelain") == ""
-    stated = [git(root, "show", f"v1.2.0:{name}") for name in list(FILES)[:4]]
-    assert [text.count("1.2.0") for text in stated] == [1, 1, 1, 1]
+    stated = [git(root, "show", f"v1.2.0:{name}") for name in list(FILES)[:5]]
+    assert [text.count("1.2.0") for text in stated] == [1, 1, 1, 1, 0]
     assert "date-released: 2026-12-01" in stated[1]
     assert "## 1.2.0 (2026-12-01)" in stated[3]
+    assert 'RELEASED = "2026-12-01"' in stated[4]
     message = git(root, "tag", "-l", "--format=%(contents)", "v1.2.0")
     wheel = (root / "dist/x-1.2.0-py3-none-any.whl").read_bytes()
     assert "### Added\n\n- A thing." in message

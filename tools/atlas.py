@@ -219,6 +219,9 @@ def write_tables(clones: Path, out: Path) -> Iterator[Path]:
         if all((clones / name).is_dir() for name in found.sources):
             rows = found.rows(*(clones / name for name in found.sources))
             yield write_table(out / f"{found.name}.csv", rows)
+            if found.name == "polaris":
+                above = [row for row in rows if row["truth"] > 1]
+                yield write_table(out / "polaris-above-0.csv", above)
     if (clones / EDITS).is_dir():
         yield write_table(out / "ratings.csv", ratings(clones / EDITS))
 

@@ -14,11 +14,10 @@ from atlas_sets import EDITS, FACTORS, table
 from scipy.stats import beta
 
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.bias import preferences
-from visualjudge.analysis.comparisons import Comparison
 from visualjudge.analysis.decisions.accept import AcceptedPart, accept
 from visualjudge.analysis.estimate import holm
-from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.bias import preferences
+from visualjudge.analysis.figures.comparisons import COMPARISONS, Comparison
 from visualjudge.analysis.figures.published import AS_PUBLISHED
 from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.people_agreement import agreement
@@ -255,8 +254,8 @@ def zeros(analysis: Analysis) -> Finding:
         high,
         figure.n,
         ("polaris",),
-        "visualjudge adopt tables/polaris.csv --score-range 1 5 --out polaris && "
-        "visualjudge card polaris/llava-critic-7b",
+        "visualjudge adopt tables/polaris-above-0.csv --score-range 1 5 --out above && "
+        "visualjudge card above/llava-critic-7b",
         (
             f"Pearson’s r: {dot(whole.pearson.value)} with them, "
             f"{dot(some.pearson.value)} without",
@@ -371,7 +370,7 @@ def same_score(realism: Analysis, safety: Analysis) -> Finding:
         often[SCORES].n,
         ("realism", "safety"),
         "visualjudge adopt tables/realism.csv --score-range 1 3 --out realism && "
-        "visualjudge report realism/gpt-5.4-mini realism/gemini-3-flash",
+        "visualjudge card realism/gpt-5.4-mini realism/gemini-3-flash",
         (
             "how safe they are, where people seldom say 2: "
             f"{percent(of(safety, often.name)[SCORES].exact.value)} % against "

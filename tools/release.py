@@ -24,6 +24,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 VERSION = re.compile(r"\d+\.\d+\.\d+")
+CITING = "src/visualjudge/analysis/report/citing.py"
 WHERE = {
     "src/visualjudge/__init__.py": r'(?m)^(__version__ = ").*(")$',
     "CITATION.cff": r"(?m)^(version: ).*()$",
@@ -124,6 +125,7 @@ def release(root: Path, version: str, day: date) -> str:
         for name, pattern in WHERE.items():
             replaced(root, name, pattern, version)
         replaced(root, "CITATION.cff", r"(?m)^(date-released: ).*()$", str(day))
+        replaced(root, CITING, r'(?m)^(RELEASED = ").*(")$', str(day))
         run(root, "git", "commit", "-qam", f"Release {version}", env=times)
         for step in STEPS:
             run(root, *step)

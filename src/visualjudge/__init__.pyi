@@ -103,6 +103,7 @@ __all__ = [
     "score",
 ]
 __version__: str
+__date__: str
 
 def analyse(
     runs: Runs,

@@ -25,9 +25,8 @@ from visualjudge.analysis.accuracy_cells import (
     pairwise_asked,
 )
 from visualjudge.analysis.figures.leaks import leak_audit
-from visualjudge.analysis.figures.sensitivity import SENSITIVITY
+from visualjudge.analysis.figures.sensitivity import SENSITIVITY, curves
 from visualjudge.analysis.fits import rising_p
-from visualjudge.analysis.psychometric import curves
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question, Verdict

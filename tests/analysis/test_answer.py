@@ -376,5 +376,5 @@ def test_an_answer_is_an_object_that_answers_as_a_text_for_now() -> None:
     found = card(asked, choices_of(asked, 0.97))
     assert found.answer is found.models
     with pytest.deprecated_call(match=r"use answer\.sentence"):
-        assert found.answer.startswith("Yes")  # type: ignore[attr-defined]
+        assert found.answer.startswith("Not")  # type: ignore[attr-defined]
     assert not hasattr(found.answer, "nothing")

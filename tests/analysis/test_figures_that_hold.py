@@ -14,11 +14,15 @@ import pytest
 from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.bias import preferences
-from visualjudge.analysis.comparisons import COMPARED, comparisons, not_compared
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.bias import preferences
+from visualjudge.analysis.figures.comparisons import (
+    COMPARED,
+    COMPARISONS,
+    comparisons,
+    not_compared,
+)
 from visualjudge.analysis.figures.encodings import ENCODINGS
 from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.figures.sensitivity import SENSITIVITY

@@ -338,6 +338,8 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
     study = visualjudge.analyse(runs)
     assert study.plot.tasks().rows == drawn(study.analysis, "tasks").rows
     assert "<svg" in study.plot.leanings()._repr_html_()
+    with pytest.warns(DeprecationWarning, match=r"study\.plot\.ranking\(\)"):
+        assert study.plot.pairs().rows == study.plot.ranking().rows
     with pytest.raises(
         UsageError,
         match="'reliability' is not drawn: no reply states a probability",

@@ -18,6 +18,7 @@ from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.rating_table import COLUMNS, read_ratings
 from visualjudge.analysis.report.agreement_page import (
     agreement_figure,
+    sentence,
     tables_of,
 )
 from visualjudge.cli.main import app
@@ -386,3 +387,11 @@ def test_a_column_of_numbers_beside_votes_is_no_rater(tmp_path: Path) -> None:
     path.write_text("item,ann,ben,age\ni1,A,0.5,31\ni2,b,1,32\n")
     table, problems = read_ratings(path)
     assert set(table["rater"]) == {"ann", "ben"} and len(problems) == 2
+
+
+def test_one_dimension_has_one_alpha_in_the_sentence(tmp_path: Path) -> None:
+    rows = [f"{k},s,{who},boxes,{k}" for k in range(6) for who in "ab"]
+    lines = ["item,source,rater,dimension,score", *rows, ""]
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    table, _ = read_ratings(tmp_path / "r.csv")
+    assert "Krippendorff’s α 1.00." in sentence(agreement(table))

@@ -23,6 +23,7 @@ from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.probes import PROBES, ProbeResult
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.report.citing import RELEASED, cite
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.results import Analysis
@@ -155,9 +156,13 @@ def test_what_a_paper_needs_is_written_at_once(
     assert float(width) == 86
     points_of_a_letter = 12 * 86 / 25.4 * 72 / float(room)
     assert points_of_a_letter == pytest.approx(8, abs=0.02)
-    text = (folder / "cite.md").read_text()
+
+
+def test_a_study_is_cited_with_the_digests_of_its_files(run: Path) -> None:
+    text = cite(analyse([run]))
     digest = hashlib.sha256((run / "verdicts.jsonl").read_bytes()).hexdigest()
     assert digest in text and text.startswith("@software{visualjudge,")
+    assert f"year = {{{RELEASED[:4]}}}" in text
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".png"])

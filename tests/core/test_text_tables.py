@@ -50,7 +50,7 @@ def test_columns_that_do_not_fit_follow_below_with_the_keys() -> None:
     cells = tuple(f"{i}.125" for i in range(9))
     wide = Table(
         ("Judge", *(f"Figure {i}" for i in range(9))),
-        (("gpt", *cells), ("qwen", *cells)),
+        (("gpt", *cells), ("qwen", *["0.5"] * 9)),
     )
     text = wide.text(60)
     assert max(map(len, text.splitlines())) <= 60
@@ -84,7 +84,8 @@ CELL = st.text("abc ,.-_0123456789", max_size=40)
 def test_no_character_of_a_cell_is_lost(
     rows: list[tuple[str, str, str]],
 ) -> None:
-    text = Table(("name", "other", "value"), tuple(rows)).text(60)
+    apart = ("~", "~", "~")  # no column is the same in all rows
+    text = Table(("name", "other", "value"), (apart, *rows)).text(60)
     assert max(map(len, text.splitlines())) <= 60
     for *_, number in rows:
         assert number in re.split(r"\s+", text)
@@ -151,3 +152,18 @@ def test_a_bar_never_breaks() -> None:
     text = made.text(60)
     assert max(map(len, text.splitlines())) <= 60
     assert all(bar in text for bar in bars)
+
+
+def test_what_all_rows_have_is_stated_once_where_width_counts() -> None:
+    table = Table(
+        ("Judge", "Images", "Right"), (("a", "33", "70 %"), ("b", "33", "60 %"))
+    )
+    assert table.text(80).count("33") == 1
+    assert "In each row: Images 33." in table.text(80)
+    assert "Images" in table.text().splitlines()[0]
+
+
+def test_no_word_of_a_name_breaks() -> None:
+    rows = (("classification of a non-maximum", "1"),)
+    words = Table(("Error", "Number"), rows).text(60 - 45).split()
+    assert {"classification", "non-maximum"} <= set(words)

@@ -6,21 +6,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from folding import each
 from visualjudge.core.errors import PluginError
 from visualjudge.data import import_mistakes
-from visualjudge.data.import_mistakes import Sides, likely_mistake
+from visualjudge.data.import_mistakes import Files, Sides, likely_mistake
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.images.record import WholeImage
-from visualjudge.vision.masks.record import Masks, masks_from_label_map
+from visualjudge.vision.masks.record import (
+    Instance,
+    Masks,
+    masks_from_label_map,
+)
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.predictions import Prediction
+from visualjudge.vision.raster.masks import mask_from_array
 from visualjudge.vision.rows import Misreading
 
 IMAGES = 8
@@ -84,6 +91,20 @@ def _boxes_as(change: Callable[..., Any]) -> Callable[[Detections], Detections]:
     )
 
 
+def _instances(rng: np.random.Generator, least: int) -> Masks:
+    dense = np.zeros(SIZE, np.bool_)
+    top, left = (2 * int(v) for v in rng.integers(least, 15, 2))
+    dense[top : top + 12, left : left + 28] = True
+    return Masks(SIZE, (Instance("cat", mask_from_array(dense)),))
+
+
+def _masks_as(change: Callable[..., Any]) -> Callable[[Masks], Masks]:
+    return lambda found: found.with_items(
+        replace(item, mask=mask_from_array(change(item.mask.dense())))
+        for item in found.items
+    )
+
+
 MISTAKES = {
     "y before x": (
         "object_detection",
@@ -123,6 +144,36 @@ MISTAKES = {
         "depth_estimation",
         _depth,
         lambda found: DepthMap(1 / found.values),
+    ),
+    "the image was mirrored": (
+        "depth_estimation",
+        lambda rng: DepthMap(_depth(rng).values * np.linspace(1, 3, SIZE[1])),
+        lambda found: DepthMap(found.values[:, ::-1]),
+    ),
+    "near and far are exchanged": (
+        "depth_estimation",
+        lambda rng: DepthMap(rng.uniform(1, 9, SIZE)),
+        lambda found: DepthMap(10 - found.values),
+    ),
+    "x and y are exchanged": (
+        "instance_segmentation",
+        lambda rng: _instances(rng, 5),
+        _masks_as(lambda dense: np.pad(dense[:, :60].T, ((0, 0), (0, 40)))),
+    ),
+    "all coordinates were divided by 2": (
+        "instance_segmentation",
+        lambda rng: _instances(rng, 5),
+        _masks_as(lambda dense: np.pad(dense[::2, ::2], ((0, 30), (0, 50)))),
+    ),
+    "relative to the box": (
+        "keypoint",
+        _pose,
+        lambda found: People(
+            tuple(
+                replace(p, keypoints=p.keypoints - [*p.bbox[:2], 0])  # type: ignore[index]
+                for p in found.items
+            )
+        ),
     ),
     "keypoints are exchanged": (
         "keypoint",
@@ -205,3 +256,52 @@ def test_a_poor_detector_is_no_mistake_of_size(seed: int) -> None:
             shown.append(replace(item, xyxy=(x1, y1, x2, y2)))
         tried.append((Detections(tuple(shown)), truth))
     assert likely_mistake("object_detection", tried, {}) is None
+
+
+@pytest.mark.parametrize(("spoilt", "factor"), [(0, 2.0), (0, 0.5), (1, 0.5)])
+def test_a_scale_is_blamed_on_the_side_that_leaves_or_hardly_fills_the_image(
+    tmp_path: Path, spoilt: int, factor: float
+) -> None:
+    """Halves of one side are doubles of the other: the image decides."""
+    photo = tmp_path / "a.png"
+    Image.new("RGB", (640, 480)).save(photo)
+    tried = []
+    for seed in range(IMAGES):
+        sides = [_boxes(np.random.default_rng(seed)) for _ in range(2)]
+        change = _boxes_as(lambda *box: tuple(v * factor for v in box))
+        sides[spoilt] = change(sides[spoilt])
+        tried.append((sides[0], sides[1]))
+    files = Files("gt.json", "pred.json")
+    photos = [photo] * IMAGES
+    message = likely_mistake("object_detection", tried, {}, photos, files)
+    assert message is not None
+    assert message.startswith(["pred.json", "gt.json"][spoilt])
+
+
+def test_fractions_of_a_letterboxed_image_are_named(tmp_path: Path) -> None:
+    photo = tmp_path / "a.png"
+    Image.new("RGB", (640, 480)).save(photo)
+    letterboxed = _boxes_as(
+        lambda a, b, c, d: (a, (b + 80) * 0.75, c, (d + 80) * 0.75)
+    )
+    photos = [photo] * IMAGES
+    message = likely_mistake(
+        "object_detection", _tried(_boxes, letterboxed), {}, photos
+    )
+    assert message is not None
+    assert "fractions of a letterboxed image" in message
+
+
+def test_restored_images_that_are_the_degraded_ones_are_named(
+    tmp_path: Path,
+) -> None:
+    tried = []
+    photos: list[Path | None] = []
+    for seed in range(3):
+        clean = _restored(np.random.default_rng(seed))
+        degraded = WholeImage(clean.pixels // 2)
+        photos.append(tmp_path / f"{seed}.png")
+        Image.fromarray(degraded.pixels).save(tmp_path / f"{seed}.png")
+        tried.append((degraded, clean))
+    message = likely_mistake("lowlevel-deblur", tried, {}, photos)
+    assert message is not None and "is it the same file?" in message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import skimage.data
 import yaml
 from typer.testing import CliRunner
 
@@ -167,3 +169,93 @@ def call(commands: str) -> str:
         CliRunner().invoke(app, words, catch_exceptions=False).output
         for words in lines
     )
+
+
+def run_example(folder: Path, module: str, script: str, *names: str) -> None:
+    """Run a script of an example where its model is installed: the interpreter that
+    ``VISUALJUDGE_EXAMPLES`` names, since the model needs an environment of its own.
+    """
+    python = os.environ.get("VISUALJUDGE_EXAMPLES")
+    if not python:
+        pytest.skip("VISUALJUDGE_EXAMPLES names no Python with the models")
+    own = {
+        key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ
+    }
+    if subprocess.run([python, "-c", f"import {module}"], env=own).returncode:
+        pytest.skip(f"{python} has no {module}")
+    command = [python, str(ROOT / "examples" / script), *names]
+    subprocess.run(command, cwd=folder, env=own, check=True)
+
+
+def imported(folder: Path, *arguments: str) -> str:
+    """What ``import coco`` prints of the files of an example."""
+    done = CliRunner().invoke(
+        app, ["import", "coco", *arguments, "--out", str(folder / "data")]
+    )
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+FACE = {"nose": (222, 132), "left_eye": (246, 112), "right_eye": (204, 108)}
+"""Where they are in the photograph, in pixels."""
+
+
+def test_the_poses_of_a_real_model_lie_on_the_person(tmp_path: Path) -> None:
+    write_png(tmp_path / "images/astronaut.png", skimage.data.astronaut())
+    points = [value for place in FACE.values() for value in (*place, 2)]
+    truth = {
+        "images": [
+            {"id": 1, "file_name": "astronaut.png", "width": 512, "height": 512}
+        ],
+        "annotations": [
+            {
+                "id": 1,
+                "image_id": 1,
+                "category_id": 1,
+                "iscrowd": 0,
+                "bbox": [40, 0, 440, 512],
+                "area": 225280,
+                "num_keypoints": len(FACE),
+                "keypoints": points + [0] * 3 * (17 - len(FACE)),
+            }
+        ],
+        "categories": [{"id": 1, "name": "person"}],
+    }
+    (tmp_path / "person.json").write_text(json.dumps(truth), "utf-8")
+    names = ("person.json", "images", "poses.json")
+    run_example(tmp_path, "mediapipe", "poses/poses.py", *names)
+    text = (tmp_path / "poses.json").read_text("utf-8")
+    (pose,) = json.loads(text)
+    for number, place in enumerate(FACE.values()):
+        x, y, _ = pose["keypoints"][3 * number : 3 * number + 3]
+        assert np.hypot(x - place[0], y - place[1]) < 12
+    output = imported(
+        tmp_path,
+        "--task=keypoint",
+        f"--gt={tmp_path / 'person.json'}",
+        f"--images={tmp_path / 'images'}",
+        f"--pred={tmp_path / 'poses.json'}",
+        "--source=mediapipe",
+    )
+    assert "predictions 1" in output
+
+
+def test_a_real_model_finds_lines_of_text(tmp_path: Path) -> None:
+    run_example(tmp_path, "rapidocr", "text/text.py", "pages")
+    pages = tmp_path / "pages"
+    count = {
+        name: len(json.loads((pages / f"{name}.json").read_text("utf-8")))
+        for name in ("full", "third")
+    }
+    assert count["full"] > count["third"] > 150
+    output = imported(
+        tmp_path,
+        "--task=object_detection",
+        f"--gt={pages / 'truth.json'}",
+        f"--images={pages / 'images'}",
+        f"--pred={pages / 'full.json'}",
+        "--source=full",
+        f"--pred={pages / 'third.json'}",
+        "--source=third",
+    )
+    assert "images 20" in output

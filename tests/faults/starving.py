@@ -52,7 +52,16 @@ KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
 """Commands whose journals are meant to be there after an interruption, whole lines of
 them; ``--resume`` goes on.
 """
-FORMATS = ["parquet", "vlmevalkit", "lmms-eval", "trl"]
+FORMATS = [
+    "parquet",
+    "vlmevalkit",
+    "lmms-eval",
+    "trl",
+    "json",
+    "dataset-parquet",
+]
+AGAIN = {"adopt": "--force", "export": "--force", "perturb": "--replace"}
+"""What other commands need to be given again after a kill, by their first word."""
 GOES_ON = {
     "build": ("--force", "out/questions.json", "id"),
     "import": (
@@ -105,7 +114,7 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "import": f"import coco {boxes} --pred {made}/pred.json --source a --out out",
         "perturb": f"perturb {boxes} --out out",
         "report": f"report {made}/run --out report.html --json m.json",
-        "report md": f"report {made}/run --out report.md --csv tables",
+        "report pages": f"report {made}/run --out report.html --figures figures",
         "card": f"card {made}/run --json c.json",
         "label": f"label {made}/run --n 5 --out labels.csv",
         "correct": f"correct {made}/run --labels {made}/labels.csv --kind pairwise "
@@ -121,6 +130,11 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "init": "init out",
         "describe dataset": f"describe {made}/dataset --json a.json",
         "gate write": f"gate write {made}/run --out judge.lock",
+        "gate check": f"gate check {made}/run --lock {made}/judge.lock --junit g.xml "
+        "--summary g.md",
+        "accept": f"accept {made}/run --risk 0.9 --apply {made}/run --out a.csv "
+        "--json a.json",
+        "adopt": f"adopt {made}/verdicts.csv --out out",
         "agreement": f"agreement {made}/people.csv --json a.json",
         "describe": f"describe {made}/data --json described.json",
         "studio": f"studio {made}/dataset {made}/run",
@@ -137,9 +151,9 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
 ONE_FILE = ("trl",)
 RATER = "anna"
 BOXES = "--task object_detection --gt {0}/gt.json --images {0}/images"
-USUAL = {"describe dataset": 1, "pipeline": 1}
-"""The exit status where all is well, if it is not 0: ``describe`` has findings, and the
-replies give ``pipeline`` no value.
+USUAL = {"describe dataset": 1, "pipeline": 1, "gate check": 3}
+"""The exit status where all is well, if it is not 0: ``describe`` has findings, the
+replies give ``pipeline`` no value, and ``gate check`` has few images.
 """
 
 
@@ -258,6 +272,10 @@ def prepare(made: Path, server: str) -> None:
         for k in range(6)
         for turn, who in enumerate(("anna", "ben"))
     ]
+    (made / "verdicts.csv").write_text(
+        "item,model_a,model_b,judge,verdict,truth\n"
+        + "".join(f"{k},s,t,j,{'AB'[k % 2]},A\n" for k in range(12))
+    )
     (made / "people.csv").write_text(
         "\n".join(["item,source,rater,dimension,score", *ratings]) + "\n"
     )
@@ -292,6 +310,7 @@ def prepare(made: Path, server: str) -> None:
         f"{made}/imported",
         f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} "
         "--set cache=false",
+        f"gate write {made}/run --out {made}/judge.lock",
     ]
     for line in lines:
         ended = forked(line.split(), made)
@@ -532,10 +551,17 @@ def not_completed(
     name: str, words: list[str], place: Path, usual: Usual
 ) -> Iterator[str]:
     """What lacks, or is doubled, after a killed command was given again."""
-    ended = forked([*words, *GOES_ON[name][0].split()], place)
+    option = GOES_ON[name][0] if name in GOES_ON else AGAIN.get(words[0], "")
+    ended = forked([*words, *option.split()], place)
     if ended.status != USUAL.get(name, 0) or "Traceback" in ended.said:
         yield f"given again after a kill: {ended}"
-    elif records(name, place) != usual.records or usual.files - _in(place):
+        return
+    hidden = {
+        path.relative_to(place).as_posix() for path in place.rglob(".*")
+    } - usual.files
+    if hidden:
+        yield f"left after a kill and a whole run: {sorted(hidden)}"
+    if records(name, place) != usual.records or usual.files - _in(place):
         yield (
             f"given again after a kill: {records(name, place)} in "
             f"{sorted(_in(place))}"
@@ -546,7 +572,7 @@ def cases(
     name: str, usual: float, seed: int, *, only_kill: bool
 ) -> Iterator[Case]:
     """One of each kind, another in each round; what can go on is killed in each."""
-    numbers = {signal.SIGKILL} if name in GOES_ON else set()
+    numbers = {signal.SIGKILL} if only_kill or name in GOES_ON else set()
     if not only_kill:
         yield (
             f"files of {(most := LIMITS[seed % len(LIMITS)])} bytes",
@@ -629,7 +655,10 @@ def main(
                             and mode == 0o555
                         ):
                             found.append("status 0 in a read-only folder")
-                        if ended.status == -signal.SIGKILL and name in GOES_ON:
+                        if (
+                            ended.status == -signal.SIGKILL
+                            and words[0] != "studio"
+                        ):
                             found += not_completed(
                                 name, words, here, usual[name]
                             )

@@ -680,3 +680,49 @@ def test_keypoints_of_yolo_are_read_by_kpt_names(home: Path) -> None:
     (person,) = sample.truth.items  # type: ignore[union-attr]
     wanted = [WIDTH * (k + 1) / 20 for k in range(17)]
     assert person.keypoints[:, 0] == pytest.approx(wanted)
+
+
+def test_two_images_of_one_file_are_refused(home: Path) -> None:
+    row = {"image_id": 1, "category_id": 1, "bbox": [20, 30, 70, 50]}
+    list(coco_file(home, row))
+    content = json.loads((home / "gt.json").read_text("utf-8"))
+    content["images"].append({**content["images"][0], "id": 99})
+    dump(home / "gt.json", content)
+    samples = coco("object_detection", home / "gt.json", None, home / "images")
+    message, _ = sorted(map(str, samples), key=len)
+    assert "is that of image 1 too" in message
+
+
+def test_two_label_files_of_one_image_are_told(home: Path) -> None:
+    samples = yolo_files(home, "0 .5 .5 .1 .1")
+    (home / "gt/A.txt").write_text("0 .5 .5 .9 .9")
+    problems = [row for row in samples if isinstance(row, Problem)]
+    assert "a.txt is read for" in str(*problems)
+
+
+def test_a_value_far_beyond_all_others_is_told(home: Path) -> None:
+    values = np.full((HEIGHT, WIDTH), 3.0)
+    values[:20] = 80
+    np.save(home / "a.npy", values)
+    where = str(home / "a.npy"), None, str(home / "images/a.png")
+    with pytest.warns(UserWarning, match="3200 pixels are 80, far beyond"):
+        list(depth_maps("depth_estimation", *where))
+
+
+def test_a_folder_that_a_file_names_in_vain_is_told(home: Path) -> None:
+    row = {"image_id": 1, "category_id": 1, "bbox": [20, 30, 70, 50]}
+    list(coco_file(home, row))
+    text = (home / "gt.json").read_text("utf-8")
+    for folder in ("val/", "val\\\\"):
+        (home / "gt.json").write_text(
+            text.replace('"a.png"', f'"{folder}a.png"')
+        )
+        samples = coco(
+            "object_detection", home / "gt.json", None, home / "images"
+        )
+        assert "has a.png without a folder" in problem(samples)
+    (home / "images/val").mkdir()
+    photo(home / "images/val/a.png", size=(WIDTH, HEIGHT))
+    assert boxes(
+        coco("object_detection", home / "gt.json", None, home / "images")
+    )

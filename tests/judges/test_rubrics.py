@@ -72,8 +72,8 @@ def test_each_form_is_read_and_a_bad_value_fails_alone(tmp_path: Path) -> None:
         "sharp": True,
         "better": "Option B",
         "kind": "Blurred_Edges",
-        "level": "4",
-        "place": [10, 20, 30, 40],
+        "level": 1,
+        "place": [0, 20, 30, 40],
     }
     verdict = judged(tmp_path, json.dumps({"criteria": said, "answer": "A"}))
     assert (verdict.value, verdict.criteria) == (
@@ -82,8 +82,8 @@ def test_each_form_is_read_and_a_bad_value_fails_alone(tmp_path: Path) -> None:
             "sharp": "yes",
             "better": "B",
             "kind": "blurred edges",
-            "level": 4.0,
-            "place": [10, 20, 30, 40],
+            "level": 1.0,
+            "place": [0, 20, 30, 40],
         },
     )
     bad = {

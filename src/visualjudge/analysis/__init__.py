@@ -12,8 +12,7 @@ Main modules, in the order in which data flows::
     statistics        pure functions: agreement, ranks, corrected means, favour
     accuracy_cells    accuracy by cell, with sums by image
     scores            ranking and scoring questions
-    psychometric      accuracy against margin
-    comparisons, leaderboard   judges by question; models by judge and truth
+    source_groups     which models may be ranked against each other
     rating_table, people_agreement   people as raters
     figures           a figure a file: rows, columns, section, plots
     analysing         computes all figures

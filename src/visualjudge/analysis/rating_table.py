@@ -26,8 +26,8 @@ from typing import Any
 import orjson
 import polars as pl
 
-from visualjudge.analysis.leaderboard import points
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.source_groups import points
 from visualjudge.analysis.study_table import (
     NO_REMARKS,
     ColumnTypes,

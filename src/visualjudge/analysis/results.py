@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
-from visualjudge.analysis.comparisons import asked_like, nothing_in_common
 from visualjudge.analysis.dataset_facts import (
     DATASET,
     DatasetFacts,
@@ -28,7 +28,10 @@ from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.study_table import FEATURES, Run, Study, more
 from visualjudge.analysis.table_layout import Column, Layout, as_named, grid
+from visualjudge.analysis.value_and_interval import ALL
+from visualjudge.core.addresses import ASKED, grid_address, result_filter
 from visualjudge.core.jsons import Json
+from visualjudge.core.records import IntArray
 from visualjudge.core.text_tables import Table
 
 Value = TypeVar("Value")
@@ -58,6 +61,47 @@ PAIRED = (
     *map(more, FEATURES),
 )
 """Columns of pairwise verdicts that figures other than the leaderboard need."""
+
+
+ALIKE = 0.95
+"""Judges count as asked the same questions if they share at least this part of all
+questions that either was asked.
+"""
+
+
+def asked_like(study: Study) -> tuple[int, ...]:
+    """Return a number for each run. Runs with the same number were asked the same
+    questions."""
+    asked = study.asked
+    out: list[int] = []
+    for i, ids in enumerate(asked):
+        same = (out[j] for j in range(i) if overlap(ids, asked[j]) >= ALIKE)
+        out.append(next(same, max(out, default=-1) + 1))
+    return tuple(out)
+
+
+def overlap(a: IntArray, b: IntArray) -> float:
+    """Return the questions in common as a share of those in either array."""
+    common = np.intersect1d(a, b, assume_unique=True).size
+    return common / max(1, a.size + b.size - common)
+
+
+def nothing_in_common(study: Study) -> tuple[str, ...]:
+    """Return a one-line warning about runs that share no question with any other
+    run."""
+    asked = dict(enumerate(study.asked))
+    alone = [
+        study.runs[k].name
+        for k, ids in asked.items()
+        if ids.size
+        and not any(overlap(ids, other) for j, other in asked.items() if j != k)
+    ]
+    if len(asked) < 2 or not alone:
+        return ()
+    named = ", ".join(alone)
+    return (
+        f"these runs share no question with any other, and cannot be compared: {named}",
+    )
 
 
 class JudgeResult:
@@ -94,6 +138,18 @@ class JudgeResult:
             "scores": self.study.has_scores,
         }
         return frozenset(name for name, known in facts.items() if known)
+
+    def address(self, outcomes: Sequence[str] = ASKED, **filters: str) -> str:
+        """Return the studio's address of the questions with one of these outcomes that
+        pass the filters, but for those whose value is :data:`ALL`; empty where the
+        dataset or the run has no file.
+        """
+        digest = self.study.meta.get("questions_sha256")
+        if self.run.folder is None or not digest:
+            return ""
+        name = result_filter(self.run.folder)
+        own = [pair for pair in filters.items() if pair[1] != ALL]
+        return grid_address(digest, [*own, *((name, o) for o in outcomes)])
 
     def stored(self, name: str) -> Any:
         """Return one of its figures as metrics.json has it."""
@@ -435,12 +491,21 @@ class Shown:
         figure: JudgeFigure[Any],
         rows: Callable[[Any], Sequence[Any]] = tuple,
         hit: Callable[[Any], bool] = lambda _: False,
+        link: Callable[[JudgeResult, Any], str] = lambda *_: "",
     ) -> list[Table]:
         """Return a table for each judge with the ``rows`` of its value, some marked by
-        ``hit``."""
+        ``hit``; the number of a row's verdicts leads to the address that ``link``
+        returns.
+        """
         assert figure.columns is not None
         return [
-            grid(figure.columns, rows(judge[figure]), title=judge.name, hit=hit)
+            grid(
+                figure.columns,
+                rows(judge[figure]),
+                title=judge.name,
+                hit=hit,
+                link=partial(link, judge),
+            )
             for judge in self.judges
         ]
 

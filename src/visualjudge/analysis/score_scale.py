@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+import polars as pl
 
 from visualjudge.analysis.figure_text import number, span, with_ends
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import Estimate
 
+Number = TypeVar("Number", float, pl.Expr)
 FEW_STEPS = 20
 """A scale of at most this many whole steps has them as its steps, any other ten."""
 
@@ -35,6 +38,16 @@ class ScoreScale:
         """Return a score from 0 to 10 on the scale of the study."""
         return round(self.low + value * (self.high - self.low) / 10, 6)
 
+    def ten(self, score: Number) -> Number:
+        """Return a score on the scale of the study, or a column of them, from 0 to 10."""
+        return 10 * (score - self.low) / (self.high - self.low)
+
+    @property
+    def scores(self) -> list[float]:
+        """Return the scores that people choose from: each step."""
+        count = round(10 / self.step)
+        return [self.score(self.step * place) for place in range(count + 1)]
+
     def size(self, value: float) -> float:
         """Return a difference of scores on the scale of the study."""
         return value * (self.high - self.low) / 10
@@ -51,6 +64,9 @@ class ScoreScale:
         return f"{self.low:g} to {self.high:g}"
 
 
+ZERO_TO_TEN = ScoreScale()
+
+
 def scale_of(study: Study) -> ScoreScale:
     """Return the scale that the dataset records."""
     return scale_in(study.meta)
@@ -59,4 +75,11 @@ def scale_of(study: Study) -> ScoreScale:
 def scale_in(meta: Mapping[str, Any]) -> ScoreScale:
     """Return the scale that ``dataset.json`` states."""
     stated = (meta.get("options") or {}).get("score_range")
-    return ScoreScale(*map(float, stated)) if stated else ScoreScale()
+    return ScoreScale(*map(float, stated)) if stated else ZERO_TO_TEN
+
+
+def asked_scale(meta: Mapping[str, Any]) -> ScoreScale:
+    """Return the scale on which people are asked: that of adopted scores; built
+    questions ask for 0 to 10, whatever range the scores of their data had.
+    """
+    return scale_in(meta) if meta.get("benchmark") else ZERO_TO_TEN

@@ -193,12 +193,22 @@ def grid(
     keys: int = 1,
     hidden: Sequence[str] = (),
     hit: Callable[[Row], bool] = lambda _: False,
+    link: Callable[[Row], str] = lambda _: "",
 ) -> text_tables.Table:
     """Return the rows under their column titles, without empty columns and those
-    ``hidden``; ``hit`` marks rows.
+    ``hidden``; ``hit`` marks rows, ``link`` gives the address of a row's verdicts, to
+    which their number leads.
     """
     collected = list(rows)
     cells = [columns.cells(row) for row in collected]
+    counted = [
+        k
+        for k, title in enumerate(columns.titles)
+        if title.startswith("Verdicts")
+    ]
+    for row, shown in zip(collected, cells, strict=True):
+        for k in counted:
+            shown[k] = text_tables.Styled(shown[k], link=link(row))
     selected = [
         k
         for k, column in enumerate(columns.shown)

@@ -53,7 +53,7 @@ def label(
     print(
         f"{out}: {queue.drawn} of "
         f"{pluralize(queue.pool, queue.by.removesuffix('_id'))}; fill in the column "
-        f"{'score (0 to 10)' if queue.by == 'annotation_id' else 'answer'}"
+        f"{f'score ({queue.scale})' if queue.by == 'annotation_id' else 'answer'}"
     )
     following(
         "studio",

@@ -74,6 +74,34 @@ class CleanStream:
         return getattr(self._stream, name)
 
 
+SIGNS = {
+    "green": r"✓|\bpasses\b|separated, right\b|^Yes\b",
+    "red": r"✗|\bfails\b|separated, wrong\b|^No\b",
+    "yellow": r"^ +\?|\bundecided\b|not separated\b",
+    "bold": r"^[^:]+: (?:Yes|No|In part|Not \w+)[^.]*",
+    "cyan": r"^(?:next|or): .*",
+}
+"""Colours of what is proven, disproven and open, of answers, and of the next command."""
+
+
+def in_colour(text: str) -> str:
+    """Return ``text`` with the colours that the terminal has; without a terminal, as it
+    is.
+    """
+    if not sys.__stdout__ or not sys.__stdout__.isatty():
+        return for_terminal(text)
+    from rich.console import Console
+    from rich.text import Text
+
+    styled = Text(for_terminal(text))
+    for style, pattern in SIGNS.items():
+        styled.highlight_regex(f"(?m){pattern}", style)
+    console = Console(file=sys.__stdout__, highlight=False)
+    with console.capture() as captured:
+        console.print(styled, end="", soft_wrap=True)
+    return captured.get()
+
+
 def print_json(rows: Iterable[Any]) -> None:
     """Print an array with one object per row."""
     print(json.dumps([*rows], indent=1, ensure_ascii=False))
@@ -226,7 +254,7 @@ class Checked(TyperCommand):
         ended: typer.Exit | None = None
         with (
             warnings.catch_warnings(),
-            redirect_stdout(cast(TextIO, CleanStream(sys.stdout))),
+            redirect_stdout(cast(TextIO, CleanStream(sys.stdout, in_colour))),
             together(inputs, force=values.get("force", False)) as replaced,
         ):
             warnings.showwarning = lambda message, *_: say(

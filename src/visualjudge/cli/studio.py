@@ -66,6 +66,9 @@ class Asked(Options):
     show: Literal["drawn", "text", "all"] | None = option(
         None, "How predictions are shown.", "KIND"
     )
+    rubric: str | None = option(
+        None, "Criteria to answer with each.", "NAME|FILE"
+    )
 
     def settings(self, part: Selection, seed: int) -> Settings:
         """Return the settings of a study.
@@ -76,8 +79,10 @@ class Asked(Options):
             If the overlap is more than 1, or raters would wait for more than ten
             minutes.
         """
+        from visualjudge.prompts.rubric import rubric_of
         from visualjudge.studio.people.plan import Settings
 
+        rubric = None if self.rubric is None else rubric_of(self.rubric)
         for name, value, most in (
             ("--overlap", self.overlap, 1),
             ("--least-seconds", self.least_seconds, 600),
@@ -97,6 +102,7 @@ class Asked(Options):
             practice=self.practice,
             least_seconds=self.least_seconds,
             encoding=self.show or "",
+            rubric=None if rubric is None else rubric.json(),
         )
 
     def files(self) -> StudyFiles:

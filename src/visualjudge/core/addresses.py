@@ -16,6 +16,8 @@ PORT = 8421
 STUDIO = f"http://127.0.0.1:{PORT}"
 NOT_RIGHT = ("wrong", "mixed", "failed", "cannot tell")
 """Outcomes of a judge's verdicts on a question of which not every one is right."""
+ASKED = ("right", *NOT_RIGHT)
+"""Every outcome: the questions that were put to a judge."""
 LONGEST_NAME = 32
 
 

@@ -4,13 +4,13 @@ renamed."""
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import platform
 import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,7 @@ def new_scratch(target: Path) -> Path:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
         target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left(target.parent)
         # Only its owner can read it while it is written.
         handle, name = tempfile.mkstemp(
             target.suffix,
@@ -73,12 +74,13 @@ def new_scratch(target: Path) -> Path:
     return Path(name)
 
 
-def remove_left(target: Path) -> None:
-    """Remove what killed processes of this machine left of their writes to
-    ``target``."""
+@cache
+def _remove_left(folder: Path) -> None:
+    """Remove what killed processes of this machine left of their writes to files in
+    ``folder``, before the first write there."""
     if os.name != "posix":  # elsewhere a process cannot be looked for
         return
-    for left in target.parent.glob(f".{glob.escape(target.name)}.{_HOST}*"):
+    for left in folder.glob(f".*.{_HOST}*"):
         process = left.name.partition(f".{_HOST}")[2].partition(".")[0]
         try:
             os.kill(int(process), 0)

@@ -18,7 +18,6 @@ from visualjudge.core.atomic import (
     atomic_path,
     json_bytes,
     new_scratch,
-    remove_left,
     write_bytes,
     writing,
 )
@@ -141,7 +140,6 @@ class OutputFile:
         """Yield the path to write to. The file takes its place if the block
         succeeds."""
         self.check()
-        remove_left(self.path)
         if (command := _COMMAND.get()) is None:
             with atomic_path(self.path) as scratch:
                 yield scratch
@@ -200,36 +198,15 @@ def together(
                     else "another's file"
                 )
                 replaced.append(f"{output.path}: replaced {which}")
-        _put(command.scratches)
+        for output, scratch in command.scratches.items():
+            with writing(output.path):
+                scratch.chmod(0o644)
+                _remember(scratch)
+                scratch.replace(output.path)
     finally:
         _COMMAND.reset(token)
         for scratch in command.scratches.values():
             scratch.unlink(missing_ok=True)
-
-
-def _put(scratches: dict[OutputFile, Path]) -> None:
-    """Rename every scratch file; if one cannot be, take back those before it."""
-    done: dict[Path, Path] = {}
-    try:
-        for output, scratch in scratches.items():
-            before = scratch.with_name(f"{scratch.name}.old")
-            with writing(output.path):
-                scratch.chmod(0o644)
-                _remember(scratch)
-                with suppress(OSError):  # none there, or no hard links there
-                    os.link(output.path, before, follow_symlinks=False)
-                scratch.replace(output.path)
-            done[output.path] = before
-    except BaseException:
-        for path, before in done.items():
-            if before.exists():
-                before.replace(path)
-            else:
-                path.unlink(missing_ok=True)
-        raise
-    finally:
-        for scratch in scratches.values():
-            scratch.with_name(f"{scratch.name}.old").unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what we wrote

@@ -24,8 +24,8 @@ GAP = "  "
 # Width, in columns, of the narrowest supported terminal.
 NARROWEST = 60
 
-# Minimum width of a wrapped name, in columns.
-LEAST_NAME = 12
+# Longest word of a name that is not broken, in columns.
+LONGEST_WORD = 24
 
 # Maximum number of characters of a number, which never wraps; longer digit strings are
 # names.
@@ -51,8 +51,15 @@ def folded(sentence: str, width: int | None = None) -> str:
     terminal's). Longer words are not split.
     """
     room = screen_width() if width is None else width
+    margin = len(sentence) - len(sentence.lstrip())
     return "\n".join(
-        wrap(sentence, room, break_long_words=False, break_on_hyphens=False)
+        wrap(
+            sentence,
+            room,
+            subsequent_indent=" " * 2 * margin,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     )
 
 
@@ -126,23 +133,34 @@ class Table:
         terminal, as wide as the cells).
 
         Names wrap onto further lines; numbers never do. Columns that do not fit follow
-        below, with the keys repeated.
+        below, with the keys repeated. Within a width, a value that all rows have is
+        stated once, below.
         """
         numeric = self.to_the_right
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
         room = screen_width() if width is None else width
+        same = self._same() if room < sys.maxsize else []
         parts = [
             "\n".join(self._lines(part, floors, room))
-            for part in self._parts(floors, room)
+            for part in self._parts(floors, room, same)
         ]
+        stated = [f"{self.columns[i]} {self.rows[0][i]}" for i in same]
+        notes = [f"In each row: {', '.join(stated)}."] if stated else []
         title = [self.title] if self.title else []
         return "\n".join(
             [
                 *title,
                 "\n\n".join(parts),
-                *(folded(note, room) for note in self.notes),
+                *(folded(note, room) for note in [*notes, *self.notes]),
             ]
         )
+
+    def _same(self) -> list[int]:
+        """Return the columns, but the keys, in which all of several rows agree."""
+        if len(self.rows) < 2:
+            return []
+        columns = range(self.keys, len(self.columns))
+        return [i for i in columns if len({row[i] for row in self.rows}) == 1]
 
     def _lines(
         self, part: Sequence[int], floors: Sequence[int], room: int
@@ -161,7 +179,7 @@ class Table:
             widths[max(wide, key=widths.__getitem__)] -= 1
         for row in rows:
             cells = [
-                wrap(cell, width) or [""]
+                wrap(cell, width, break_on_hyphens=False) or [""]
                 for cell, width in zip(row, widths, strict=True)
             ]
             for line in zip_longest(*cells, fillvalue=""):
@@ -172,18 +190,24 @@ class Table:
                 yield GAP.join(aligned).rstrip()
 
     def _floor(self, column: int, number: bool) -> int:
-        longest = max((len(row[column]) for row in self.rows), default=0)
-        whole = number or all(DRAWN.fullmatch(row[column]) for row in self.rows)
+        cells = [row[column] for row in self.rows]
+        longest = max(map(len, cells), default=0)
+        whole = number or all(map(DRAWN.fullmatch, cells))
+        words = [len(word) for cell in cells for word in cell.split()]
         return max(
-            longest if whole else min(longest, LEAST_NAME),
+            longest if whole else min(max(words, default=0), LONGEST_WORD),
             *map(len, self.columns[column].split()),
             1,
         )
 
-    def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
+    def _parts(
+        self, floors: Sequence[int], room: int, without: Sequence[int]
+    ) -> list[list[int]]:
         keys = [*range(self.keys)]
         parts = [[*keys]]
         for column in range(self.keys, len(floors)):
+            if column in without:
+                continue
             width = sum(
                 floors[i] + len(GAP) for i in (*parts[-1], column)
             ) - len(GAP)

@@ -60,6 +60,8 @@ UNTRIED = VisualJudgeError, ValueError
 # that it must reach where there are fewer.
 FITTED_SAMPLES = 6
 FITTED_SCORE = 8.0
+# The mean score from which restored and degraded images are both right.
+PERFECT = 10.0
 # What a correction that fits must gain beyond one that does not.
 FITTED_GAIN = 0.5
 # Factors and sides of square images, of which coordinates are often left.
@@ -206,6 +208,9 @@ class Trial:
     fitted: bool = False
     # Whether the ground truth was corrected.
     of_truth: bool = False
+    # −1 if what was corrected leaves its image. Of corrected scales, how far across or
+    # down the image it reaches, 0..1: objects are found all over images.
+    reach: float = 0.0
 
 
 def likely_mistake(
@@ -219,12 +224,13 @@ def likely_mistake(
     explains a low score.
     """
     tried = [(_surest(result, truth), truth) for result, truth in tried]
-    if exchanged := _exchanged_with_given(task, tried, options, images, files):
-        return exchanged
+    exchanged, without = _exchanged_with_given(
+        task, tried, options, images, files
+    )
     before = _scores(task, tried, options)
     if before is None or not before.size or before.mean() >= LOW:
-        return None
-    best: tuple[float, Trial, float] | None = None
+        return exchanged
+    explaining: list[tuple[float, Trial, float]] = []
     for trial in _without_mistakes(task, tried, images):
         after = _scores(task, trial.sides, options)
         if after is None or not after.size:
@@ -245,10 +251,20 @@ def likely_mistake(
             gain >= min(least, GAIN) and after.mean() >= EXPLAINED and clear
         )
         gain -= FITTED_GAIN * trial.fitted
-        if explained and (best is None or gain > best[0]):
-            best = gain, trial, float(after.mean())
-    if best is None:
-        return None
+        if explained:
+            explaining.append((gain, trial, float(after.mean())))
+    most = max((gain for gain, _, _ in explaining), default=0.0)
+    best = max(
+        (row for row in explaining if row[0] >= most - FITTED_GAIN),
+        key=lambda row: (
+            row[1].reach,
+            not row[1].of_truth,
+            not row[1].fitted,
+        ),
+        default=None,
+    )
+    if best is None or best[2] <= without:
+        return exchanged
     _, trial, mean = best
     return (
         f"{files.truth if trial.of_truth else files.prediction}: the mean score of the "
@@ -275,10 +291,12 @@ def _exchanged_with_given(
     options: Mapping[str, Any],
     images: Sequence[Path | None],
     files: Files,
-) -> str | None:
+) -> tuple[str | None, float]:
+    """Return the sentence about degraded images that are nearer to the truth than the
+    restored ones, or are these; and their mean score."""
     known = len(images) == len(tried) >= 2 and None not in images
     if not (task_named(task).restored and known):
-        return None
+        return None, 0.0
     kind = type_of(task)
     degraded = [
         (read_prediction(task, {str(kind.file_field): str(image)}), truth)
@@ -287,12 +305,22 @@ def _exchanged_with_given(
     ours, theirs = (
         _scores(task, sides, options) for sides in (tried, degraded)
     )
-    if ours is None or theirs is None or np.mean(theirs > ours) < MOST_IMAGES:
-        return None
+    if ours is None or theirs is None:
+        return None, 0.0
+    mean = float(theirs.mean())
+    if (theirs == ours).all() and mean < PERFECT:
+        return (
+            f"{files.prediction}: on all {len(ours)} images the restored image scores "
+            "as the degraded one does; is it the same file?",
+            mean,
+        )
+    if np.mean(theirs > ours) < MOST_IMAGES:
+        return None, 0.0
     return (
         f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images "
         "the degraded image is nearer to the ground truth than the restored one; are "
-        "images and predictions exchanged?"
+        "images and predictions exchanged?",
+        mean,
     )
 
 
@@ -316,14 +344,21 @@ def _without_mistakes(
     """
     sizes = [None if path is None else image_size(path) for path in images]
     sizes += [None] * (len(sides) - len(sizes))
-    for row in (*type_of(task).misreadings, *_scales(task)):
+    scales = [*_scales(task)]
+    for row in (*type_of(task).misreadings, *scales):
         for of_truth in (False, True):
             with suppress(*UNTRIED):
                 changed = [
                     _mended(row, pair, size, of_truth=of_truth)
                     for pair, size in zip(sides, sizes, strict=True)
                 ]
-                yield Trial(row.told, changed, FORM_GAIN, row.fitted, of_truth)
+                corrected = [pair[of_truth] for pair in changed]
+                reach = _reach(task, corrected, sizes)
+                if row not in scales:
+                    reach = min(reach, 0.0)
+                yield Trial(
+                    row.told, changed, FORM_GAIN, row.fitted, of_truth, reach
+                )
     result, truths = ([item[side] for item in sides] for side in (0, 1))
     if type_of(task).places is not None and isinstance(
         result[0], LabelledItems
@@ -343,6 +378,23 @@ def _without_mistakes(
         "each prediction belongs to the image after",
         list(zip(result[:-1], truths[1:], strict=True)),
     )
+
+
+def _reach(
+    task: str, corrected: Sequence[Prediction], sizes: Sequence[Size | None]
+) -> float:
+    places = type_of(task).places
+    if places is None or None in sizes:
+        return 0.0
+    reached = 0.0
+    for side, size in zip(corrected, sizes, strict=True):
+        corners = places(side)[:, 2:]
+        frame = np.array(size, np.float64)[::-1]
+        if (corners > frame + SLACK).any():
+            return -1.0
+        if corners.size:
+            reached = max(reached, float((corners / frame).max()))
+    return reached
 
 
 def _mended(

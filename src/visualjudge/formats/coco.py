@@ -228,10 +228,18 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
                 raise invalid(
                     gt, f"images[{k}]", "id", f"{number!r} occurs twice"
                 )
+            name = _name_of(raw)
+            if name in truth.numbers:
+                raise invalid(
+                    gt,
+                    f"images[{k}]",
+                    "file_name",
+                    f"{name!r} is that of image {truth.numbers[name]!r} too",
+                )
             truth.images[number] = _image(
                 raw, f"images[{k}]", gt, images, files
             )
-            truth.numbers[_name_of(raw)] = number
+            truth.numbers[name] = number
         except InvalidRecord as error:
             truth.problems.append(error.problem)
     # Numbers first, as pycocotools has them: the order decides between equal
@@ -701,10 +709,9 @@ def _segments(
                 )
             mask = mask_from_array(ids == number)
             if mask.area == 0:
-                two = "; it looks like a two-channel PNG"
-                hint = "" if (ids >= 1 << 16).any() else two
                 raise DataError(
-                    f"id: must be a value of {path.name}, got {number!r}{hint}"
+                    f"id: must be a value of {path.name}, got {number!r}"
+                    f"{_other_channels(number, ids)}"
                 )
             items.append(Instance(label, mask, None, crowd(segment)))
         except DataError as error:
@@ -720,6 +727,16 @@ def _segments(
             f"{min(lacking)} of {path.name} is missing",
         )
     return Masks(image.size, tuple(items))
+
+
+def _other_channels(number: Any, ids: NDArray[np.uint32]) -> str:
+    """Return a hint if an id is missing because of the channels of the PNG."""
+    if not (ids >= 1 << 16).any():
+        return "; it looks like a two-channel PNG"
+    if not isinstance(number, int):
+        return ""
+    turned = number >> 16 | number & 0xFF00 | (number & 0xFF) << 16
+    return "; its channels seem to be blue, green, red" if turned in ids else ""
 
 
 def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:

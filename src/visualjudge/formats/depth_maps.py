@@ -27,6 +27,8 @@ AS_THEY_ARE = (".npy", ".png")
 # Blender's), and the number of pixels from which they are no depth.
 SUFFIXES_OF_BYTES = (".png", ".bmp", ".tif", ".tiff", ".npy", ".npz")
 BYTE = 255.0
+# How many times a value is beyond all others if it marks something.
+APART = 2.0
 HOLES = (65535.0, 1e10, float(np.finfo(np.float32).max))
 PATCH = 16
 # PNG depths beyond this are assumed to be in another unit.
@@ -158,18 +160,23 @@ def _without_holes(
 def _doubts(
     depth: DepthMap, file: Path, form: Form, option: str
 ) -> Iterator[tuple[str, str]]:
-    largest = np.nanmax(depth.values)
+    known = depth.values[np.isfinite(depth.values)]
+    largest = known.max(initial=0.0)
+    many = int(np.count_nonzero(known == largest))
+    byte = (
+        largest == BYTE * form[0] and file.suffix.lower() in SUFFIXES_OF_BYTES
+    )
+    second = known[known < largest].max(initial=0.0)
+    apart = 0 < second * APART < largest
     below = depth.values < 0
-    brightest = depth.values == BYTE * form[0]
-    if (
-        largest == BYTE * form[0]
-        and file.suffix.lower() in SUFFIXES_OF_BYTES
-        and PATCH <= np.count_nonzero(brightest) < brightest.size
-    ):
+    most = known.size - 1 if byte else known.size // 2
+    if (byte or apart) and PATCH <= many <= most:
+        stored = largest / form[0]
+        how = "the largest of 8 bits" if byte else "far beyond all others"
         yield (
-            "byte",
-            f"{np.count_nonzero(brightest)} pixels are 255, the largest of 8 bits, and "
-            "are read as a depth; if they mark holes, give hole 255",
+            "hole",
+            f"{many} pixels are {stored:g}, {how}, and are read as a depth; if they "
+            f"mark holes or the sky, give hole {stored:g}",
         )
     if (
         file.suffix.lower() == ".png"

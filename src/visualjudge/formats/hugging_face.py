@@ -230,6 +230,12 @@ def _object(
     side: _Side, item: Mapping[str, Any], corners: bool
 ) -> dict[str, Any]:
     label, box = (item.get(side.columns[name]) for name in ("category", "bbox"))
+    column = side.columns["category"]
+    if column not in item:
+        raise DataError(
+            f"{column}: is missing, the fields are {', '.join(item)}; --column "
+            "category=NAME maps another name"
+        )
     if side.names and label not in side.names.values():
         label = class_name(label, side.names, "category")
     elif label is None:

@@ -207,7 +207,10 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise DataError(f"score: must be a number, got {value!r}") from None
+        point = " with a decimal point" if "," in str(value) else ""
+        raise DataError(
+            f"score: must be a number{point}, got {value!r}"
+        ) from None
     low, high = limits
     if not math.isfinite(number) or not low <= number <= high:
         raise DataError(

@@ -73,6 +73,8 @@ def file_below(root: Path, name: object) -> Path:
     DataError
         As :func:`~visualjudge.core.untrusted.confined_path` does.
     """
+    if "\\" in str(name) and not os.path.exists(root / str(name)):  # noqa: PTH110
+        name = str(name).replace("\\", "/")
     path = root / str(name)
     if not os.path.exists(path) and os.path.isdir(path.parent):  # noqa: PTH110, PTH112  both take any name
         other = _listed(path.parent, path.parent.stat().st_mtime_ns).find(
@@ -80,7 +82,15 @@ def file_below(root: Path, name: object) -> Path:
         )
         if other is not None:
             name = str(Path(str(name)).with_name(other))
-    return confined_path(root, name, of=str(root))
+    try:
+        return confined_path(root, name, of=str(root))
+    except DataError as error:
+        plain = path.name
+        if plain and os.path.exists(root / plain):  # noqa: PTH110
+            raise DataError(
+                f"{error}; {root} has {plain} without a folder"
+            ) from None
+        raise
 
 
 class ByKey(dict[str, T]):

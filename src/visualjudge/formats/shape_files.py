@@ -430,6 +430,11 @@ def _tasks(path: Path, predicted: bool) -> Records:
         field = "predictions" if predicted else "annotations"
         where = f"{path}: [{k}]: {field}"
         tasks = record_of(list[_Work], record.get(field) or [], where)
+        if predicted and not tasks and record.get("annotations"):
+            raise DataError(
+                f"{where}: must be a model's, got only annotations; write what the "
+                "model found as predictions"
+            )
         done = [task for task in tasks if not task.get("was_cancelled")]
         waiting += [] if done else [f"[{k}] ({address})"]
         yield (

@@ -152,7 +152,15 @@ def yolo(
     )
     for folder in folders:
         for path in labels[folder].values():
-            if by_key.find(path.stem) is None:
+            image = by_key.find(path.stem)
+            if image is not None and labels[folder].find(image.stem) != path:
+                yield Problem(
+                    path.name,
+                    path.stem,
+                    "image",
+                    f"{labels[folder].find(image.stem)} is read for {image}",
+                )
+            if image is None:
                 yield Problem(
                     path.name,
                     path.stem,

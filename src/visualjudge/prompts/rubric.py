@@ -162,7 +162,7 @@ class Rubric:
         """Return the rubric as ``run.json`` states it; :func:`rubric_of_json` reads
         it."""
         asked = [
-            criterion.model_dump(exclude_defaults=True)
+            criterion.model_dump(mode="json", exclude_defaults=True)
             for criterion in self.criteria
         ]
         return {"name": self.name, "criteria": asked}

@@ -69,15 +69,13 @@ def _plain(value: Any) -> str:
 
 
 def _number(value: Any, low: float, high: float) -> Any:
+    if isinstance(value, bool):
+        return FAILED
     try:
         number = float(value)
     except (TypeError, ValueError):
         return FAILED
-    return (
-        number
-        if low <= number <= high and value not in (True, False)
-        else FAILED
-    )
+    return number if low <= number <= high else FAILED
 
 
 def _place(value: Any) -> Any:

@@ -225,7 +225,6 @@ class RunFolder:
             for name in ("judge", "model")
             if name in manifest
         }
-        atomic.remove_left(self.manifest_path)
         atomic.write_json(self.manifest_path, {**manifest, **names})
 
     def remove_empty(self) -> None:

@@ -276,6 +276,15 @@ def letterboxes(
         down = (side - size[0] * factor) / 2
         return moved(prediction, factor, right, down)
 
+    def of_fractions(prediction: Any, size: Size) -> Prediction:
+        side = max(size)
+        return mended(side, prediction.scaled(size, (side, side)), size)
+
+    yield Misreading(
+        "coordinates are fractions of a letterboxed image",
+        of_fractions,
+        of_size=True,
+    )
     for side in LETTERBOXES:
         mistake = (
             f"coordinates refer to an image letterboxed to {side} × {side}"

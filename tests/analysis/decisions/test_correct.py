@@ -186,9 +186,7 @@ def test_labels_from_1_to_5_are_not_on_the_judges_scale(
     )
     for labels, holds in ((path, True), (low, False)):
         found = correct_study(_scored(world), labels).assumptions
-        assert [one.holds for one in found if "0 to 10" in one.assumes] == [
-            holds
-        ]
+        assert [one.holds for one in found if "scale" in one.assumes] == [holds]
 
 
 def test_labels_of_which_only_some_have_a_probability_are_told(

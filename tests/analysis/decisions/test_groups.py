@@ -14,8 +14,8 @@ from decided import World, choices_of, of_task, scores_of
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
-from visualjudge.analysis.leaderboard import source_groups
 from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.source_groups import source_groups
 from visualjudge.core.records import Question, Verdict
 
 

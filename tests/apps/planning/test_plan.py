@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -28,13 +29,16 @@ from visualjudge.apps.planning.judge_simulation import (
     JudgeModel,
     Pool,
     Studies,
+    orders,
 )
+from visualjudge.apps.planning.plan_inputs import Target
 from visualjudge.apps.planning.study_designs import (
     Plan,
     _caps,
     commands,
     least_images,
     plan,
+    plan_of,
     read_build,
 )
 from visualjudge.core.atomic import write_json
@@ -179,6 +183,9 @@ def test_too_few_images_are_told_and_how_many_are_missing(
     assert not planned.goal_reached
     assert one.missing == one.design.images - 6 > 0
     assert f"collect {one.missing} more" in str(planned)
+    assert set(re.findall(r"([\d,]+) calls", str(planned))) == {
+        f"{one.calls:,}"
+    }
     assert one.cost is None  # no pilot has counted tokens
     assert planned.options[-1].missing == 0, (
         "the best on the images at hand stands beside it"
@@ -265,10 +272,7 @@ def test_the_printed_commands_ask_as_many_questions_as_planned(
         built.filter(encoding=found.target.encoding, question_type="pairwise")
     )
     assert pairs == round(5 * (4 * 3 + 2 * 1) / 6)
-    assert (
-        f"draws {pairs} pairs on 6 images, and `judge` asks about them in {2 * pairs}"
-        in told
-    )
+    assert f"draws {pairs} pairs on 6 images" in told
 
 
 def test_calls_are_of_the_pairs_that_images_have(uneven: Path) -> None:
@@ -421,10 +425,22 @@ def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
         study = judge_simulation.simulated(
             pool, judge, Design(images, 3), 60, rng_for(2, images)
         )
-        powers.append(judge_simulation.separated(study, 1.0).mean())
+        powers.append(
+            judge_simulation.separated(study, orders(pool, 1.0)).mean()
+        )
         low, high = judge_simulation.share_intervals(study)
         assert ((low < 0.85) & (high > 0.85)).mean() > 0.85
     assert powers[0] < powers[1] < powers[2]
-    assert not judge_simulation.separated(study, 9.0).any(), (
+    assert not judge_simulation.separated(study, orders(pool, 9.0)).any(), (
         "no two sources differ so much"
     )
+
+
+def test_a_plan_to_rank_says_how_far_its_images_tell_the_power() -> None:
+    pool = made_pool(20, 3)
+    target = Target("run", "pilot", "task", pool, JUDGE, "any", None, ())
+    found = plan_of(target, "rank", 0.4, 0.8, Prices(), 1)
+    low, high = found.power_range or (1.0, 0.0)
+    assert low < found.chosen.power < high
+    assert high - low > 0.15
+    assert f"probably {100 * low:.0f} to {100 * high:.0f} %" in str(found)

@@ -26,12 +26,13 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import LEVEL, ratio, share_ends
-from visualjudge.analysis.figure_text import number, percent
+from visualjudge.analysis.figure_text import number, percent, plain_name
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Layout, grid, named
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.text_tables import folded
 
 STARTS = (0.15, 0.4)
 """Shares of the predictions that the scores accept among which the level is divided."""
@@ -117,7 +118,7 @@ class Acceptance:
             f"(below {self.bad_below:g}; 95 % confidence)"
         )
         if not self.thresholds:
-            lacks = _listed((row.task, row.lack) for row in self.chosen)
+            lacks = _listed(((row.task, row.lack) for row in self.chosen), ": ")
             return f"{self.judge}: no score keeps the promise that {promise}; {lacks}"
         scores = [row for row in self.chosen if row.threshold is not None]
         score = _listed((row.task, f"{row.threshold:g}") for row in scores)
@@ -128,9 +129,8 @@ class Acceptance:
             share = percent(self.parts[0].accepted)
             good = percent(self.parts[0].recall or 0.0)
             sentences.append(f"{share} are accepted, {good} of the good ones")
-        lacks = _listed(
-            (row.task, row.lack) for row in self.chosen if row.threshold is None
-        )
+        without = (row for row in self.chosen if row.threshold is None)
+        lacks = _listed(((row.task, row.lack) for row in without), ": ")
         if lacks:
             sentences.append(f"No score keeps it for {lacks}")
         return ". ".join([*sentences, *self._tasks_at_risk()])
@@ -170,13 +170,15 @@ class Acceptance:
         tables = [grid(PART, rows, title="At the chosen score")] if rows else []
         if not several:
             tables.append(grid(PART, self.curve, title="Other scores"))
-        return "\n".join([self.sentence, *(table.text() for table in tables)])
+        return "\n".join(
+            [folded(self.sentence), *(table.text() for table in tables)]
+        )
 
 
-def _listed(rows: Iterable[tuple[str, str]]) -> str:
-    """Return what is said of each task, after its name if it is one of several."""
+def _listed(rows: Iterable[tuple[str, str]], between: str = " ") -> str:
+    """Return what is said of each task, with its name if it is one of several."""
     return "; ".join(
-        answers if task == ALL else f"{task} {answers}"
+        answers if task == ALL else f"{plain_name(task)}{between}{answers}"
         for task, answers in rows
     )
 

@@ -13,7 +13,6 @@ from visualjudge.analysis.accuracy_cells import (
     image_sums,
     pairwise_asked,
 )
-from visualjudge.analysis.bias import in_both_orders, preference
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,
     THRESHOLDS,
@@ -44,7 +43,7 @@ from visualjudge.analysis.figure_text import (
     percents,
 )
 from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
-from visualjudge.analysis.figures.bias import BIAS
+from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
 from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import PROBES

@@ -380,8 +380,9 @@ def _assumptions(
         for y in (labelled["y"], judged["said"])
     )
     scale = Assumption(
-        "labels are from 0 to 10, as the judge's scores are",
-        f"the highest label is {highest:g}, the judge's highest score {own:g}",
+        "labels have the scale of the judge's scores",
+        f"from 0 to 10, the highest label is {highest:g}, the judge's highest score "
+        f"{own:g}",
         2 * highest > own,
     )
     return (

@@ -24,6 +24,11 @@ from visualjudge.analysis.decisions.label_files import (
     place,
     read_labels,
 )
+from visualjudge.analysis.score_scale import (
+    ZERO_TO_TEN,
+    ScoreScale,
+    asked_scale,
+)
 from visualjudge.analysis.statistics import draw
 from visualjudge.analysis.study_table import (
     NO_REMARKS,
@@ -42,7 +47,8 @@ USUAL = 50
 class LabelQueue:
     """The queue of items to label; ``by`` is ``annotation_id`` or ``question_id``.
     Existing labels come first in ``rows``; ``drawn`` counts the others, ``pool`` the
-    items without a label; ``problems`` are of labels that were left out.
+    items without a label; ``problems`` are of labels that were left out; scores are
+    asked on ``scale``.
     """
 
     by: str
@@ -51,6 +57,7 @@ class LabelQueue:
     pool: int
     remarks: Remarks = NO_REMARKS
     problems: tuple[Problem, ...] = ()
+    scale: ScoreScale = ZERO_TO_TEN
 
     def table(self) -> pl.DataFrame:
         """Return the queue as ``visualjudge correct --labels`` reads it, once the empty
@@ -162,4 +169,5 @@ def label_study(
         left.height,
         remarks_on(study.runs),
         problems,
+        asked_scale(study.meta),
     )

@@ -2,7 +2,7 @@
 over encodings and repeats.
 
 A source counts once in each group of sources that may be ranked against each other
-(:mod:`visualjudge.analysis.leaderboard`); scores of one task are comparable. A scoring
+(:mod:`visualjudge.analysis.figures.sources`); scores of one task are comparable. A scoring
 question is an item of one source (its score); a pairwise or ranking question is an item
 of each of its sources (the share of the others that it beats: 1, ½, 0 …).
 """
@@ -17,8 +17,8 @@ import polars as pl
 
 from visualjudge.analysis.answers import is_tie
 from visualjudge.analysis.estimate import renumbered
-from visualjudge.analysis.leaderboard import placed, places_of
 from visualjudge.analysis.separation import Comparisons
+from visualjudge.analysis.source_groups import placed, places_of
 from visualjudge.analysis.study_table import Study, has_truth, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, IntArray

@@ -20,6 +20,11 @@ from visualjudge.analysis.decisions.judged_items import (
     item_of,
     options_of,
 )
+from visualjudge.analysis.score_scale import (
+    ZERO_TO_TEN,
+    ScoreScale,
+    asked_scale,
+)
 from visualjudge.analysis.study_table import WORD, Study
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import TIES
@@ -28,7 +33,6 @@ from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
 WANTED = {
-    "scoring": "a number from 0 to 10",
     "pairwise": "A, B or tie",
     "ranking": "a ranking such as BCA",
 }
@@ -38,13 +42,15 @@ WANTED = {
 class Labels:
     """People's labels: ``table`` has the ``name`` of each annotation or question
     (``by``), what was ``said`` of it, and the ``probability`` with which it was drawn
-    (null: equal for all). Unreadable labels are in ``problems``.
+    (null: equal for all). Unreadable labels are in ``problems``. Scores of ``people``
+    in a run lie from 0 to 10, those of a file on the scale of the study.
     """
 
     file: str
     by: str
     table: pl.DataFrame
     problems: tuple[Problem, ...] = ()
+    people: bool = False
 
 
 def read_labels(path: str | Path) -> Labels:
@@ -186,7 +192,7 @@ def _answers(run: RunFolder) -> Labels:
     ).drop_nulls("said")
     if table.is_empty():
         raise DataError(f"{run.path}: holds no label; nobody has answered yet")
-    return Labels(str(run.path), "question_id", table)
+    return Labels(str(run.path), "question_id", table, people=True)
 
 
 def of_kind(
@@ -248,7 +254,9 @@ def place(
     ).is_first_distinct()
     known = result.filter(pl.col("count") == 1)
     entry = known.filter(measured)
-    answered = _answered(entry, study)
+    scale = ZERO_TO_TEN if labels.people else asked_scale(study.meta)
+    wanted = WANTED.get(items.kind, f"a number from {scale}")
+    answered = _answered(entry, study, scale)
     usable = answered["usable"]
     reasons = [
         *(
@@ -267,7 +275,7 @@ def place(
             (
                 name,
                 FORMS[labels.by],
-                f"must be {WANTED[items.kind]}, got {answers!r}",
+                f"must be {wanted}, got {answers!r}",
             )
             for name, answers in entry.filter(~usable)
             .select("name", "said")
@@ -295,8 +303,11 @@ def place(
     )
 
 
-def _answered(labels: pl.DataFrame, study: Study) -> pl.DataFrame:
-    """Return labels as the answers of a judge to the questions ``id``."""
+def _answered(
+    labels: pl.DataFrame, study: Study, scale: ScoreScale
+) -> pl.DataFrame:
+    """Return labels as the answers of a judge to the questions ``id``; scores lie on
+    ``scale``."""
     answers = pl.col("said")
     ties = pl.col("said").str.to_lowercase()
     verdicts = labels.select(
@@ -304,7 +315,7 @@ def _answered(labels: pl.DataFrame, study: Study) -> pl.DataFrame:
         text=pl.when(ties.is_in(list(TIES)))
         .then(ties)
         .otherwise(answers.str.to_uppercase()),
-        number=answers.cast(pl.Float64, strict=False),
+        number=scale.ten(answers.cast(pl.Float64, strict=False)),
         status=pl.lit("ok"),
         order=pl.lit("AB"),
         said_cause=pl.lit(None, pl.String),

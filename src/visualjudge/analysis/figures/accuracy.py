@@ -8,8 +8,13 @@ from dataclasses import replace
 import polars as pl
 
 from visualjudge.analysis.answers import by_models, letters_dealt
-from visualjudge.analysis.bias import binomial_p, both_orders, swap_figures
-from visualjudge.analysis.figures.bias import BIAS, PREFERENCE
+from visualjudge.analysis.figures.bias import (
+    BIAS,
+    PREFERENCE,
+    binomial_p,
+    both_orders,
+    swap_figures,
+)
 from visualjudge.analysis.figures.vocabulary import (
     ACCURACY,
     ESTIMATE,

@@ -44,7 +44,7 @@ CARD_OF_TASK = Layout[Answer](
     ),
     blocks("checks", CHECK),
     Column("answer", "verdict"),
-    Column("said", "answer"),
+    Column("said", "sentence"),
 )
 """The keys of 1.0, filled from the answer."""
 TASK = Layout[Answer](

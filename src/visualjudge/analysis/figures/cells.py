@@ -30,6 +30,7 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
+from visualjudge.core.text_tables import Styled
 
 Found = tuple[Cell, ...]
 
@@ -86,8 +87,9 @@ def _tasks(view: Shown) -> Section:
 
 def _graded(view: Shown) -> Table:
     cells = {
-        (f"{plain_name(cell.name)} · {name}", judge.name): (
-            f"{with_ends(figure, number)}, {many(figure.images, 'image')}"
+        (f"{plain_name(cell.name)} · {name}", judge.name): Styled(
+            f"{with_ends(figure, number)}, {many(figure.images, 'image')}",
+            link=judge.address(type=name.split(",")[0], **dict(cell.keys)),
         )
         for judge in view.judges
         for cell in judge[BY_TASK]

@@ -4,7 +4,7 @@ contradictions, and how well they predict the truth by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -210,17 +210,13 @@ COLUMNS = Layout[CriterionFigures](
 
 
 def _sentences(rows: Sequence[CriterionFigures]) -> list[str]:
-    return list(_answers(rows))
-
-
-def _answers(rows: Sequence[CriterionFigures]) -> Iterator[str]:
-    for row in rows:
-        if row.criterion == EVERY and row.contradicted.interval is not None:
-            yield (
-                "Where all criteria prefer the same option, the verdict is the other "
-                f"one in {with_ends(row.contradicted)}; the criteria alone predict "
-                f"{percent(row.truth.value)} of the right answers."
-            )
+    return [
+        "Where all criteria prefer the same option, the verdict is the other one in "
+        f"{with_ends(row.contradicted)}; the criteria alone predict "
+        f"{percent(row.truth.value)} of the right answers."
+        for row in rows
+        if row.criterion == EVERY and row.contradicted.interval is not None
+    ]
 
 
 def _section(view: Shown) -> Section:
@@ -231,7 +227,7 @@ def _section(view: Shown) -> Section:
         "weight of its kinds of faults. The last row: what a logistic fit on other "
         "images makes of all of them, and pairs in which all that prefer an option "
         "prefer the same.",
-        view.grids(CRITERIA),
+        view.grids(CRITERIA, link=lambda judge, _: judge.address()),
         view.said(CRITERIA),
     )
 

@@ -23,6 +23,7 @@ from visualjudge.analysis.figures.vocabulary import (
     Layout,
     Section,
     Shown,
+    by_task,
     counts,
     figure,
     image_sums,
@@ -62,12 +63,10 @@ def _rows(judge: JudgeResult) -> tuple[People, ...]:
     if table.is_empty():
         return ()
     step = scale_of(judge.study).step
-    parts = table.partition_by("task", as_dict=True)
-    by_task = {str(task): part for (task,), part in sorted(parts.items())}
-    every = {ALL: table} if len(by_task) > 1 else {}
-    return tuple(
-        _people(task, part, step) for task, part in {**by_task, **every}.items()
-    )
+    parts = by_task(table)
+    if len(parts) > 1:
+        parts.append((ALL, table))
+    return tuple(_people(task, part, step) for task, part in parts)
 
 
 def _long(judge: JudgeResult) -> pl.DataFrame:

@@ -38,6 +38,7 @@ from visualjudge.analysis.figures.vocabulary import (
     Layout,
     Section,
     Shown,
+    by_task,
     counts,
     figure,
     gaps,
@@ -151,11 +152,8 @@ def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
     ).join(control.select(*keys, "right"), on=keys, suffix="_seen")
     if pairs.is_empty():
         return ()
-    parts = pairs.partition_by("task", as_dict=True, maintain_order=True)
-    by_task = (
-        _need(str(task), part) for (task,), part in sorted(parts.items())
-    )
-    return (_need("all", pairs), *by_task)
+    tasks = (_need(task, part) for task, part in by_task(pairs))
+    return (_need("all", pairs), *tasks)
 
 
 def _need(task: str, pairs: pl.DataFrame) -> Photograph:
@@ -234,8 +232,8 @@ def _json(rows: tuple[Photograph, ...]) -> Json | None:
     """
     if not rows:
         return None
-    by_task = {row.task: COLUMNS.json(row) for row in rows[1:]}
-    return COLUMNS.json(rows[0]) | {"by_task": by_task}
+    tasks = {row.task: COLUMNS.json(row) for row in rows[1:]}
+    return COLUMNS.json(rows[0]) | {"by_task": tasks}
 
 
 def _gains(judge: JudgeResult) -> Cells:

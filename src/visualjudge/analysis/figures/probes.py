@@ -359,7 +359,11 @@ def _section(view: Shown) -> Section:
         "replies without an answer become more frequent by 15 points. It is undecided "
         "otherwise, and not measured with answers to fewer than 40 questions. A "
         "staircase of severity passes where its 95 % interval is below 0.",
-        view.grids(PROBES, hit=lambda row: row.state == "fail"),
+        view.grids(
+            PROBES,
+            hit=lambda row: row.state == "fail",
+            link=lambda judge, row: judge.address(probe=row.name),
+        ),
         view.said(PROBES),
     )
 

@@ -20,6 +20,7 @@ from visualjudge.analysis.figures.vocabulary import (
     Layout,
     Section,
     Shown,
+    by_task,
     counts,
     estimate_of,
     figure,
@@ -56,8 +57,7 @@ def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
         if name not in table.columns:
             continue
         known = table.filter(pl.col(name).is_not_null())
-        parts = known.partition_by("task", as_dict=True)
-        tasks = {str(task): part for (task,), part in sorted(parts.items())}
+        tasks = dict(by_task(known))
         every = {ALL: known, **(tasks if len(tasks) > 1 else {})}
         for task, part in every.items():
             if part.height:
@@ -129,7 +129,9 @@ def _section(view: Shown) -> Section:
         "faults of the worse option. Exchanged: the same judge’s words and places, "
         "each with another question of the task. A habit, such as pointing at the "
         "middle, reaches as much.",
-        view.grids(REASON_SHARES),
+        view.grids(
+            REASON_SHARES, link=lambda judge, row: judge.address(task=row.task)
+        ),
         view.said(REASON_SHARES),
     )
 

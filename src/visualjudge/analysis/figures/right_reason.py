@@ -126,7 +126,9 @@ def _right_section(view: Shown) -> Section:
         "Is the judge right for the right reason?",
         "A judge that is right for a wrong reason may not be right about the next "
         "model. A reason is right if it names the error that decides, or points at it.",
-        view.grids(RIGHT_REASON),
+        view.grids(
+            RIGHT_REASON, link=lambda judge, _: judge.address(type="pairwise")
+        ),
         view.said(RIGHT_REASON),
     )
 

@@ -16,7 +16,7 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.value_and_interval import UNANSWERED
-from visualjudge.core.addresses import NOT_RIGHT, grid_address, result_filter
+from visualjudge.core.addresses import NOT_RIGHT
 from visualjudge.core.text_tables import Styled, Table
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def across(
     """
     collected = {
         (label(cell.name), judge.name): _accuracy(
-            cell, not_right(judge, cell.keys)
+            cell, judge.address(NOT_RIGHT, **dict(cell.keys))
         )
         for judge in judges
         for cell in judge[figure]
@@ -107,19 +107,6 @@ def across(
     }
     several = len({row for row, _ in collected}) > 1
     return by_rows(title, judges, collected if several else {})
-
-
-def not_right(judge: JudgeResult, keys: Sequence[tuple[str, str]]) -> str:
-    """Return the address of the questions of a cell that a judge did not answer right
-    in the studio; empty where the dataset or the run has no file.
-    """
-    digest = judge.study.meta.get("questions_sha256")
-    if judge.run.folder is None or not digest:
-        return ""
-    name = result_filter(judge.run.folder)
-    return grid_address(
-        digest, [*keys, *((name, value) for value in NOT_RIGHT)]
-    )
 
 
 def _accuracy(cell: Cell, link: str) -> str:

@@ -6,7 +6,14 @@ from __future__ import annotations
 import polars as pl
 
 from visualjudge.analysis import reasons
-from visualjudge.analysis.figures.sensitivity import COLUMNS, CURVE, trace
+from visualjudge.analysis.figures.sensitivity import (
+    COLUMNS,
+    CURVE,
+    Sensitivity,
+    curves_of,
+    threshold_text,
+    trace,
+)
 from visualjudge.analysis.figures.vocabulary import (
     ALL,
     NONE,
@@ -15,14 +22,11 @@ from visualjudge.analysis.figures.vocabulary import (
     LinesPlot,
     Section,
     Shown,
-    Trace,
     by_rows,
+    by_task,
     guessed_among_allowed,
-    number,
     plain_name,
-    with_ends,
 )
-from visualjudge.analysis.psychometric import Sensitivity, curves_of
 
 SIZE = "size"
 
@@ -42,30 +46,15 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
         distance=pl.Series([areas[name] ** 0.5 for name in pairs["id"]])
     )
     parts = [((ALL, ALL, SIZE), rows)]
-    by_task = rows.partition_by("task", as_dict=True)
-    if len(by_task) > 1:
-        parts += [
-            (("task", str(task), SIZE), part)
-            for (task,), part in sorted(by_task.items())
-        ]
+    by_name = by_task(rows)
+    if len(by_name) > 1:
+        parts += [(("task", task, SIZE), part) for task, part in by_name]
     return curves_of(parts, guessed_among_allowed(judge.asked))
-
-
-def _trace(judge: JudgeResult) -> Trace:
-    return trace(judge[FAULT_SIZE], SIZE)
-
-
-def _text(row: Sensitivity) -> str:
-    return (
-        str(row.jnd.why)
-        if row.jnd.value is None
-        else with_ends(row.jnd, number)
-    )
 
 
 def _section(view: Shown) -> Section:
     cells = {
-        (plain_name(row.value), judge.name): _text(row)
+        (plain_name(row.value), judge.name): threshold_text(row)
         for judge in view.judges
         for row in judge[FAULT_SIZE]
     }
@@ -78,7 +67,7 @@ def _section(view: Shown) -> Section:
     )
 
 
-FAULT_SIZE = JudgeFigure(
+FAULT_SIZE: JudgeFigure[tuple[Sensitivity, ...]] = JudgeFigure(
     "fault_size",
     _rows,
     COLUMNS,
@@ -91,7 +80,7 @@ FAULT_SIZE = JudgeFigure(
             "Right answers by the size of what is wrong",
             "Share of right answers to pairs whose heaviest fault is so large.",
             ("side", "accuracy"),
-            _trace,
+            lambda judge: trace(judge[FAULT_SIZE], SIZE),
             ("Side of the faulty place, pixels", "Right answers"),
             CURVE,
             "the dataset states no faults",

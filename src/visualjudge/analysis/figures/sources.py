@@ -1,11 +1,36 @@
-"""The sources as the judge ranks them; see :mod:`visualjudge.analysis.leaderboard`."""
+"""The sources as the judge ranks them.
+
+Strengths are Bradley and Terry's: a logistic regression of each question's points (1, ½
+for a tie or for different answers in the two orders, 0) on the two sources, with errors
+clustered by image (:mod:`visualjudge.analysis.fits`). Covariates (order shown, number
+of objects, text length, file size) are further regressors of the same fit, which gives
+the strengths at equal covariates. Failed replies are left out. Where wins do not bound
+every strength, the fit is penalised; a source that never won, or never lost, has a
+bound on one side and no interval.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+from scipy.sparse import csgraph
+
 from visualjudge.analysis.decisions.may_rank_models import rank_sets
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    all_alike,
+    renumbered,
+    too_few,
+)
 from visualjudge.analysis.figures.vocabulary import (
     Column,
     Ends,
+    Estimate,
     JudgeFigure,
     JudgeResult,
     Layout,
@@ -20,12 +45,245 @@ from visualjudge.analysis.figures.vocabulary import (
     number,
     ranks,
 )
-from visualjudge.analysis.leaderboard import (
-    PLAYED,
-    Leaderboard,
-    SourceRow,
-    leaderboard,
+from visualjudge.analysis.fits import fit, interval
+from visualjudge.analysis.source_groups import placed, places_of, points
+from visualjudge.analysis.study_table import lead
+from visualjudge.core.records import FloatArray
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One source as ranked by the judge; strengths are log odds with mean 0 in a
+    ``group``: the tasks in which it is compared, with a number if their sources fall
+    into unconnected sets.
+
+    ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost,
+    or never won; ``rank_set`` has the best and the worst rank that the tests of its
+    pairs leave; ``controlled`` is its strength at equal covariates, if it has an
+    interval.
+    """
+
+    source: str
+    group: str
+    strength: Estimate
+    rank: int
+    bound: Ends | None
+    rank_set: tuple[int, int]
+    controlled: Estimate
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The sources by group, strongest first, from ``n`` comparisons. ``regularised``
+    states that some sources never lost to the others, or never won, so that the
+    likelihood alone has no finite maximum.
+    """
+
+    rows: tuple[SourceRow, ...]
+    n: int
+    regularised: bool
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:
+        """Return each group's name and rows. Only the rows of a group have a common
+        axis."""
+        names = dict.fromkeys(row.group for row in self.rows)
+        return tuple(
+            (name, tuple(row for row in self.rows if row.group == name))
+            for name in names
+        )
+
+
+NEVER_LOST = "it never lost"
+NEVER_WON = "it never won"
+PLAYED = (
+    "question",
+    "repeat",
+    "order",
+    "cluster",
+    "task",
+    "usable",
+    "text",
+    "sources",
 )
+"""Columns of pairwise verdicts that a leaderboard needs."""
+COVARIATES = (
+    "shown_first",
+    lead("count"),
+    lead("text_chars"),
+    lead("png_bytes"),
+)
+LEAST_GAMES = 10
+"""Minimum number of games in which a covariate differs, per coefficient of the fit."""
+TOO_FEW = "too few games in which a covariate differs"
+SURE = 1e-6
+"""By how much less a covariate may leave a strength determined."""
+EQUAL = 1e-9
+"""Strengths that differ by less than this are equal."""
+
+
+def duels(table: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per question (and repeat) between two named sources: task, a, b,
+    the judge's outcome for a (1, ½, 0), and whether a was shown first (1, −1; 0 in both
+    orders or unknown).
+    """
+    known = table.filter("usable").with_columns(
+        a=pl.col("sources").list.get(0, null_on_oob=True),
+        b=pl.col("sources").list.get(1, null_on_oob=True),
+    )
+    first = {"AB": 1.0, "unknown": 0.0}
+    named = known.filter(pl.col("a") != pl.col("b"))
+    return named.group_by("question", "repeat", maintain_order=True).agg(
+        pl.col("task", "a", "b", "cluster").first(),
+        outcome=points("text").mean(),
+        shown_first=pl.col("order")
+        .replace_strict(first, default=-1.0, return_dtype=pl.Float64)
+        .mean(),
+    )
+
+
+RankSets = Mapping[tuple[str, str], tuple[int, int]]
+"""The best and the worst rank of each (group, source), as the tests of its pairs leave
+them."""
+
+
+def leaderboard(
+    table: pl.DataFrame, questions: pl.DataFrame, ranks: RankSets
+) -> Leaderboard:
+    """Return the judge's strength of every source, and its possible ``ranks``.
+
+    Strengths are comparable only within a ``group``: sources of several were never
+    compared in the same tasks, not even through others. ``questions`` hold the
+    covariates. A rank is the place of the strength, within the ranks that are possible.
+    """
+    leads = questions.select(
+        "question", *(set(COVARIATES) & set(questions.columns))
+    )
+    games = duels(table).join(
+        leads, on="question", how="left", maintain_order="left"
+    )
+    known, places = placed(games.select("task", "a", "b"))
+    if len(known) < 2:
+        return Leaderboard((), games.height, False)
+    played = games.with_columns(
+        a=places_of(games, places, "a"), b=places_of(games, places, "b")
+    )
+    rows = list[SourceRow]()
+    penalised = False
+    for name in sorted({group for group, _ in known}):
+        own = [place for place, (group, _) in enumerate(known) if group == name]
+        inside = played.filter(pl.col("a").is_in(own)).with_columns(
+            pl.col("a", "b") - own[0]
+        )
+        names = [known[place][1] for place in own]
+        board, endless = _board(name, names, inside, ranks)
+        rows += board
+        penalised |= endless
+    return Leaderboard(tuple(rows), games.height, penalised)
+
+
+def _board(
+    group: str, names: list[str], games: pl.DataFrame, ranks: RankSets
+) -> tuple[list[SourceRow], bool]:
+    """Return the sources of a group, whose indices ``games`` uses, in the judge's
+    order, and whether the fit was penalised, as it is where the wins do not bound every
+    strength.
+    """
+    a, b = (games[name].to_numpy().astype(np.int64) for name in ("a", "b"))
+    outcome = games["outcome"].to_numpy().astype(float)
+    image = games["cluster"].to_numpy()
+    rows = np.arange(a.size)
+    shape = (a.size, len(names))
+    ones = np.ones(a.size)
+    first, second = (
+        sparse.csr_array((ones, (rows, side)), shape) for side in (a, b)
+    )
+    played = first - second
+    penalised = not _bounded(first, second, outcome)
+    fitted = equal = fit(played, outcome, image, penalised=penalised)
+    if beside := _beside(games, len(names)):
+        equal = fit(
+            sparse.hstack([played, *beside]),
+            outcome,
+            image,
+            penalised=penalised,
+        )
+    at = equal.coefficients
+    reach = equal.variance(np.eye(len(names), len(names) + len(beside)))
+    member = sparse.csr_array((ones, (renumbered(image)[1], rows)))
+    games_of = (member @ (first + second)).toarray()
+    met = games_of.sum(0)
+    images = (games_of > 0).sum(0)
+    effective = met**2 / (games_of**2).sum(0)
+    won = first.T @ outcome + second.T @ (1 - outcome)
+    few = (images < LEAST_IMAGES) | (effective < 2)
+    alike = outcome.min() == outcome.max() == 0.5
+    choices = [few, np.full(few.size, alike), won == met, won == 0]
+    why = np.select(
+        choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], ""
+    )
+    value = fitted.coefficients
+    freedom = np.maximum(effective - 1, 1)
+    spread = fitted.variance(np.eye(value.size))
+    order = np.searchsorted(np.sort(value), value + EQUAL, side="right")
+    place = 1 + value.size - order
+    out = []
+    for i, name in enumerate(names):
+        low, high = interval(
+            float(value[i]), float(spread[i]), float(freedom[i])
+        )
+        reason = str(why[i]) or None
+        bound = {NEVER_LOST: (low, None), NEVER_WON: (None, high)}.get(
+            reason or ""
+        )
+        ends = None if reason else (low, high)
+        strength = Estimate(
+            float(value[i]), ends, int(met[i]), int(images[i]), reason
+        )
+        controlled = Estimate(None, None, 0, 0, reason or TOO_FEW)
+        if (
+            beside
+            and not reason
+            and equal.determined[i] > fitted.determined[i] - SURE
+        ):
+            ends = interval(float(at[i]), float(reach[i]), float(freedom[i]))
+            controlled = Estimate(
+                float(at[i]), ends, int(met[i]), int(images[i])
+            )
+        best, worst = ranks.get((group, name), (1, value.size))
+        rank = min(max(int(place[i]), best), worst)
+        rank_set = (best, worst)
+        out.append(
+            SourceRow(name, group, strength, rank, bound, rank_set, controlled)
+        )
+    return sorted(out, key=lambda row: row.rank), fitted.penalised
+
+
+def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
+    """Return the covariates that differ in enough games, per typical (root mean square)
+    difference, (games, 1) each.
+    """
+    result = (
+        games[name].fill_null(0) for name in COVARIATES if name in games.columns
+    )
+    least = LEAST_GAMES * (sources + len(COVARIATES))
+    covariates = [
+        x.to_numpy().astype(float) for x in result if (x != 0).sum() >= least
+    ]
+    return [
+        sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean()))
+        for x in covariates
+    ]
+
+
+def _bounded(first: Any, second: Any, outcome: FloatArray) -> bool:
+    """Return whether every source has, through others, points from and against every
+    other."""
+    won = outcome > 0
+    lost = outcome < 1
+    links = first[won].T @ second[won] + second[lost].T @ first[lost]
+    parts, _ = csgraph.connected_components(links, connection="strong")
+    return bool(parts == 1)
 
 
 def _ends(row: SourceRow) -> Ends | None:

@@ -254,7 +254,13 @@ def _section(view: Shown) -> Section:
         "Components of variance",
         "The share of the variance of right and wrong answers that comes from the pair "
         "of options, its encoding, the order shown and chance.",
-        view.grids(VARIANCE, lambda rows: [row for row in rows if row.total]),
+        view.grids(
+            VARIANCE,
+            lambda rows: [row for row in rows if row.total],
+            link=lambda judge, row: judge.address(
+                type="pairwise", task=row.task
+            ),
+        ),
         detail=True,
     )
 

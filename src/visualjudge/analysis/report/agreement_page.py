@@ -178,7 +178,7 @@ def sentence(result: PeopleAgreement) -> str:
         words = f"People give the same answer in {percent(same, 0)} of pairs of ratings"
         known = [row.alpha for row in rows if row.alpha is not None]
         if known:
-            ends = span(sorted({min(known), max(known)}))
+            ends = " to ".join(map(number, sorted({min(known), max(known)})))
             words += f"; Krippendorff’s α {ends}"
         parts.append(f"{words}.")
     for name in dict.fromkeys(

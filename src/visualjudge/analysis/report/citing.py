@@ -13,6 +13,9 @@ from visualjudge.analysis.results import Analysis
 from visualjudge.core.checksums import file_sha256
 from visualjudge.runs.folder import VERDICTS
 
+RELEASED = "2026-11-28"
+"""Date of the version; ``tools/release.py`` sets it."""
+
 
 def cite(analysis: Analysis) -> str:
     """Return a BibTeX entry, the digests of the dataset and the runs, and a paragraph
@@ -34,7 +37,7 @@ def _bibtex() -> str:
         "vision predictions?},\n"
         "  author = {{visualjudge maintainers}},\n"
         f"  version = {{{version}}},\n"
-        "  year = {2026}\n"
+        f"  year = {{{RELEASED[:4]}}}\n"
         "}"
     )
 

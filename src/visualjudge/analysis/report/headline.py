@@ -38,7 +38,11 @@ def headline(judges: Sequence[JudgeResult], only: Sequence[str] = ()) -> Table:
     """Return the headline values that any judge has, ``only`` those of these titles: a
     column for each judge, or a row if they do not fit side by side.
     """
-    table = grid(headline_columns(judges[0].analysis), judges)
+    table = grid(
+        headline_columns(judges[0].analysis),
+        judges,
+        link=lambda judge: judge.address(type="pairwise"),
+    )
     if len(judges) > MOST_COLUMNS:
         return table
     titles, *rows = zip(table.columns, *table.rows, strict=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, plain_name, points, with_ends
 from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.comparisons import compare
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.plot import LeftOut, Plot

@@ -1,5 +1,5 @@
 """What goes into a paper: each plot as SVG, PDF and PNG in two widths, each table as
-CSV, Markdown and LaTeX, and the citation.
+CSV, Markdown and LaTeX.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import PRINTED, Plot
-from visualjudge.analysis.report.citing import cite
 from visualjudge.analysis.report.exports import WRITERS
 from visualjudge.analysis.report.page import drawn, sections
 from visualjudge.analysis.results import Analysis
@@ -23,8 +22,7 @@ NO_CONVERTER = (
 
 
 def save_all(analysis: Analysis, folder: Path) -> list[str]:
-    """Write every plot, every table, and ``cite.md``; return what the user should
-    know."""
+    """Write every plot and every table; return what the user should know."""
     converts = find_spec("vl_convert") is not None
     suffixes = [".svg", ".pdf", ".png"] if converts else [".svg"]
     for plot in drawn(analysis).values():
@@ -38,7 +36,6 @@ def save_all(analysis: Analysis, folder: Path) -> list[str]:
     for section in sections(analysis):
         for name, content in _tables(section):
             OutputFile(folder / "tables" / name).write(content)
-    OutputFile(folder / "cite.md").write(cite(analysis))
     return [] if converts else [NO_CONVERTER]
 
 

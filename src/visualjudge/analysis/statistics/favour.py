@@ -201,10 +201,11 @@ def fair_fit(
         truth
         - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
     )
-    rest_of_others = of_others(rest.residuals * centre, where, item[selected])
-    offset = of_others(rest.residuals, where, item[selected])
+    pair = item[selected]
+    skill_of_others = _expected(rest.residuals * centre, where, pair, own)
+    offset = _expected(rest.residuals, where, pair, own)
     x = np.column_stack(
-        [plain, centre * rest_of_others, margin * rest_of_others, offset]
+        [plain, centre * skill_of_others, margin * skill_of_others, offset]
     )
     design = sparse.hstack([sparse.csr_array(x), indicator])
     fitted = fit(design, y, where, link="identity")
@@ -212,6 +213,27 @@ def fair_fit(
     # skill
     apart = _unexplained(plain, own, group.size) >= LEAST_APART
     return FairFit(fitted, x.shape[1], group, design.tocsr(), where, apart)
+
+
+def _expected(
+    values: FloatArray, image: IntArray, item: IntArray, system: IntArray
+) -> FloatArray:
+    """Return what the image's other items, and the images on which a system is shown,
+    say of the ``values`` of each item, (R,).
+
+    A few items measure an image's skill with error. Their mean alone would leave a
+    system that is shown on hard images disfavoured, the more clearly the more images
+    there are; so it is drawn to the system's mean by its reliability (regression
+    calibration: Carroll, Ruppert, Stefanski & Crainiceanu 2006).
+    """
+    seen = of_others(values, image, item)
+    count = np.bincount(system)
+    usual = divided(np.bincount(system, seen), count)[system]
+    own = values - divided(np.bincount(system, values), count)[system]
+    apart = seen - usual
+    total = float(apart @ apart)
+    reliable = float(apart @ own) / total if total > 0 else 0.0
+    return usual + min(max(reliable, 0.0), 1.0) * apart
 
 
 def _unexplained(

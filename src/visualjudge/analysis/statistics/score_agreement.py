@@ -117,6 +117,17 @@ def image_groups(image: IntArray) -> IntArray:
     return np.asarray(rank[place] % GROUPS, dtype=np.int64)
 
 
+def mean_of(
+    values: FloatArray, group: IntArray, groups: int, images: int
+) -> Figure:
+    """Return the mean of (n,) values, given the group of images of each, from 0."""
+    total = sums(group, values, groups)
+    n = sums(group, np.ones(values.size), groups)
+    value = float(values.mean())
+    without = estimate.divided(total.sum() - total, n.sum() - n, value)
+    return Figure(value, value - without, n, images)
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """A judge's scores and the true ones of (n,) items on one scale, with the image of
@@ -153,12 +164,7 @@ class Scores:
 
     def mean(self, values: FloatArray) -> Figure:
         """Return the mean of (n,) values."""
-        total = sums(self.group, values, self.groups)
-        n = self.items
-        value = float(values.mean())
-        rest = n.sum() - n
-        without = estimate.divided(total.sum() - total, rest, value)
-        return Figure(value, value - without, n, self.images)
+        return mean_of(values, self.group, self.groups, self.images)
 
     def share(self, which: BoolArray) -> Estimate:
         """Return the share of items ``which``, (n,)."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis import estimate
-from visualjudge.analysis.statistics.score_agreement import Figure
+from visualjudge.analysis.statistics.score_agreement import Figure, mean_of
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -76,9 +75,5 @@ def _mean(
     loss: FloatArray, own: IntArray, group: IntArray, images: IntArray
 ) -> Figure:
     """Return the mean loss of the items ``own``, and what each group has in it."""
-    groups = int(group.max()) + 1
-    total = estimate.sums(group[own], loss[own], groups)
-    n = estimate.sums(group[own], np.ones(int(own.sum())), groups)
-    value = float(loss[own].mean())
-    without = estimate.divided(total.sum() - total, n.sum() - n, value)
-    return Figure(value, value - without, n, int(np.unique(images[own]).size))
+    size = int(np.unique(images[own]).size)
+    return mean_of(loss[own], group[own], int(group.max()) + 1, size)

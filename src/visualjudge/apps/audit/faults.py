@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figure_text import percent
+from visualjudge.analysis.figures.bias import binomial_p
 from visualjudge.analysis.figures.leaks import RULES, Leak, leak_audit
 from visualjudge.analysis.study_table import question_table
 from visualjudge.apps.audit.images import Look, Tick, looks, near, original

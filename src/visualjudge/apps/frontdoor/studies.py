@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,13 @@ class Plots:
         return [*self._analysis.plots, "encodings"]
 
     def __getattr__(self, name: str) -> Callable[[], Plot]:
+        if name == "pairs":
+            warnings.warn(
+                "study.plot.pairs() is study.plot.ranking(); pairs goes with 1.4",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return lambda: self._drawn("ranking")
         if name.startswith("_") or name not in self._analysis.plots:
             known = ", ".join(dir(self))
             raise AttributeError(

@@ -85,6 +85,21 @@ class Pool:
         signed = total - total.T
         return divided(signed, met, np.nan)
 
+    def resampled(self, rng: np.random.Generator) -> Pool:
+        """Draw as many images, with replacement."""
+        chosen = rng.integers(0, self.images, self.images)
+        count = self.per_image[chosen]
+        first = np.cumsum(self.per_image) - self.per_image
+        before = np.cumsum(count) - count
+        rows = np.repeat(first[chosen] - before, count) + np.arange(count.sum())
+        return Pool(
+            np.repeat(np.arange(self.images), count),
+            self.better[rows],
+            self.worse[rows],
+            self.margin[rows],
+            self.sources,
+        )
+
     @property
     def hardness(self) -> FloatArray:
         """Log of 1 + margin, centred, (P,): thresholds are linear on this scale."""
@@ -343,10 +358,18 @@ def share_intervals(studies: Studies) -> tuple[FloatArray, FloatArray]:
     return result.low, result.high
 
 
-def separated(studies: Studies, effect: float) -> BoolArray:
-    """Return the studies in which every pair of sources whose mean scores differ by
-    ``effect`` or more is separated in the right order, by judge and by truth: shares of
-    direct questions against ½, Holm over the pairs.
+def orders(pool: Pool, effect: float) -> FloatArray:
+    """Return the sign of the difference of every two sources whose mean scores differ
+    by ``effect`` or more, sources × sources; else 0.
+    """
+    gaps = np.nan_to_num(pool.differences)
+    return np.where(np.abs(gaps) >= effect, np.sign(gaps), 0.0)
+
+
+def separated(studies: Studies, order: FloatArray) -> BoolArray:
+    """Return the studies in which every pair of sources that has an ``order``, sources
+    × sources, is separated in that order, by judge and by truth: shares of direct
+    questions against ½, Holm over the pairs.
     """
     pool = studies.pool
     (count, images) = studies.pair.shape[:2]
@@ -389,12 +412,11 @@ def separated(studies: Studies, effect: float) -> BoolArray:
                 0.0,
             )
         )
-    gaps = pool.differences[twos // len(pool.sources), twos % len(pool.sources)]
-    wanted = np.abs(gaps) >= effect
-    right_order = (collected[0] == np.sign(gaps)) & (
-        collected[1] == np.sign(gaps)
-    )
-    return np.asarray((right_order | ~wanted).all(1) & bool(wanted.any()))
+    own = order[twos // len(pool.sources), twos % len(pool.sources)]
+    in_order = (collected[0] == own) & (collected[1] == own)
+    compared = np.count_nonzero(own)
+    every = compared > 0 and compared == np.count_nonzero(np.triu(order))
+    return np.asarray((in_order | (own == 0)).all(1) & every)
 
 
 def _holm(p: FloatArray) -> FloatArray:

@@ -49,7 +49,9 @@ PAIRS = (1, 2, 3, 5, 10)
 """Numbers of pairs per image to try."""
 SEARCHED = 100
 CONFIRMED = 400
-"""Simulated studies per step of the search, and per result."""
+RESAMPLED = 60
+"""Simulated studies per step of the search, and per result; samples of the images, and
+studies of each."""
 LEAST = 5
 MOST = 3000
 SHOWN = 5
@@ -91,7 +93,8 @@ class Plan:
     """The best designs, the chosen one first, and the assumptions.
 
     ``goal_reached`` says whether the chosen design has the requested power on the
-    images at hand.
+    images at hand; ``power_range`` are the 5th and 95th percentiles of its power on
+    other samples of as many images, for the goal to rank.
     """
 
     goal: Goal
@@ -103,6 +106,7 @@ class Plan:
     seed: int
     goal_reached: bool
     notes: tuple[str, ...]
+    power_range: tuple[float, float] | None = None
 
     @property
     def chosen(self) -> Option:
@@ -197,10 +201,22 @@ def plan(
     unnamed = shape_plan(target, options, dataset)
     if unnamed is not None:
         return unnamed
-    limit = THRESHOLDS["macro_accuracy"].value
     there = read_target(target, options, dataset, seed)
+    return plan_of(there, goal, effect, power, prices or Prices(), seed)
+
+
+def plan_of(
+    there: Target,
+    goal: Goal,
+    effect: float | None,
+    power: float,
+    prices: Prices,
+    seed: int,
+) -> Plan:
+    """Plan a study of named models from what was read of the target."""
+    limit = THRESHOLDS["macro_accuracy"].value
     question = (_rank if goal == "rank" else _right)(there, effect, limit)
-    search = _Search(there, question, prices or Prices(), seed)
+    search = _Search(there, question, prices, seed)
     result, short = search.designs(power)
     nearest = sorted(
         short, key=lambda item: (-round(item.power, 2), *item.worth)
@@ -210,8 +226,15 @@ def plan(
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes = [*there.notes, *exact]
+    images = many(there.pool.images, "image")
+    power_range = search.range_of(first.design) if goal == "rank" else None
+    if power_range is not None:
+        low, high = (100 * end for end in power_range)
+        notes.append(
+            f"The models' scores are known from {images}: on others like these, the "
+            f"power of this design is probably {low:.0f} to {high:.0f} %."
+        )
     if first.missing:
-        images = many(there.pool.images, "image")
         notes.append(
             f"The data have {images} with such pairs: {first.missing} more are needed."
         )
@@ -226,6 +249,7 @@ def plan(
         seed,
         reached,
         tuple(notes),
+        power_range,
     )
 
 
@@ -263,7 +287,8 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
         f"{wide} of {gaps.size} pairs of sources that differ by {apart:g} points or "
         "more are all separated in the right order"
     )
-    reached = partial(judge_simulation.separated, effect=apart)
+    order = judge_simulation.orders(pool, apart)
+    reached = partial(judge_simulation.separated, order=order)
     return _Question(claim, target.judge, reached)
 
 
@@ -364,7 +389,24 @@ class _Search:
             for shape, power in nearest
         ]
 
-    def _power(self, shape: Design, studies: int, images: int) -> float:
+    def range_of(self, design: Design) -> tuple[float, float]:
+        """Return where the power of a design lies in 90 % of samples of images."""
+        rng = rng_for(self.seed, "plan", "images")
+        pools = [self.target.pool.resampled(rng) for _ in range(RESAMPLED)]
+        powers = [
+            self._power(design, RESAMPLED, design.images, pool)
+            for pool in pools
+        ]
+        low, high = np.quantile(powers, [0.05, 0.95]).tolist()
+        return low, high
+
+    def _power(
+        self,
+        shape: Design,
+        studies: int,
+        images: int,
+        pool: Pool | None = None,
+    ) -> float:
         design = replace(shape, images=images)
         sizes = [int(size) for size in asdict(design).values()]
         at_once = max(
@@ -381,7 +423,7 @@ class _Search:
         reached = [
             self.question.reached(
                 judge_simulation.simulated(
-                    self.target.pool, judge, design, part, rng
+                    pool or self.target.pool, judge, design, part, rng
                 )
             )
             for part in parts
@@ -565,6 +607,7 @@ def as_json(plan: Plan) -> dict[str, object]:
             "repeats": design.repeats,
         },
         "designs": designs,
+        "power_range": plan.power_range,
         "model": asdict(target.judge),
         "notes": list(plan.notes),
     }
@@ -593,10 +636,8 @@ def _caps(
             1 for _ in islice(pairs_of(result, seed, Caps()), design.pairs)
         )
         groups += 1
-    calls = many(wanted * design.orders * design.repeats, "call")
     note = (
-        f"`build` draws {many(wanted, 'pair')} on {many(len(images), 'image')}, and "
-        f"`judge` asks about them in {calls}."
+        f"`build` draws {many(wanted, 'pair')} on {many(len(images), 'image')}."
     )
     return Caps(0, 0, groups, wanted, 0, 0), (note,)
 

@@ -21,12 +21,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from visualjudge.analysis.score_scale import ScoreScale, asked_scale
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.core.typed_records import record_of
+from visualjudge.dataset.folder import read_meta
+from visualjudge.prompts.rubric import TIE, Criterion, Scale, rubric_of_json
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, json_response, missing, page
@@ -81,7 +84,15 @@ def shown_images(question: Question, slot: Slot) -> list[str]:
     ]
 
 
-def view(question: Question, slot: Slot, name: str, address: str) -> Json:
+def view(
+    question: Question,
+    slot: Slot,
+    name: str,
+    address: str,
+    *,
+    scale: ScoreScale,
+    criteria: Sequence[Criterion],
+) -> Json:
     """Return what the rater's page is sent: the question in the order of the slot.
 
     Parameters
@@ -90,6 +101,10 @@ def view(question: Question, slot: Slot, name: str, address: str) -> Json:
         Name of the slot, sent back with the answer.
     address
         Address under which the images of :func:`shown_images` are served by index.
+    scale
+        Scale of the scores.
+    criteria
+        Criteria of a rubric that are asked too.
     """
     images = option_images(question)
     texts = option_texts(question)
@@ -102,7 +117,7 @@ def view(question: Question, slot: Slot, name: str, address: str) -> Json:
         text = without_image_notes(texts[place])
         image = next(places) if images[place] else None
         choices.append({"letter": "ABCDE"[k], "image": image, "text": text})
-    before, after = for_people(before, after, question.question_type)
+    before, after = for_people(before, after, question.question_type, scale)
     return {
         "slot": name,
         "type": question.question_type,
@@ -112,7 +127,30 @@ def view(question: Question, slot: Slot, name: str, address: str) -> Json:
         "options": choices,
         "ties": question.ties or (),
         "practice": slot.purpose == "practice",
+        "scores": scale.scores,
+        "criteria": [
+            {
+                "id": criterion.id,
+                "ask": criterion.ask,
+                "range": _range(criterion),
+                "words": _words(criterion, question.task),
+            }
+            for criterion in criteria
+        ],
     }
+
+
+def _range(criterion: Criterion) -> tuple[float, float] | None:
+    form = criterion.answer
+    return form.scale if isinstance(form, Scale) else None
+
+
+def _words(criterion: Criterion, task: str) -> tuple[str, ...]:
+    if criterion.answer == "yes_no":
+        return ("yes", "no")
+    if criterion.answer == "option":
+        return ("A", "B", TIE)
+    return criterion.words(task)
 
 
 def _around(question: Question) -> tuple[str, str]:
@@ -149,6 +187,9 @@ class PeoplePages:
         self.study = shelf.study
         self.tokens = tokens
         self.guide = guide
+        self.scale = asked_scale(read_meta(shelf.study.root))
+        stated = run.plan.settings.rubric
+        self.rubric = None if stated is None else rubric_of_json(stated)
 
     def routes(self) -> list[tuple[str, Callable[[Request], Any], str]]:
         """Return address, handler and method."""
@@ -243,7 +284,8 @@ class PeoplePages:
             name=name,
             layers=orjson.dumps(layers).decode(),
             answers={
-                name: as_shown(value, slot) for name, value in answers.items()
+                name: as_shown(value, slot, self.scale)
+                for name, value in answers.items()
             },
             overview=self.link(ADMIN),
         )
@@ -316,9 +358,15 @@ class PeoplePages:
             raise HTTPException(404, "there is no earlier answer")
         slot, line = earlier
         question = await asyncio.to_thread(self._view, name, slot)
+        criteria = self._criteria(self._question(slot.id))
+        options = {own.id for own in criteria if own.answer == "option"}
         answer = {
-            "value": as_shown(line["value"], slot),
+            "value": as_shown(line["value"], slot, self.scale),
             "cannot_tell": line["status"] == "cannot_tell",
+            "criteria": {
+                name: as_shown(value, slot) if name in options else value
+                for name, value in line.get("criteria", {}).items()
+            },
         }
         return self._json(
             name, question, answer={**answer, "note": line.get("note")}
@@ -340,6 +388,9 @@ class PeoplePages:
                 question.question_type,
                 ties=question.ties or (),
                 least_seconds=least,
+                scale=self.scale,
+                criteria=self._criteria(question),
+                task=question.task,
             )
             await asyncio.to_thread(
                 self.run.write,
@@ -354,7 +405,7 @@ class PeoplePages:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
         return await asyncio.to_thread(
-            self._next, name, _feedback(slot, answer, question)
+            self._next, name, self._feedback(slot, answer, question)
         )
 
     # ---------------------------------------------------------------- helpers
@@ -394,7 +445,26 @@ class PeoplePages:
             slot,
             key,
             f"/people-image/{quote(name, safe='')}/{key}",
+            scale=self.scale,
+            criteria=self._criteria(self._question(slot.id)),
         )
+
+    def _criteria(self, question: Question) -> tuple[Criterion, ...]:
+        """Return the criteria that people are asked with a question."""
+        asked = () if self.rubric is None else self.rubric.of(question)
+        return tuple(own for own in asked if own.answer != "place")
+
+    def _feedback(
+        self, slot: Slot, answer: Given, question: Question
+    ) -> Fields | None:
+        """Return the feedback after a practice question: whether it was right, and the
+        answer as shown.
+        """
+        if slot.purpose != "practice":
+            return None
+        right = answer.value == question.answer
+        shown = as_shown(question.answer, slot, self.scale)
+        return {"right": right, "answer": shown}
 
     def _question(self, identity: str) -> Question:
         row = self.study.row_of(identity)
@@ -423,16 +493,6 @@ class PeoplePages:
                 "feedback": feedback,
             }
         )
-
-
-def _feedback(slot: Slot, answer: Given, question: Question) -> Fields | None:
-    """Return the feedback after a practice question: whether it was right, and the
-    answer in the letters shown.
-    """
-    if slot.purpose != "practice":
-        return None
-    right = answer.value == question.answer
-    return {"right": right, "answer": as_shown(question.answer, slot)}
 
 
 def people_pages(

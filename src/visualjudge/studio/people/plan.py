@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import plural
 from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
@@ -61,6 +62,9 @@ class Settings:
     encoding
         "drawn" leaves out questions whose predictions are shown only as text, "text"
         leaves out all others, "all" and empty leave out none.
+    rubric
+        The rubric that raters answer, as a judge's ``run.json`` states it; criteria of
+        the form ``place`` are asked of judges only.
     """
 
     seed: int = 42
@@ -76,6 +80,7 @@ class Settings:
     practice: int = 0
     least_seconds: float = 0.5
     encoding: str = ""
+    rubric: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)

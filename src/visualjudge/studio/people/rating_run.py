@@ -18,6 +18,7 @@ from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from visualjudge import __version__
+from visualjudge.analysis.score_scale import ZERO_TO_TEN, ScoreScale
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import (
@@ -30,6 +31,8 @@ from visualjudge.core.records import (
     Status,
 )
 from visualjudge.core.typed_records import record_of
+from visualjudge.prompts.rubric import Criterion
+from visualjudge.replies.criteria import read_criteria
 from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, Manifest, RunFolder, excluded_raters
 from visualjudge.runs.journal import read_records
@@ -69,18 +72,20 @@ class RatedLine(TypedDict):
     latency_s: float | None
     answered: Annotated[str, AfterValidator(_moment)]
     note: NotRequired[str | None]
+    criteria: NotRequired[Json]
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
     """An answer in stored letters; ``value`` is "Failed" with status ``cannot_tell`` if
-    the rater could not tell.
+    the rater could not tell. ``criteria`` has the values of a rubric by id.
     """
 
     value: Answer
     status: Status
     note: str | None
     seconds: float
+    criteria: Fields = field(default_factory=dict)
 
 
 def read_answer(
@@ -90,9 +95,13 @@ def read_answer(
     *,
     ties: tuple[str, ...] = (),
     least_seconds: float = 0.0,
+    scale: ScoreScale = ZERO_TO_TEN,
+    criteria: tuple[Criterion, ...] = (),
+    task: str = "",
 ) -> Given:
     """Read the answer in the body of a request; ``ties`` are the allowed answers to a
-    pair besides A and B.
+    pair besides A and B, scores lie on ``scale``, and each of ``criteria`` needs a
+    value.
 
     Raises
     ------
@@ -122,28 +131,41 @@ def read_answer(
     text = (note or "").strip() or None
     if raw.get("cannot_tell") is True:
         return Given(FAILED, "cannot_tell", text, round(float(seconds), 2))
-    return Given(
-        _value(raw.get("value"), slot, kind, ties),
-        "ok",
-        text,
-        round(float(seconds), 2),
-    )
+    value = _value(raw.get("value"), slot, kind, ties, scale)
+    values = record_of(Json, raw.get("criteria", {}), "criteria")
+    read = read_criteria(criteria, values, task, lambda v: _stored(v, slot))
+    for name, answer in read.items():
+        if answer == FAILED:
+            raise DataError(
+                f"criteria: {name} must have an answer, got {values.get(name)!r}"
+            )
+    return Given(value, "ok", text, round(float(seconds), 2), read)
+
+
+def _stored(letter: str, slot: Slot) -> str:
+    """Return an option's letter as stored; other words unchanged."""
+    letters = LETTERS[: len(slot.shown)]
+    return slot.shown[letters.index(letter)] if letter in letters else letter
 
 
 def _value(
-    value: Any, slot: Slot, kind: QuestionType, ties: tuple[str, ...]
+    value: Any,
+    slot: Slot,
+    kind: QuestionType,
+    ties: tuple[str, ...],
+    scale: ScoreScale,
 ) -> Answer:
     letters = "ABCDE"[: len(slot.shown)]
     if kind == "scoring":
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float)
-            or not 0 <= value <= 10
+            or not scale.low <= value <= scale.high
         ):
             raise DataError(
-                f"value must be a number from 0 to 10, got {value!r}"
+                f"value must be a number from {scale}, got {value!r}"
             )
-        return float(value)
+        return round(scale.ten(float(value)), 6)
     if kind == "pairwise":
         if value in ties:
             return str(value)
@@ -151,15 +173,19 @@ def _value(
             raise DataError(
                 f"value must be {', '.join(('A', *ties))} or B, got {value!r}"
             )
-        return slot.shown[letters.index(value)]
+        return _stored(value, slot)
     if not isinstance(value, str) or sorted(value) != list(letters):
         raise DataError(f"value must rank {', '.join(letters)}, got {value!r}")
-    return "".join(slot.shown[letters.index(letter)] for letter in value)
+    return "".join(_stored(letter, slot) for letter in value)
 
 
-def as_shown(value: Answer, slot: Slot) -> Answer:
-    """Convert a stored answer to the letters shown to the rater."""
-    if not isinstance(value, str) or value in (FAILED, *TIES):
+def as_shown(
+    value: Answer, slot: Slot, scale: ScoreScale = ZERO_TO_TEN
+) -> Answer:
+    """Convert a stored answer to the letters, or the scale, shown to the rater."""
+    if isinstance(value, float | int):
+        return scale.score(value)
+    if value in (FAILED, *TIES):
         return value
     return "".join(
         "ABCDE"[slot.shown.index(letter)]
@@ -434,10 +460,17 @@ class RatingRun:
             }
             if revise and key in before:
                 line = before[key]
-                if (line["value"], line["status"], line.get("note")) == (
+                was = (
+                    line["value"],
+                    line["status"],
+                    line.get("note"),
+                    line.get("criteria", {}),
+                )
+                if was == (
                     answer.value,
                     answer.status,
                     answer.note,
+                    answer.criteria,
                 ):
                     return  # the rater viewed an answer and kept it
                 slot = _slot_of(before[key])
@@ -513,6 +546,7 @@ def _line(
     }
     extra = {
         "note": answer.note,
+        "criteria": answer.criteria,
         "revised": revised,
         "probability": probability,
     }

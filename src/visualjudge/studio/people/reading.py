@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 
+from visualjudge.analysis.score_scale import ScoreScale
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import QuestionType
 from visualjudge.core.untrusted import read_file
@@ -109,12 +110,14 @@ _AFTER = (
 ASKED: Mapping[QuestionType, str] = {
     "pairwise": "Which one is better?",
     "ranking": "Put them in order, the best one first.",
-    "scoring": "How good is the prediction, from 0 (worst) to 10 (best)?",
+    "scoring": "How good is it, from {low:g} (worst) to {high:g} (best)?",
 }
 _GAPS = re.compile(r"\n{3,}")
 
 
-def for_people(before: str, after: str, kind: QuestionType) -> tuple[str, str]:
+def for_people(
+    before: str, after: str, kind: QuestionType, scale: ScoreScale
+) -> tuple[str, str]:
     """Rewrite a prompt's texts before and after the options for people; other tools'
     prompts are unchanged.
     """
@@ -122,7 +125,8 @@ def for_people(before: str, after: str, kind: QuestionType) -> tuple[str, str]:
         before = pattern.sub(wording, before)
     for pattern, wording in _AFTER:
         after = pattern.sub(wording, after)
-    return without_image_notes(before), after.strip() or ASKED[kind]
+    asked = ASKED[kind].format(low=scale.low, high=scale.high)
+    return without_image_notes(before), after.strip() or asked
 
 
 def without_image_notes(text: str) -> str:

@@ -30,7 +30,7 @@ export function thumb(dataset, name, width) {
 
 export const image = (dataset, name) => `/d/${dataset}/image/${path(name)}`;
 export const path = (name) => name.split("/").map(encodeURIComponent).join("/");
-export const typing = (event) => event.target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select") !== null;
+export const typing = (event) => event.target.closest?.("input:not([type=range]):not([type=checkbox]):not([type=radio]), textarea, select") !== null;
 
 export const MARKS = { right: "✓", wrong: "✕", mixed: "≠", failed: "!", "cannot tell": "?", "not asked": "·", "no right answer": "–" };
 

@@ -4,7 +4,7 @@ import { PARTS, count, h, partsInView, typing } from "./dom.js";
 const HELP = {
   pairwise: ["A", "B", "C cannot tell"],
   ranking: ["letters, best first", "⌫ removes the last letter", "⏎ confirm", "X cannot tell"],
-  scoring: ["0 to 10", "⏎ confirm", "X cannot tell"],
+  scoring: ["digits: the score", "⏎ confirm", "X cannot tell"],
 };
 
 const TIES = { T: "tie", W: "both_bad" };
@@ -66,7 +66,14 @@ class Rater extends HTMLElement {
     }
     this.sending = true;
     this.toggleAttribute("aria-busy", true);
-    const body = { slot: this.question.slot, seconds: this.seconds(), note: this.note.value || null, revise: this.steps > 0, ...extra };
+    const open = extra.cannot_tell ? [] : this.question.criteria.filter(({ id }) => !(id in this.criteria));
+    if (open.length) {
+      this.sending = false;
+      this.say(`Please answer first: ${open.map(({ ask }) => ask).join(" ")}`);
+      this.querySelector(`[name="${open[0].id}"]`).focus();
+      return;
+    }
+    const body = { slot: this.question.slot, criteria: this.criteria, seconds: this.seconds(), note: this.note.value || null, revise: this.steps > 0, ...extra };
     try {
       const next = await this.ask("answer", body);
       this.steps = 0;
@@ -112,9 +119,11 @@ class Rater extends HTMLElement {
       return;
     }
     this.chosen = "";
+    this.typed = "";
     this.prefilled = false;
     this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note (N)", "aria-label": "Note" });
     const given = question.given;
+    this.criteria = { ...given?.criteria };
     if (given) {
       this.note.value = given.note ?? "";
       if (!given.cannot_tell) this.chosen = String(given.value);
@@ -133,6 +142,7 @@ class Rater extends HTMLElement {
         given ? h("button", { type: "button", class: "keep", "aria-keyshortcuts": "K", onclick: () => this.keep() }, "Keep it") : null, this.undoButton(past <= this.steps)), bar,
       question.before ? h("div", { class: "brief", tabindex: 0, role: "group", "aria-label": "What is asked" }, question.before) : null,
       beside ? written : null,
+      question.criteria.map((criterion) => this.criterion(criterion)),
       h("div", { class: "decide" }, this.status(), h("h2", {}, question.after || "Your answer"),
         this.choices,
         h("button", { type: "button", class: "cannot", "aria-keyshortcuts": question.type === "pairwise" ? "C" : "X", onclick: () => this.send({ cannot_tell: true }) },
@@ -206,6 +216,15 @@ class Rater extends HTMLElement {
     this.choices.replaceChildren(...draw());
   }
 
+  /** A criterion of a rubric as a form control; its value goes with the answer. */
+  criterion({ id, ask, range, words }) {
+    const set = (event) => (event.target.value === "" ? delete this.criteria[id] : (this.criteria[id] = range ? Number(event.target.value) : event.target.value));
+    const control = range
+      ? h("input", { type: "number", name: id, min: range[0], max: range[1], step: "any", value: this.criteria[id], "aria-label": ask, oninput: set })
+      : words.map((value) => h("label", {}, h("input", { type: "radio", name: id, value, checked: this.criteria[id] === value, onchange: set }), value));
+    return h("fieldset", { class: "criterion" }, h("legend", {}, range ? `${ask} (${range[0]} to ${range[1]})` : ask), control);
+  }
+
   pair() {
     const button = (value, text, key, kind) => h("button", { type: "button", class: kind, "aria-pressed": String(this.chosen === value), "aria-keyshortcuts": key, onclick: () => this.send({ value }) }, text);
     const { ties } = this.question;
@@ -228,7 +247,7 @@ class Rater extends HTMLElement {
   }
 
   scale() {
-    const numbers = Array.from({ length: 11 }, (_, n) => h("button", { type: "button", "aria-pressed": String(Number(this.chosen) === n && this.chosen !== ""), onclick: () => { this.chosen = String(n); this.draw(); } }, String(n)));
+    const numbers = this.question.scores.map((n) => h("button", { type: "button", "aria-pressed": String(Number(this.chosen) === n && this.chosen !== ""), onclick: () => { this.chosen = String(n); this.draw(); } }, String(n)));
     return [h("div", { class: "scale" }, numbers), this.confirm(this.chosen !== "", () => this.send({ value: Number(this.chosen) }))];
   }
 
@@ -264,7 +283,7 @@ class Rater extends HTMLElement {
 
   // The first key of a correction replaces the earlier answer on display.
   startAfresh() {
-    if (this.prefilled) this.chosen = "";
+    if (this.prefilled) this.chosen = this.typed = "";
     this.prefilled = false;
   }
 
@@ -323,8 +342,18 @@ class Rater extends HTMLElement {
     return true;
   }
 
+  /** Digits that follow one another name a score: the longest that begins so, else the last digit alone. */
+  type(key) {
+    this.startAfresh();
+    const texts = this.question.scores.map(String);
+    const longer = this.typed + key;
+    this.typed = texts.some((text) => text.startsWith(longer)) ? longer : key;
+    this.chosen = texts.includes(this.typed) ? this.typed : "";
+    this.draw();
+  }
+
   keys_scoring(key, event) {
-    if (/^[0-9]$/.test(key)) { this.startAfresh(); this.chosen = this.chosen === "1" && key === "0" ? "10" : key; this.draw(); }
+    if (/^[0-9.]$/.test(key)) { this.type(key); }
     else if (key === "Enter" && this.act && event.target.tagName !== "BUTTON") this.act();
     else if (key === "X") this.send({ cannot_tell: true });
     else return false;

@@ -1,8 +1,12 @@
-"""Common mistakes in depth maps: disparities instead of depths, and other units."""
+"""Common mistakes in depth maps: disparities instead of depths, other orders and
+units."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+
+import numpy as np
 
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.rows import Misreading
@@ -10,6 +14,21 @@ from visualjudge.vision.rows import Misreading
 
 def _inverse(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
     return replace(prediction, inverse=not prediction.inverse)
+
+
+def _negative(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
+    values = prediction.values
+    known = values[prediction.valid]
+    return replace(prediction, values=known.max() + known.min() - values)
+
+
+def _turned(
+    axis: int,
+) -> Callable[[DepthMap, DepthMap], DepthMap]:
+    def mended(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
+        return replace(prediction, values=np.flip(prediction.values, axis))
+
+    return mended
 
 
 def _unit(name: str, factor: float) -> Misreading:
@@ -26,6 +45,9 @@ MISREADINGS = (
         "predictions are disparities, or depths that are read as such (--pred-inverse)",
         _inverse,
     ),
+    Misreading("near and far are exchanged", _negative),
+    Misreading("maps are upside down", _turned(0)),
+    Misreading("the image was mirrored", _turned(1)),
     _unit("millimetres", 1e-3),
     _unit("centimetres", 1e-2),
     _unit("metres", 1e3),

@@ -1,11 +1,12 @@
-"""Common mistakes in masks: runs by rows, rows for columns, black for white."""
+"""Common mistakes in masks: runs by rows, x for y, another scale, black for white."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from visualjudge.core.errors import DataError
+import numpy as np
+
 from visualjudge.core.records import BoolArray
 from visualjudge.vision.masks.record import Masks
 from visualjudge.vision.raster.masks import mask_from_array
@@ -24,10 +25,16 @@ def _each(
     return mended
 
 
-def _transposed(dense: BoolArray) -> BoolArray:
-    if dense.shape[0] != dense.shape[1]:
-        raise DataError("mask: must be square")
-    return dense.T
+def _placed(part: BoolArray, shape: tuple[int, ...]) -> BoolArray:
+    """Return ``part`` in the upper left of a mask of this shape."""
+    whole = np.zeros(shape, np.bool_)
+    inside = part[: shape[0], : shape[1]]
+    whole[: inside.shape[0], : inside.shape[1]] = inside
+    return whole
+
+
+def _enlarged(dense: BoolArray) -> BoolArray:
+    return _placed(dense.repeat(2, axis=0).repeat(2, axis=1), dense.shape)
 
 
 MISREADINGS = (
@@ -35,6 +42,16 @@ MISREADINGS = (
         "the runs of RLE go along rows, and COCO's go down columns",
         _each(lambda dense: dense.ravel(order="F").reshape(dense.shape)),
     ),
-    Misreading("masks are transposed", _each(_transposed)),
+    Misreading(
+        "x and y are exchanged",
+        _each(lambda dense: _placed(dense.T, dense.shape)),
+    ),
+    Misreading("all coordinates were divided by 2", _each(_enlarged)),
+    Misreading(
+        "all coordinates were multiplied by 2",
+        _each(lambda dense: _placed(dense[::2, ::2], dense.shape)),
+    ),
+    Misreading("the image was mirrored", _each(lambda dense: dense[:, ::-1])),
+    Misreading("masks are upside down", _each(lambda dense: dense[::-1])),
     Misreading("masks are inverted", _each(lambda dense: ~dense)),
 )

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from visualjudge.apps.adopt.files import at, log_row
+from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 from visualjudge.formats.samples import warn_once
 
@@ -33,6 +34,11 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
     """Yield the rows of all results: of the object of --output x.json, or of the lines
     of x.jsonl."""
     results = at(log, "results.results") if isinstance(log, dict) else log
+    if not isinstance(results, list):
+        raise DataError(
+            f"{path}: results.results: must be a list, got {results!r:.40}; the "
+            "evaluation did not finish"
+        )
     prompts = {at(result, "prompt.label") for result in results}
     graded = any(_graded(result) for result in results)
     items: dict[bytes, str] = {}
