@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from visualjudge.analysis.figures.figure import (
     Need,
     StudyFigure,
 )
+from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import ServedBy, moved, served_by
 from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
@@ -486,25 +487,27 @@ class Shown:
         """The names of the judges of its tables."""
         return frozenset(judge.name for judge in self.judges)
 
-    def grids(
-        self,
-        figure: JudgeFigure[Any],
-        rows: Callable[[Any], Sequence[Any]] = tuple,
-        hit: Callable[[Any], bool] = lambda _: False,
-        link: Callable[[JudgeResult, Any], str] = lambda *_: "",
-    ) -> list[Table]:
-        """Return a table for each judge with the ``rows`` of its value, some marked by
-        ``hit``; the number of a row's verdicts leads to the address that ``link``
-        returns.
-        """
+    def section(self, figure: Figure[Any, Any]) -> Section | None:
+        """Return the section of a figure."""
+        if callable(figure.section):
+            return figure.section(self)
+        if figure.section is None:
+            return None
+        assert isinstance(figure, JudgeFigure)
+        return replace(
+            figure.section, asked=self.grids(figure), notes=self.said(figure)
+        )
+
+    def grids(self, figure: JudgeFigure[Any]) -> list[Table]:
+        """Return a table for each judge with the rows of its value."""
         assert figure.columns is not None
         return [
             grid(
                 figure.columns,
-                rows(judge[figure]),
+                figure.tabled(judge[figure]),
                 title=judge.name,
-                hit=hit,
-                link=partial(link, judge),
+                hit=figure.marked,
+                link=partial(figure.link, judge),
             )
             for judge in self.judges
         ]

@@ -26,9 +26,7 @@ To add one, add one file to this folder, with what it needs from
         COLUMNS,
         needs={"truth"},               # else its value is (); see Need
         place=75,                      # where it stands: sections, keys, headline columns
-        section=lambda shown: Section(
-            "ties", "Where does the judge answer tie?", asked=shown.grids(TIES)
-        ),
+        section=Section("ties", "Where does the judge answer tie?"),
         plots=(EstimatesPlot("ties", "Ties by encoding", ...),),
     )
 

@@ -39,7 +39,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     as_named,
     counts,
     figure,
@@ -263,25 +262,18 @@ def _leanings(judge: JudgeResult) -> Cells:
     return {row.leans_to: row.estimate for row in rows}
 
 
-def _section(view: Shown) -> Section:
-    return Section(
-        "bias",
-        "Does the judge prefer the first option?",
-        "Rows with p below 5 % after Holm’s adjustment are bold.",
-        view.grids(
-            BIAS,
-            lambda rows: [row for row in rows if row.estimate.n],
-            lambda row: row.flagged,
-        ),
-    )
-
-
 BIAS = JudgeFigure(
     "bias",
     _rows,
     PREFERENCE,
     place=60,
-    section=_section,
+    section=Section(
+        "bias",
+        "Does the judge prefer the first option?",
+        "Rows with p below 5 % after Holm’s adjustment are bold.",
+    ),
+    tabled=lambda rows: [row for row in rows if row.estimate.n],
+    marked=lambda row: row.flagged,
     plots=(
         EstimatesPlot(
             "leanings",

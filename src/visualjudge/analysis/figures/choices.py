@@ -12,7 +12,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     counts,
     figure,
     named,
@@ -48,16 +47,16 @@ COLUMNS = Layout[PairsOfTask](
 )
 
 
-def _section(view: Shown) -> Section:
-    return Section(
+CHOICES = JudgeFigure(
+    "choices",
+    _rows,
+    COLUMNS,
+    needs={"truth"},
+    place=72,
+    section=Section(
         "choices",
         "Where does it choose as the truth does?",
         "Pairs whose options name no models, by task or category. Needed: images on "
         "which both requirements are decided with a power of 80 %.",
-        view.grids(CHOICES),
-    )
-
-
-CHOICES = JudgeFigure(
-    "choices", _rows, COLUMNS, needs={"truth"}, place=72, section=_section
+    ),
 )

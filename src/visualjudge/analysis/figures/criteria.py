@@ -18,7 +18,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     counts,
     figure,
     image_sums,
@@ -219,19 +218,19 @@ def _sentences(rows: Sequence[CriterionFigures]) -> list[str]:
     ]
 
 
-def _section(view: Shown) -> Section:
-    return Section(
+CRITERIA = JudgeFigure(
+    "criteria",
+    _rows,
+    COLUMNS,
+    place=95,
+    sentences=_sentences,
+    section=Section(
         "criteria",
         "Do the criteria agree with the truth and with the verdict?",
         "The truth of a criterion that compares the options is the one with less "
         "weight of its kinds of faults. The last row: what a logistic fit on other "
         "images makes of all of them, and pairs in which all that prefer an option "
         "prefer the same.",
-        view.grids(CRITERIA, link=lambda judge, _: judge.address()),
-        view.said(CRITERIA),
-    )
-
-
-CRITERIA = JudgeFigure(
-    "criteria", _rows, COLUMNS, place=95, sentences=_sentences, section=_section
+    ),
+    link=lambda judge, _: judge.address(),
 )

@@ -68,7 +68,12 @@ class Figure(Generic[Subject, Value]):
     sentences
         What its value says: in the terminal, on the card, in its section.
     section
-        Its section of the report, to which the page adds its plots.
+        Its section of the report, to which the page adds its plots. A record gets a
+        table and the sentences of each judge.
+    tabled, marked
+        The rows of its value in those tables, and which of them are in bold.
+    link
+        The address to which the number of verdicts of a judge's row leads.
     plots, more_plots
         Its plots by name, and those whose number depends on the study.
     """
@@ -85,7 +90,10 @@ class Figure(Generic[Subject, Value]):
     wide: bool = False
     headline: Layout[Any] | None = None
     sentences: Callable[[Any], Sequence[str]] = lambda _: ()
-    section: Callable[[Shown], Section] | None = None
+    section: Section | Callable[[Shown], Section] | None = None
+    tabled: Callable[[Any], Sequence[Any]] = tuple
+    marked: Callable[[Any], bool] = lambda _: False
+    link: Callable[[Any, Any], str] = lambda *_: ""
     plots: tuple[NamedPlot, ...] = ()
     more_plots: Callable[[Shown], Sequence[Plot]] = lambda _: ()
 

@@ -37,7 +37,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     by_task,
     counts,
     figure,
@@ -246,18 +245,6 @@ def _sentences(rows: Sequence[Photograph]) -> list[str]:
     return [row.sentence for row in rows[:1]]
 
 
-def _section(view: Shown) -> Section:
-    return Section(
-        "photograph",
-        "Does the judge need the photograph?",
-        "The judge was asked the same pairs again with uniform grey, and with another "
-        "photograph, in place of the photograph, also below overlays. Right answers "
-        "then come from the predictions alone.",
-        view.grids(PHOTOGRAPH),
-        view.said(PHOTOGRAPH),
-    )
-
-
 PHOTOGRAPH = JudgeFigure(
     "photograph",
     lambda judge: photograph_need(judge.answered),
@@ -265,7 +252,13 @@ PHOTOGRAPH = JudgeFigure(
     json=_json,
     place=90,
     sentences=_sentences,
-    section=_section,
+    section=Section(
+        "photograph",
+        "Does the judge need the photograph?",
+        "The judge was asked the same pairs again with uniform grey, and with another "
+        "photograph, in place of the photograph, also below overlays. Right answers "
+        "then come from the predictions alone.",
+    ),
     plots=(
         EstimatesPlot(
             "photograph",

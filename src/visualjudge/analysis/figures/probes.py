@@ -59,7 +59,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     as_named,
     counts,
     figure,
@@ -349,8 +348,13 @@ def _effects(judge: JudgeResult) -> Cells:
     return {plain_name(row.name): row.effect for row in judge[PROBES]}
 
 
-def _section(view: Shown) -> Section:
-    return Section(
+PROBES = JudgeFigure(
+    "probes",
+    lambda judge: probe_results(judge.answered),
+    COLUMNS,
+    place=100,
+    sentences=_sentences,
+    section=Section(
         "probes",
         "Do irrelevant changes affect the answers?",
         "A judge that ignores the change has an effect of 0. A probe passes where its "
@@ -359,22 +363,9 @@ def _section(view: Shown) -> Section:
         "replies without an answer become more frequent by 15 points. It is undecided "
         "otherwise, and not measured with answers to fewer than 40 questions. A "
         "staircase of severity passes where its 95 % interval is below 0.",
-        view.grids(
-            PROBES,
-            hit=lambda row: row.state == "fail",
-            link=lambda judge, row: judge.address(probe=row.name),
-        ),
-        view.said(PROBES),
-    )
-
-
-PROBES = JudgeFigure(
-    "probes",
-    lambda judge: probe_results(judge.answered),
-    COLUMNS,
-    place=100,
-    sentences=_sentences,
-    section=_section,
+    ),
+    link=lambda judge, row: judge.address(probe=row.name),
+    marked=lambda row: row.state == "fail",
     plots=(
         EstimatesPlot(
             "probes",

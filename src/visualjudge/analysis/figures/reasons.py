@@ -19,7 +19,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     by_task,
     counts,
     estimate_of,
@@ -121,21 +120,19 @@ def _sentences(rows: Sequence[Reason]) -> list[str]:
     ]
 
 
-def _section(view: Shown) -> Section:
-    return Section(
+REASON_SHARES = JudgeFigure(
+    "reasons",
+    _rows,
+    COLUMNS,
+    place=92,
+    sentences=_sentences,
+    section=Section(
         "reasons",
         "Does the judge see what is wrong, and where?",
         "The word and the place that the judge gave are compared with the measured "
         "faults of the worse option. Exchanged: the same judge’s words and places, "
         "each with another question of the task. A habit, such as pointing at the "
         "middle, reaches as much.",
-        view.grids(
-            REASON_SHARES, link=lambda judge, row: judge.address(task=row.task)
-        ),
-        view.said(REASON_SHARES),
-    )
-
-
-REASON_SHARES = JudgeFigure(
-    "reasons", _rows, COLUMNS, place=92, sentences=_sentences, section=_section
+    ),
+    link=lambda judge, row: judge.address(task=row.task),
 )

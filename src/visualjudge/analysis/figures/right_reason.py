@@ -14,7 +14,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     counts,
     figure,
     image_sums,
@@ -120,19 +119,6 @@ def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     ]
 
 
-def _right_section(view: Shown) -> Section:
-    return Section(
-        "right_reason",
-        "Is the judge right for the right reason?",
-        "A judge that is right for a wrong reason may not be right about the next "
-        "model. A reason is right if it names the error that decides, or points at it.",
-        view.grids(
-            RIGHT_REASON, link=lambda judge, _: judge.address(type="pairwise")
-        ),
-        view.said(RIGHT_REASON),
-    )
-
-
 RIGHT_REASON = JudgeFigure(
     "right_reason",
     _right_reasons,
@@ -140,5 +126,11 @@ RIGHT_REASON = JudgeFigure(
     needs={"truth"},
     place=93,
     sentences=_right_sentences,
-    section=_right_section,
+    section=Section(
+        "right_reason",
+        "Is the judge right for the right reason?",
+        "A judge that is right for a wrong reason may not be right about the next "
+        "model. A reason is right if it names the error that decides, or points at it.",
+    ),
+    link=lambda judge, _: judge.address(type="pairwise"),
 )

@@ -31,7 +31,6 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeResult,
     Layout,
     Section,
-    Shown,
     as_named,
     by_task,
     named,
@@ -248,23 +247,19 @@ def _rows(judge: JudgeResult) -> tuple[Variance, ...]:
     return tuple(variance_row(part, task) for task, part in by_task(needed))
 
 
-def _section(view: Shown) -> Section:
-    return Section(
+VARIANCE = JudgeFigure(
+    "variance",
+    _rows,
+    COLUMNS,
+    needs={"truth"},
+    place=150,
+    section=Section(
         "variance",
         "Components of variance",
         "The share of the variance of right and wrong answers that comes from the pair "
         "of options, its encoding, the order shown and chance.",
-        view.grids(
-            VARIANCE,
-            lambda rows: [row for row in rows if row.total],
-            link=lambda judge, row: judge.address(
-                type="pairwise", task=row.task
-            ),
-        ),
         detail=True,
-    )
-
-
-VARIANCE = JudgeFigure(
-    "variance", _rows, COLUMNS, needs={"truth"}, place=150, section=_section
+    ),
+    tabled=lambda rows: [row for row in rows if row.total],
+    link=lambda judge, row: judge.address(type="pairwise", task=row.task),
 )

@@ -157,12 +157,13 @@ def _sections(
     """
     out = []
     for figure in view.analysis.figures:
-        if figure.section is None:
+        section = view.section(figure)
+        if section is None:
             continue
         names = [plot.name for plot in figure.plots]
         names += [plot.name for plot in figure.more_plots(view)]
         plots = [drawn[name] for name in names if drawn[name] is not first]
-        out.append(replace(figure.section(view), plots=plots))
+        out.append(replace(section, plots=plots))
     judges = view.judges[:MOST_WITH_EXAMPLES]
     collected = [
         (judge.name, examples(judge.study, judge.index)) for judge in judges
