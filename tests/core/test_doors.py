@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import time
 import zipfile
@@ -22,7 +23,7 @@ from visualjudge.clients.http import Wire
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.core import jsons, untrusted
 from visualjudge.core.errors import DataError, TransportError
-from visualjudge.core.tables import check_table, csv_table, scan
+from visualjudge.core.tables import check_table, csv_table, scan, tsv_writer
 from visualjudge.core.untrusted import BOUNDS, Bound, read_file
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.core.yamls import loads, read_yaml
@@ -244,3 +245,10 @@ def test_an_array_is_refused_by_its_header(tmp_path: Path) -> None:
     np.lib.format.open_memmap(path, "w+", np.float64, (22_000, 22_000)).flush()
     with pytest.raises(DataError, match="must have at most 120000000 pixels"):
         read_depth(path)
+
+
+def test_a_carriage_return_in_a_cell_begins_no_row() -> None:
+    file = io.StringIO(newline="")
+    rows = [["a\rb", "c\nd", 'e"f'], ["x", "", "z"]]
+    tsv_writer(file).writerows(rows)
+    assert file.getvalue() == '"a\rb"\t"c\nd"\t"e""f"\nx\t\tz\n'

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 from markdown_it import MarkdownIt
@@ -34,6 +35,7 @@ from judged_records import (
 )
 from visualjudge.core.records import Question, Served
 from visualjudge.core.seeding import rng_for
+from visualjudge.core.yamls import loads
 from visualjudge.runs.verdicts import verdict_line
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
@@ -204,6 +206,11 @@ def _outputs(root: Path, texts: Sequence[str]) -> Outputs:
         "OUT/g.md",
         "mmbench": f"mmbench eval {replies} --data {table} --out OUT/m.html",
         "describe": f"describe {dataset}",
+        "preferences": f"export {dataset} --format trl --out OUT/t.jsonl",
+        "vlmevalkit": f"export {dataset} --format vlmevalkit --out OUT/v",
+        "parquet": f"export {dataset} --format parquet --out OUT/hub",
+        "eee": f"export {runs[0]} --format eee --out OUT/e.json",
+        "model card": f"export {runs[0]} --format hf --out OUT/hf.yaml",
     }
     files: dict[str, str] = {}
     for name, words in commands.items():
@@ -213,8 +220,16 @@ def _outputs(root: Path, texts: Sequence[str]) -> Outputs:
     for path in out.rglob("*.*"):
         if path.is_file():
             name = path.relative_to(out).as_posix()
-            files[name] = path.read_bytes().decode()
+            files[name] = (
+                _rows(path)
+                if path.suffix == ".parquet"
+                else path.read_bytes().decode()
+            )
     return Outputs(files | _studio(root, questions[0].id))
+
+
+def _rows(path: Path) -> str:
+    return json.dumps(pl.read_parquet(path).rows())
 
 
 def _studio(root: Path, identity: str) -> dict[str, str]:
@@ -255,7 +270,25 @@ def _structure(name: str, text: str) -> Counter[str]:
         rows = list(csv.reader(io.StringIO(text, newline="")))
         assert [cell for row in rows for cell in row if ACTS.match(cell)] == []
         return Counter(rows=len(rows), cells=sum(map(len, rows)))
+    if suffix == "tsv":
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))
+        return Counter(rows=len(rows), cells=sum(map(len, rows)))
+    if suffix in ("json", "parquet"):
+        return _shape(json.loads(text))
+    if suffix == "yaml":
+        return _shape(loads(text))
+    if suffix == "jsonl":
+        return sum(map(_shape, map(json.loads, text.splitlines())), Counter())
     return Counter()
+
+
+def _shape(value: Any) -> Counter[str]:
+    """How many objects and lists of which length a value holds."""
+    if not isinstance(value, dict | list):
+        return Counter()
+    inner = value.values() if isinstance(value, dict) else value
+    own = Counter([f"{type(value).__name__} of {len(value)}"])
+    return sum(map(_shape, inner), own)
 
 
 @pytest.fixture(scope="module")
@@ -275,6 +308,8 @@ def test_no_text_changes_the_structure_of_an_output(
         assert _structure(name, text) == _structure(name, plain.files[name]), (
             name
         )
+        if name.endswith((".jsonl", ".tsv", ".parquet")):
+            continue  # data, whose texts are as they were
         hidden = HIDDEN.search(text.replace("\r\n", "\n"))
         assert hidden is None, (name, text[max(0, hidden.start() - 50) :][:100])
         if name.endswith((".txt", ".md")):

@@ -4,12 +4,14 @@ parts with polars.
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TextIO
 
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.untrusted import (
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 # file's dictionary may occur in every row, but takes memory only when read.
 BYTES_A_PART = 32 << 20
 LARGEST_ROW = 256 << 20
+CRLF = "\r\n"
 # Most bytes of the texts of a stranger's table: these, or so many times those of its
 # file.
 MOST_TEXT = 256 << 20
@@ -73,6 +76,17 @@ def csv_table(
         return pl.read_csv(
             path, separator=separator, quote_char=quote, infer_schema=False
         )
+
+
+def tsv_writer(file: TextIO) -> Any:
+    """Return a writer of rows that end in a line feed. A cell with a carriage return is
+    quoted, which Python's does only for the characters of its own line end."""
+
+    def write(row: str) -> int:
+        return file.write(f"{row.removesuffix(CRLF)}\n")
+
+    lines = SimpleNamespace(write=write)
+    return csv.writer(lines, delimiter="\t", lineterminator=CRLF)
 
 
 def table_metadata(path: Path) -> dict[str, str]:

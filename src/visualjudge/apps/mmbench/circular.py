@@ -4,13 +4,13 @@ position (MMBench, Liu et al. 2023).
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from visualjudge.apps.mmbench.table import ROTATION, Row, Table
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.core.outputs import OutputFile
+from visualjudge.core.tables import tsv_writer
 
 
 def without_image(table: Table) -> dict[int, Problem]:
@@ -58,7 +58,7 @@ def write_rotations(
         OutputFile(Path(out), "--out").scratch() as scratch,
         scratch.open("w", encoding="utf-8", newline="") as file,
     ):
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer = tsv_writer(file)
         writer.writerow(table.columns)
         for row in table.rows:
             if row.index in skip:

@@ -8,7 +8,6 @@ multiple choice; rankings and scores have no options and are written to separate
 
 from __future__ import annotations
 
-import csv
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.tables import tsv_writer
 from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
@@ -63,7 +63,7 @@ def export_vlmevalkit(
             OutputFile(table, "--out").scratch() as scratch,
             scratch.open("w", newline="", encoding="utf-8") as file,
         ):
-            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer = tsv_writer(file)
             writer.writerow([*COLUMNS, *choices])
             asked = (
                 question
