@@ -8,8 +8,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 
-import pytest
-
+from folding import each
 from package_sources import ROOT, SOURCES, found_in
 from visualjudge.apps.demo.data import _FILL
 from visualjudge.prompts.store import PromptAssetStore
@@ -109,7 +108,7 @@ def test_the_exceptions_are_still_needed() -> None:
     assert all(found_in([ROOT / name], _names) for name in MAY_NAME)
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "kinds = {'depth': 1}",
@@ -151,7 +150,7 @@ def test_no_module_branches_on_a_prediction_type() -> None:
     assert found_in(OTHERS, _branches) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "if task.type == 'depth': pass",

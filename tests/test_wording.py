@@ -7,8 +7,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-import pytest
-
+from folding import each
 from package_sources import ROOT, SOURCES, found_in
 
 BAD = re.compile(
@@ -119,7 +118,7 @@ def test_an_image_is_called_image_in_code_and_pages() -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     [
         'raise DataError(f"{path}: is no table")',

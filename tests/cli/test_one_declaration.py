@@ -14,6 +14,7 @@ import pytest
 
 import visualjudge as vj
 from commanding import command
+from folding import each
 from frontdoor_example import Example, make_example
 from visualjudge.cli.main import command_named
 from visualjudge.core.errors import UsageError
@@ -77,7 +78,7 @@ SELECTING = (
 )
 
 
-@pytest.mark.parametrize("name", SELECTING)
+@each("name", SELECTING)
 def test_a_command_that_selects_has_the_same_four_options(name: str) -> None:
     shown = {one.name: one.metadata for one in fields(Selection)}
     for field, told in options_of(name).items():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from folding import each
 from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
 from visualjudge.cli import main
@@ -90,7 +91,7 @@ def test_a_larger_sample_holds_the_smaller_one_and_what_lacks_is_made_up_by_othe
     assert len(_sample(1000)) == len(_questions())
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "ids"),
     [
         ("task=keypoint", ["q100", "q101", "q102", "q103", "q104", "q105"]),
@@ -116,7 +117,7 @@ def test_margin_is_the_least_difference() -> None:
     assert margin(scoring(1, 4.0)) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("choice", "message"),
     [
         (

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from clients.loopback import Loopback, completion, refused, serving
+from folding import each
 from visualjudge.clients import Reply, Request, TextPart, image_part
 from visualjudge.clients.api import ApiClient, VllmClient
 from visualjudge.clients.registry import build_client
@@ -143,7 +144,7 @@ def test_bodies_above_a_mebibyte_raise_no_warning() -> None:
     assert len(server.raw[0]) > 2**20
 
 
-@pytest.mark.parametrize(
+@each(
     ("choice", "text", "finish"),
     [
         (completion("x", "length"), "x", "length"),
@@ -216,7 +217,7 @@ def test_a_schema_that_the_server_ignores_is_noted(said: str) -> None:
     assert any("ignored" in note for note in replies[0].notes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "without", "with_"),
     [
         ("response_format is not supported", "response_format", None),
@@ -304,7 +305,7 @@ def test_a_key_is_in_no_repr() -> None:
     assert "pass-word" not in repr(client) + str(client.identity)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "cause"),
     [
         ((200, b"<html>", {}), "not JSON"),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folding import each
 from scripted_client import ScriptedClient
 from visualjudge.clients import (
     Reply,
@@ -54,7 +55,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 # ---------------------------------------------------------------- asking again
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+@each("status", [408, 409, 429, 500, 502, 503, 529])
 def test_what_may_pass_is_asked_again(status: int) -> None:
     inner = ScriptedClient([ApiError(status, "later"), "A"])
     client = Retrying(inner, sleep=Waits())
@@ -62,7 +63,7 @@ def test_what_may_pass_is_asked_again(status: int) -> None:
     assert client.failures == {f"HTTP {status}": 1}
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+@each("status", [400, 401, 403, 404, 413, 422])
 def test_the_callers_mistake_is_never_asked_again(status: int) -> None:
     inner, waits = ScriptedClient([ApiError(status, "no"), "A"]), Waits()
     with pytest.raises(ApiError):
@@ -331,7 +332,7 @@ IMAGE = image_part(np.zeros((2, 2, 3), np.uint8))
 OTHER_IMAGE = image_part(np.ones((2, 2, 3), np.uint8))
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         Request((TextPart("hell"),)),

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from folding import each
 from visualjudge.clients import Request, TextPart, build_client
 from visualjudge.clients.cache import cache_key
 from visualjudge.core.errors import UsageError
@@ -49,7 +50,7 @@ def client(backend: str, effort: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize(("backend", "effort", "fields"), CASES)
+@each(("backend", "effort", "fields"), CASES)
 def test_effort_is_sent_as_each_protocol_names_it(
     backend: str, effort: Any, fields: dict[str, Any]
 ) -> None:

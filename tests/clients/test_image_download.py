@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from clients.loopback import serving
+from folding import each
 from visualjudge.clients import image_parts
 from visualjudge.clients.image_parts import fetch_image, is_public
 from visualjudge.core.errors import DataError
@@ -93,7 +94,7 @@ def test_a_public_server_cannot_send_to_a_private_one(
         )
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "127.0.0.1",
@@ -147,7 +148,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "public"),
     [
         ("8.8.8.8", True),
@@ -184,7 +185,7 @@ def test_a_network_fault_is_one_line(answer: Any) -> None:
         fetch([answer], timeout_s=0.5)
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://[::1",

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
+from folding import each
 from visualjudge.clients.base import ImagePart
 from visualjudge.clients.image_parts import ImageStore, image_part
 from visualjudge.core.errors import DataError
@@ -68,7 +69,7 @@ def test_sixteen_bits_are_scaled_not_clipped() -> None:
     assert (shown(image_part(deep)) == 100).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("array", "due"),
     [
         (RGB, RGB),
@@ -112,7 +113,7 @@ def test_pil_images_of_other_modes_keep_what_they_show() -> None:
         ).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "named"),
     [
         ("/nowhere/a-7.png", "/nowhere/a-7.png"),

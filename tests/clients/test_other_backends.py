@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from clients.loopback import Loopback, completion, refused, serving
+from folding import each
 from visualjudge.clients import (
     CLIENT_REGISTRY,
     Reply,
@@ -220,7 +221,7 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("backend", "usage", "expected"),
     [
         # https://ai.google.dev/api/generate-content: candidates, thoughts, prompt and
@@ -431,7 +432,7 @@ def test_claude_gets_system_images_and_schema() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("backend", "answer", "finish"),
     [
         ("google", gemini("cut", "MAX_TOKENS"), "length"),
@@ -476,8 +477,8 @@ def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
     assert caught.value.retry_after == 34.0
 
 
-@pytest.mark.parametrize("backend", OTHERS)
-@pytest.mark.parametrize(
+@each("backend", OTHERS)
+@each(
     ("answer", "cause"),
     [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")],
 )
@@ -604,7 +605,7 @@ def test_keys_of_judges_and_of_other_backends_may_stand_in_a_configuration() -> 
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "named"),
     [
         ({"model_name": "m", "max_tokenz": 5}, "max_tokenz"),
@@ -688,7 +689,7 @@ def test_a_public_url_has_no_password_and_no_query() -> None:
 API = "api for OpenAI, and with --base-url for servers with its protocol"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "right"),
     [
         ("openai", API),

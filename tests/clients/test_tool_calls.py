@@ -14,6 +14,7 @@ import pytest
 
 from clients.loopback import Loopback, refused, serving
 from clients.tool_protocols import BACKENDS, REPLY, base_url, call
+from folding import each
 from scripted_client import ScriptedClient
 from visualjudge.clients import build_client
 from visualjudge.clients.base import (
@@ -288,7 +289,7 @@ def test_a_server_without_tools_says_so(backend: str) -> None:
     assert len(server.bodies) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "arguments", "problem"),
     [
         ("zoom", {"x": 1}, ""),

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from clients.loopback import serving
+from folding import each
 from visualjudge.apps.mmbench.table import read_table as read_mmbench
 from visualjudge.clients.http import Wire
 from visualjudge.clients.masked_secrets import Redactor
@@ -198,7 +199,7 @@ def test_no_reader_of_lines_takes_a_longer_one(
             read(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("59:59:59.5", "59:59:59.5"),

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import polars as pl
-import pytest
 
+from folding import each
 from visualjudge.core.escaping import (
     for_csv,
     for_html,
@@ -45,7 +45,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("text", EVIL)
+@each("text", EVIL)
 def test_no_text_acts_where_it_is_shown(text: str) -> None:
     assert len(EVIL) >= 40
     page = Elements(f'<p title="{for_html(text)}">{for_html(text)}</p>')
@@ -66,9 +66,7 @@ def test_no_text_acts_where_it_is_shown(text: str) -> None:
         assert "##[" not in part
 
 
-@pytest.mark.parametrize(
-    "text", [text for text in EVIL if "\ud800" not in text]
-)
+@each("text", [text for text in EVIL if "\ud800" not in text])
 def test_no_cell_is_a_formula(text: str) -> None:
     assert for_csv(pl.DataFrame({"a": [text]}))["a"][0][:1] not in tuple(
         "=+-@\t\r"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from folding import each
 from visualjudge.core.plurals import pluralize
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "noun", "several", "words"),
     [
         (1, "image", "", "1 image"),

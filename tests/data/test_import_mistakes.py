@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from folding import each
 from visualjudge.core.errors import PluginError
 from visualjudge.data import import_mistakes
 from visualjudge.data.import_mistakes import Files, Sides, likely_mistake
@@ -197,14 +198,14 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("told", MISTAKES)
+@each("told", MISTAKES)
 def test_a_mistake_is_named(told: str) -> None:
     task, make, spoil = MISTAKES[told]
     found = likely_mistake(task, _tried(make, spoil), {})
     assert found is not None and told in found
 
 
-@pytest.mark.parametrize("told", MISTAKES)
+@each("told", MISTAKES)
 def test_predictions_that_are_right_or_only_bad_are_not_accused(
     told: str,
 ) -> None:

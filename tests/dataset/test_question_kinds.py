@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from folding import each
 from visualjudge.core.errors import DataError
 from visualjudge.dataset.json_form import question_from_wire
 
@@ -41,9 +42,7 @@ TEXTS = ("task", "encoding", "image_id", "prompt")
 MANY = ("class_of_interest", "subset", "images")
 
 
-@pytest.mark.parametrize(
-    "field", [name for name in GOOD if name not in ("id", "features")]
-)
+@each("field", [name for name in GOOD if name not in ("id", "features")])
 def test_a_value_of_a_wrong_kind_is_refused_with_its_field(field: str) -> None:
     for value in ODD:
         fits = (field in TEXTS and isinstance(value, str)) or (

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from folding import each
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import seed_for
@@ -125,7 +126,7 @@ def test_pair_of_both_subsets_is_one_question_that_lists_both() -> None:
     assert Counter(item.subset for item in items) == {SUBSETS: 9}
 
 
-@pytest.mark.parametrize(
+@each(
     "stems",
     [
         Stems(("p",), ("p",)),
@@ -133,7 +134,7 @@ def test_pair_of_both_subsets_is_one_question_that_lists_both() -> None:
         Stems(("a", "b", "c", "d"), ("a", "b", "c", "d")),
     ],
 )
-@pytest.mark.parametrize("seed", [0, 1, 42])
+@each("seed", [0, 1, 42])
 def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(
     stems: Stems, seed: int
 ) -> None:

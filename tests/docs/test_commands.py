@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from clients.loopback import Loopback, serving
 from docs.workspace import make_workspace, multiple_choice, one_task
+from folding import each
 from visualjudge.cli.main import app
 from visualjudge.clients.sync_calls import run_sync
 
@@ -167,7 +168,7 @@ def test_a_command_that_is_not_run_says_why() -> None:
     assert [command for command in NOT_RUN if command not in everything] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "page",
     [
         page

@@ -6,8 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
+from folding import each
 from making import make_folder
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
@@ -24,8 +23,8 @@ DOCS = ROOT / "docs/prompts"
 ROWS = [row for row in encodings() if row.is_final]
 
 
-@pytest.mark.parametrize("kind", ["pairwise", "ranking", "scoring"])
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.task}/{row.stem}")
+@each("kind", ["pairwise", "ranking", "scoring"])
+@each("row", ROWS, ids=lambda row: f"{row.task}/{row.stem}")
 def test_page_of_the_task_shows_the_encoding(row: object, kind: str) -> None:
     page = (DOCS / f"{row.task}.md").read_text("utf-8")  # type: ignore[attr-defined]
     assert f"### {row.stem} · {kind}\n" in page  # type: ignore[attr-defined]
@@ -37,7 +36,7 @@ def test_every_image_of_a_page_is_there() -> None:
             assert (DOCS / part.split('"')[0]).is_file()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.task}/{row.stem}")
+@each("row", ROWS, ids=lambda row: f"{row.task}/{row.stem}")
 def test_page_has_the_words_of_the_asset_in_use(row: object) -> None:
     task = TASKS[row.task]  # type: ignore[attr-defined]
     page = (DOCS / f"{task.name}.md").read_text("utf-8")

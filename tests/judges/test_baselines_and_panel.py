@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from skimage import data as photographs
 
+from folding import each
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Probe, Question, Spans, Verdict
 from visualjudge.core.seeding import rng_for
@@ -159,7 +160,7 @@ def test_first_answers_by_position_alone() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "model",
     [
         "oracle",
@@ -251,7 +252,7 @@ def test_the_noise_measure_finds_the_sigma_that_was_added() -> None:
     assert edge_strength(flat) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "votes", "expected"),
     [
         ("pairwise", ["A", "B", "A"], "A"),

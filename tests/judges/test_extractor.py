@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from folding import each
 from judges.made_question import question
 from scripted_client import ScriptedClient
 from visualjudge.clients.base import Reply
@@ -72,7 +73,7 @@ def test_replies_that_are_understood_or_cut_are_not_shown(
     assert found.status != "ok_extracted"
 
 
-@pytest.mark.parametrize(
+@each(
     "second",
     [
         "Answer: none",
@@ -97,7 +98,7 @@ def test_a_failing_second_reader_leaves_the_verdict_as_it_was() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "n", "said", "value"),
     [
         ("scoring", 1, "Answer: 7.5", 7.5),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folding import each
 from scripted_client import ScriptedClient
 from visualjudge.clients import ImagePart, Reply, Request, TextPart
 from visualjudge.core.errors import ApiError, DataError, PromptError, UsageError
@@ -64,7 +65,7 @@ def said(score: Any) -> str:
 # ---------------------------------------------------------------- pairwise
 
 
-@pytest.mark.parametrize(
+@each(
     ("alias", "winner"),
     [
         *(
@@ -91,7 +92,7 @@ def test_aliases_in_any_case_name_a_winner(alias: str, winner: str) -> None:
     assert len(client.requests) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "stranger",
     [
         "Image C",
@@ -186,7 +187,7 @@ def test_the_schema_that_is_asked_for_follows_the_option(
         ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "named"),
     [
         ({"edited_images": [A]}, "edited_images"),
@@ -230,10 +231,8 @@ def test_schemas_check_their_fields() -> None:
 # ---------------------------------------------------------------- viescore
 
 
-@pytest.mark.parametrize("dimension", DIMENSIONS)
-@pytest.mark.parametrize(
-    ("score", "value"), [(7, 7.0), (0, 0.0), ("8.5", 8.5), (10, 10.0)]
-)
+@each("dimension", DIMENSIONS)
+@each(("score", "value"), [(7, 7.0), (0, 0.0), ("8.5", 8.5), (10, 10.0)])
 def test_v1_takes_one_number(dimension: str, score: Any, value: float) -> None:
     assert vie([said(score)], dimension)(ROW | {"edited_images": [A]}) == {
         "type": "single_score",
@@ -245,7 +244,7 @@ def test_v1_takes_one_number(dimension: str, score: Any, value: float) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     "score", [[7], [], "8/10", "high", None, True, {"a": 1}, "nan", "inf", ""]
 )
 def test_v1_takes_nothing_else(score: Any) -> None:
@@ -253,7 +252,7 @@ def test_v1_takes_nothing_else(score: Any) -> None:
     assert (result["value"], result["meta"]["vie_score"]) == ("Failed", [None])
 
 
-@pytest.mark.parametrize(
+@each(
     ("dimension", "score", "value"),
     [
         ("instruction_following", [20, 5], 20.0),
@@ -276,7 +275,7 @@ def test_v2_picks_by_the_prompts_family(
     assert result["meta"]["vie_score"] == [value]
 
 
-@pytest.mark.parametrize(
+@each(
     ("version", "score", "original"),
     [
         ("v1", 85, 85.0),
@@ -331,7 +330,7 @@ def test_a_prompt_without_an_output_schema_has_a_scale_of_its_own() -> None:
     assert judge(ROW | {"edited_images": [A]})["value"] == 85.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "cause"),
     [
         (Reply("no object at all"), "no answer"),
@@ -360,7 +359,7 @@ def by_image(for_a: list[str], for_b: list[str]) -> Any:
     return line
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "value", "scores"),
     [
         ([said(8)], [said(3)], "Image A", [8.0, 3.0]),
@@ -411,8 +410,8 @@ def test_pipes_are_registered() -> None:
     assert issubclass(PairwiseJudge, ClientPipe)
 
 
-@pytest.mark.parametrize("dimension", DIMENSIONS)
-@pytest.mark.parametrize(
+@each("dimension", DIMENSIONS)
+@each(
     ("kind", "version"),
     [("pairwise", "v1"), ("viescore", "v1"), ("viescore", "v2")],
 )
@@ -445,7 +444,7 @@ def test_a_prompt_may_leave_the_source_out() -> None:
     ] == _encoded()[1:]
 
 
-@pytest.mark.parametrize(
+@each(
     ("template", "config", "error"),
     [
         (PromptTemplate("mine", "v1", user="<image>"), {}, PromptError),
@@ -492,7 +491,7 @@ def cut(text: str) -> Reply:
     return Reply(text, finish_reason="length")
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "strict", "original"),
     [
         ('<think>{"winner": "Image A"}', "Failed", "Image A"),
@@ -510,7 +509,7 @@ def test_the_rules_of_geditbench_read_the_block_as_it_stands(
         assert judge(ROW)["value"] == winner
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "schema", "read"),
     [
         ('{"a": 1} or {"a": 2}', None, {"a": 1}),

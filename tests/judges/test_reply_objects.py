@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import assume, given, strategies as st
 
+from folding import each
 from visualjudge.judges.reply_objects import object_with
 from visualjudge.replies.stripped_text import without_thoughts
 
 F = "```"
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "winner"),
     [
         ('{"winner": "A"}', "A"),

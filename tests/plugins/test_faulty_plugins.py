@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from environment import Environment, write_plugin
 
+from folding import each
 from making import detection_folder
 from visualjudge.clients.registry import CLIENT_REGISTRY
 from visualjudge.core.errors import UsageError
@@ -101,7 +102,7 @@ def test_no_exit_of_a_command_shows_the_key_that_a_plugin_tells(
     assert written and not any(KEY.encode() in content for content in written)
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "key", "row"),
     [
         (TASKS, "leak", 5),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from folding import each
 from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
@@ -57,9 +58,7 @@ def test_spans_cut_out_what_was_put_in_whatever_it_holds(
     assert made.spans.final[1] == len(made.text)
 
 
-@pytest.mark.parametrize(
-    "row", encodings(), ids=lambda row: f"{row.task}/{row.stem}"
-)
+@each("row", encodings(), ids=lambda row: f"{row.task}/{row.stem}")
 def test_options_of_older_datasets_are_found_where_spans_say_they_are(
     row: object,
 ) -> None:

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
+from folding import each
 from judged_records import pair
 from visualjudge.core.records import IMAGE_MARK, QuestionType
 from visualjudge.prompts.prompt_set import V1
@@ -199,7 +198,7 @@ def test_mask_and_control_are_explained_where_they_are_shown() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "kind"),
     ROWS,
     ids=lambda v: v if isinstance(v, str) else f"{v.task}/{v.stem}",
@@ -229,10 +228,8 @@ def test_every_question_has_a_mark_a_image_a_role_and_a_format(
         ) in prompt
 
 
-@pytest.mark.parametrize("row", encodings(), ids=lambda r: f"{r.task}/{r.stem}")
-@pytest.mark.parametrize(
-    "prompts", [("a cup", "a cup"), ("the red cup", "it"), ("A.", None)]
-)
+@each("row", encodings(), ids=lambda r: f"{r.task}/{r.stem}")
+@each("prompts", [("a cup", "a cup"), ("the red cup", "it"), ("A.", None)])
 def test_turned_prompt_is_that_of_the_options_in_the_other_order(
     row: object, prompts: tuple[str | None, ...]
 ) -> None:
@@ -258,7 +255,7 @@ def test_turned_prompt_is_that_of_the_options_in_the_other_order(
     assert swapped(shown).prompt == straight.text
 
 
-@pytest.mark.parametrize(
+@each(
     "row",
     [r for r in encodings() if TASKS[r.task].type not in NATURAL],
     ids=lambda r: f"{r.task}/{r.stem}",

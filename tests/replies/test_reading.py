@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from folding import each
 from replies import made_replies as made
 from visualjudge.replies import read_reply
 from visualjudge.replies.words import source
@@ -60,7 +61,7 @@ def test_none_is_misread_and_few_are_refused(
     assert refused <= most * (right + refused)
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "value"),
     [
         ("\\boxed{12}\nAnswer: B", "B"),
@@ -113,7 +114,7 @@ def test_a_pairwise_reply_has_a_value_or_a_cause(
     assert value in (found.value, found.cause)
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "kind", "value"),
     [
         ("从低到高：1. C 2. A 3. B", "ranking", "several answers"),
@@ -166,7 +167,7 @@ def test_letters_of_the_users_own_are_answers(reply: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "status"),
     [
         ("length", "truncated"),
@@ -208,12 +209,12 @@ def test_the_phrase_file_is_plain_yaml() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     ["[", "{", '{"a":', "A ", "A > ", "<think>", "<answer>", "\\boxed{", "1. A\n", "A\n", "A;B;",
      "Answer: A\n", "not ", " ", "[[A", "7/10 ", "选择", "[A>B] ", "A is better and "],
 )  # fmt: skip
-@pytest.mark.parametrize("kind", ["pairwise", "ranking", "scoring"])
+@each("kind", ["pairwise", "ranking", "scoring"])
 def test_time_grows_with_the_length_only(unit: str, kind: Any) -> None:
     def seconds(length: int) -> float:
         begun = time.process_time()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from error_truths import CASES, DISCS, SCENE, SIZE, TRUTHS, disc, standing
+from folding import each
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.error_types import perturbed
 from visualjudge.vision.faults import faults_by_class, faults_of, kinds_of
@@ -44,7 +45,7 @@ CAT: Xyxy = (0, 0, 100, 100)
 DOG: Xyxy = (200, 0, 300, 100)
 
 
-@pytest.mark.parametrize(
+@each(
     "shown, kind, place, weight",
     [
         ([("cat", CAT), ("dog", DOG)], None, None, None),
@@ -135,7 +136,7 @@ AS_DEFINED = {
 }
 
 
-@pytest.mark.parametrize("task, error_type", CASES)
+@each("task, error_type", CASES)
 def test_the_planted_error_is_the_main_fault(
     task: str, error_type: str
 ) -> None:
@@ -162,7 +163,7 @@ def _apart(box: Xyxy, planted: Xyxy, margin: float) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_a_planted_region_is_the_only_place(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = int(rng.integers(0, 100)), int(rng.integers(0, 60))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from folding import each
 from visualjudge.apps.demo.data import (
     DEGRADATIONS,
     GENERATORS,
@@ -28,7 +29,7 @@ from visualjudge.data.folder import DataFolder
 PHOTOS = photographs()
 
 
-@pytest.mark.parametrize("photo", PHOTOS, ids=lambda photo: photo.name)
+@each("photo", PHOTOS, ids=lambda photo: photo.name)
 def test_segments_cover_every_pixel_once(photo: Photograph) -> None:
     total = sum(item.mask.dense().astype(int) for item in photo.segments)
     assert total.max() == 1
@@ -54,7 +55,7 @@ def test_disparity_has_the_size_of_its_photograph() -> None:
     assert np.isfinite(disparity).all()
 
 
-@pytest.mark.parametrize("task", DEGRADATIONS)
+@each("task", DEGRADATIONS)
 def test_degradation_changes_the_image_the_same_way_each_time(
     task: str,
 ) -> None:
@@ -66,7 +67,7 @@ def test_degradation_changes_the_image_the_same_way_each_time(
     assert first.shape != clean.shape or not np.array_equal(first, clean)
 
 
-@pytest.mark.parametrize("task", GENERATORS)
+@each("task", GENERATORS)
 def test_generated_outputs_leave_the_right_one_step_by_step(task: str) -> None:
     made = GENERATORS[task](PHOTOS[2])
     right, *wrong = (output.astype(float) for output in made.outputs)

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import visualjudge as vj
+from folding import each
 from visualjudge.core.errors import DataError, UsageError
 
 CLIENT = vj.client("baseline", model="oracle:1.0")
 BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "wrong"),
     [
         (lambda: vj.import_samples("keypoint", [], "o", source="s", classes="dog"), "classes"),

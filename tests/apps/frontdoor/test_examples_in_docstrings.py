@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import visualjudge
+from folding import each
 from frontdoor_example import Example, make_example
 from visualjudge.core.registry import registrations
 
@@ -44,7 +45,7 @@ def test_examples_run(module: str, example: Example, tmp_path: Path) -> None:
     assert failed == 0
 
 
-@pytest.mark.parametrize("name", MUST_HAVE)
+@each("name", MUST_HAVE)
 def test_every_public_function_has_an_example(name: str) -> None:
     found = getattr(visualjudge, name).__doc__ or ""
     assert ">>> " in found or "::\n" in found

@@ -8,10 +8,10 @@ import string
 import time
 from pathlib import Path
 
-import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from folding import each
 from visualjudge.apps.mmbench.evaluate import READERS
 from visualjudge.apps.mmbench.reply_reading import mentions, read_strict
 
@@ -25,10 +25,8 @@ def lettered(texts):
     return dict(zip(string.ascii_uppercase, texts, strict=False))
 
 
-@pytest.mark.parametrize("rules", ["strict", "vlmevalkit"])
-@pytest.mark.parametrize(
-    "entry", CORPUS, ids=lambda entry: entry["reply"][:30] or "empty"
-)
+@each("rules", ["strict", "vlmevalkit"])
+@each("entry", CORPUS, ids=lambda entry: entry["reply"][:30] or "empty")
 def test_corpus_reply_is_read_as_expected(entry, rules):
     assert (
         READERS[rules, "letter"](
@@ -111,7 +109,7 @@ def test_declared_letter_is_read_whatever_the_letter(letter, form):
     assert read_strict(form.format(letter), lettered(WORDS)).letter == letter
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         "Answer:" + "\n" * 40_000 + "x",

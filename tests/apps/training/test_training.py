@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from folding import each
 from runs.made_dataset import make_dataset
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.exports import FORMATS, export
@@ -25,7 +26,7 @@ def dataset(tmp_path: Path) -> Dataset:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "question", "value"),
     [
         ("Answer: A", PAIR, 1.0),

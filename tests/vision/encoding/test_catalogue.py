@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from folding import each
 from visualjudge import encode, encodings
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
@@ -47,7 +48,7 @@ def test_unknown_names_are_a_usage_error_that_lists_what_there_is() -> None:
         encodings("depth")
 
 
-@pytest.mark.parametrize(
+@each(
     "image",
     [
         "photo.png",
@@ -208,7 +209,7 @@ def test_letters_the_font_lacks_are_written_as_code_points() -> None:
     assert words("ཀག") == "<F40><F42>"
 
 
-@pytest.mark.parametrize(
+@each(
     "label",
     [
         "交通信号灯",
@@ -320,9 +321,7 @@ def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(
         assert '"1":"road"' not in text
 
 
-@pytest.mark.parametrize(
-    "row", encodings("semantic_segmentation"), ids=lambda row: row.stem
-)
+@each("row", encodings("semantic_segmentation"), ids=lambda row: row.stem)
 def test_segments_of_one_label_are_encoded_as_their_union(
     row: Encoding,
 ) -> None:

@@ -8,6 +8,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from folding import each
 from visualjudge.vision.depth.colormaps import colormap
 from visualjudge.vision.depth.draw import DepthStyle
 from visualjudge.vision.encode import encode
@@ -40,8 +41,8 @@ def _maps() -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("share", [0, 0.4])
-@pytest.mark.parametrize("name", sorted(_maps()))
+@each("share", [0, 0.4])
+@each("name", sorted(_maps()))
 def test_nearness_is_that_of_numpys_percentiles(
     name: str, share: float
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 from pycocotools import mask as coco_mask
 from scipy import ndimage
 
+from folding import each
 from visualjudge import encode, encodings
 from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.vision.drawing.canvas import line_width
@@ -410,7 +411,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("task", EMPTY)
+@each("task", EMPTY)
 def test_empty_prediction_leaves_the_photograph_and_gives_valid_json(
     task: str,
 ) -> None:

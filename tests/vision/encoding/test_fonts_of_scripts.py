@@ -7,11 +7,12 @@ from unicodedata import category
 import pytest
 from matplotlib.ft2font import FT2Font
 
+from folding import each
 from visualjudge.vision.drawing import fonts
 from visualjudge.vision.drawing.fonts import face, font_file, has_letter, runs
 
 
-@pytest.mark.parametrize(
+@each(
     "label",
     [
         "ที่นั่งผู้โดยสาร",
@@ -50,7 +51,7 @@ def test_a_font_file_with_other_content_is_not_used(
     ]
 
 
-@pytest.mark.parametrize("font", range(5))
+@each("font", range(5))
 def test_the_letters_of_a_font_are_those_that_freetype_finds(font: int) -> None:
     file = font_file(font)
     assert file is not None

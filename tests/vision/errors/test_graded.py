@@ -23,6 +23,7 @@ from error_truths import (
     standing,
     truth_of,
 )
+from folding import each
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.error_types import error_types, perturbed
 from visualjudge.vision.errors.groups import graded
@@ -41,7 +42,7 @@ from visualjudge.vision.predictions import (
 from visualjudge.vision.raster.masks import mask_from_array
 
 
-@pytest.mark.parametrize(("task", "error_type"), CASES)
+@each(("task", "error_type"), CASES)
 def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
     correlations = []
     for key in range(4):
@@ -56,7 +57,7 @@ def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
     assert np.mean(correlations) <= -0.9
 
 
-@pytest.mark.parametrize(("task", "error_type"), CASES)
+@each(("task", "error_type"), CASES)
 def test_same_seed_and_key_give_the_same_prediction(
     task: str, error_type: str
 ) -> None:

@@ -18,6 +18,7 @@ from error_truths import (
     standing,
     truth_of,
 )
+from folding import each
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.error_types import error_type_named, perturbed
 from visualjudge.vision.errors.groups import Graded, graded
@@ -55,7 +56,7 @@ def group(task: str, error_type: str, key: int = 0) -> list[Graded]:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "error_type"),
     [case for case in CASES if error_type_named(*case).matched],
 )
@@ -88,8 +89,8 @@ def test_severities_and_counts_are_symmetric() -> None:
         )
 
 
-@pytest.mark.parametrize("levels", [4, 5, 8])
-@pytest.mark.parametrize("seed", range(4))
+@each("levels", [4, 5, 8])
+@each("seed", range(4))
 def test_a_rule_that_prefers_one_side_is_right_in_half_of_the_pairs(
     levels: int, seed: int
 ) -> None:

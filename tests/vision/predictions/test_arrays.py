@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 import visualjudge as vj
+from folding import each
 from visualjudge.core.errors import DataError
 from visualjudge.vision.predictions import read_prediction
 
@@ -143,7 +144,7 @@ FORMS: dict[str, tuple[str, Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
+@each("name", FORMS)
 def test_arrays_say_what_their_payload_says(name: str) -> None:
     task, arrays, payload = FORMS[name]
     assert (
@@ -165,7 +166,7 @@ def test_arrays_say_what_their_payload_says(name: str) -> None:
         assert np.array_equal(ours.image, theirs.image)
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "arrays", "told"),
     [
         (
@@ -244,9 +245,7 @@ def test_a_wrong_shape_is_one_line(task: str, arrays: Any, told: str) -> None:
         read_prediction(task, arrays)
 
 
-@pytest.mark.parametrize(
-    "shape", [(1, 1), (1, 5), (5, 1), (1, 5, 3), (5, 1, 3), (1, 1, 4)]
-)
+@each("shape", [(1, 1), (1, 5), (5, 1), (1, 5, 3), (5, 1, 3), (1, 1, 4)])
 def test_images_of_one_row_or_column_keep_their_shape(
     shape: tuple[int, ...],
 ) -> None:

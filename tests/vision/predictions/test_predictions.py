@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from folding import each
 from visualjudge.core.errors import DataError
 from visualjudge.vision.predictions import (
     DepthMap,
@@ -86,7 +87,7 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
     assert not read_prediction("depth_estimation", payload).inverse  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "payload", "message"),
     [
         ("object_detection", {}, r"^detections: the field is missing"),

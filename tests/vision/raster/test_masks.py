@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from PIL import Image
 from pycocotools import mask as coco_mask
 
+from folding import each
 from visualjudge.core.errors import DataError
 from visualjudge.vision.drawing.canvas import edge_band
 from visualjudge.vision.raster.masks import (
@@ -121,7 +122,7 @@ def test_polygon_covers_what_pycocotools_covers() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("segmentation", "reason"),
     [
         ({"size": [4, 4], "counts": [3, 4]}, "size, .*, got 7"),

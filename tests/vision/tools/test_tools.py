@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from folding import each
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.boxes.record import Detection, Detections
@@ -244,7 +245,7 @@ def test_only_what_has_places_is_measured() -> None:
     assert not tool.applies(seen(predictions=records))
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@each("kind", TYPES)
 def test_every_tool_is_described_and_its_schema_names_what_is_shown(
     kind: str,
 ) -> None:
