@@ -198,15 +198,36 @@ def together(
                     else "another's file"
                 )
                 replaced.append(f"{output.path}: replaced {which}")
-        for output, scratch in command.scratches.items():
-            with writing(output.path):
-                scratch.chmod(0o644)
-                _remember(scratch)
-                scratch.replace(output.path)
+        _put(command.scratches)
     finally:
         _COMMAND.reset(token)
         for scratch in command.scratches.values():
             scratch.unlink(missing_ok=True)
+
+
+def _put(scratches: dict[OutputFile, Path]) -> None:
+    """Rename every scratch file; if one cannot be, take back those before it."""
+    done: dict[Path, Path] = {}
+    try:
+        for output, scratch in scratches.items():
+            before = scratch.with_name(f"{scratch.name}.old")
+            with writing(output.path):
+                scratch.chmod(0o644)
+                _remember(scratch)
+                with suppress(OSError):  # none there, or no hard links there
+                    os.link(output.path, before, follow_symlinks=False)
+                scratch.replace(output.path)
+            done[output.path] = before
+    except BaseException:
+        for path, before in done.items():
+            if before.exists():
+                before.replace(path)
+            else:
+                path.unlink(missing_ok=True)
+        raise
+    finally:
+        for scratch in scratches.values():
+            scratch.with_name(f"{scratch.name}.old").unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what we wrote
