@@ -103,7 +103,6 @@ __all__ = [
     "score",
 ]
 __version__: str
-__date__: str
 
 def analyse(
     runs: Runs,
