@@ -94,7 +94,7 @@ def texture(rng: Rng) -> Pixels:
 
 
 def photograph(rng: Rng) -> Pixels:
-    """Return a part of one of scikit-image's photographs, which no rule was fitted to."""
+    """Return a part of one of scikit-image's photographs."""
     whole = getattr(data, str(rng.choice(PHOTOGRAPHS)))()
     y = int(rng.integers(0, whole.shape[0] - SIZE[0]))
     x = int(rng.integers(0, whole.shape[1] - SIZE[1]))

@@ -350,8 +350,8 @@ def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
     judge = card_of(found).judges[0]
     assert found.judges[0][PAIRWISE].accuracy.share.value < 0.45
     assert (
-        "no better than" not in judge.answer
-        and "cannot be used" in judge.answer
+        "no better than" not in judge.sentence
+        and "cannot be used" in judge.sentence
     )
 
 
