@@ -82,24 +82,24 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1633,
-    "vision": 4766,
-    "formats and data": 3154,
-    "prompts": 710,
-    "dataset": 1961,
-    "clients": 2020,
-    "replies": 961,
-    "judges": 1643,
-    "runs": 1506,
-    "analysis": 8735,
-    "apps": 6559,
-    "studio": 2651,
-    "cli": 1888,
+    "core": 1523,
+    "vision": 4709,
+    "formats and data": 3082,
+    "prompts": 560,
+    "dataset": 1828,
+    "clients": 1878,
+    "replies": 814,
+    "judges": 1505,
+    "runs": 1349,
+    "analysis": 8499,
+    "apps": 6447,
+    "studio": 2550,
+    "cli": 1770,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 37_000
+MOST_STATEMENTS = 36_915
 """To become 30,000."""
-MOST_TOKENS_A_LINE = 7.45
+MOST_TOKENS_A_LINE = 7.38
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}
 """Names that say nothing of what they name."""
 MOST_DECISIONS = 40

@@ -61,8 +61,8 @@ CHANGES = (
             ("vision/depth/score.py", "", MEASURE),
             (
                 TYPE,
-                "            note=score.note,\n        ),\n",
-                "            note=score.note,\n        ),\n"
+                "    metrics=(\n",
+                "    metrics=(\n"
                 '        Metric("depth", "same_size", score.same_size),\n',
             ),
         ),

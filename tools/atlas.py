@@ -204,7 +204,7 @@ def merged(
     """Made figures, and the kept ones whose set was not measured; in the order of the
     file."""
     new = [rounded(orjson.loads(orjson.dumps(asdict(row)))) for row in made]
-    old = [row for row in kept(key) if not set(_sets(row[name])) & measured]
+    old = [row for row in kept(key) if not set(_sets(row[name])) <= measured]
     return new + old
 
 

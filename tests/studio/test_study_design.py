@@ -27,6 +27,7 @@ from judged_records import (
 )
 from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.score_scale import ScoreScale
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import TIES
 from visualjudge.options import Selection
@@ -141,6 +142,7 @@ def test_people_are_not_told_what_only_a_model_needs() -> None:
         f"{role} The class of interest is cat.",
         "Which is better? Please answer with A or B.",
         "pairwise",
+        ScoreScale(),
     )
     assert (before, after) == (
         "Task: object detection. The class of interest is cat.",
@@ -148,16 +150,18 @@ def test_people_are_not_told_what_only_a_model_needs() -> None:
     )
     final = layout.part("final_ranking")
     assert (
-        for_people("", final, "ranking")[1]
+        for_people("", final, "ranking", ScoreScale())[1]
         == "Rank the predictions from best to worst."
     )
-    score = for_people(role, layout.part("final_scoring"), "scoring")[1]
+    score = for_people(
+        role, layout.part("final_scoring"), "scoring", ScoreScale()
+    )[1]
     assert (
         score
         == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best "
         "possible."
     )
-    assert for_people("Judge well.", "", "pairwise") == (
+    assert for_people("Judge well.", "", "pairwise", ScoreScale()) == (
         "Judge well.",
         ASKED["pairwise"],
     )

@@ -110,13 +110,12 @@ def _open(path: Path, kind: Kind) -> BinaryIO:
         # Nothing that may be there, such as a pipe, makes this wait.
         flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         handle = os.open(path, os.O_RDONLY | flags)
-    file = os.fdopen(handle, "rb")
     try:
         _check(path, os.fstat(handle), kind)
     except BaseException:
-        file.close()
+        os.close(handle)
         raise
-    return file
+    return os.fdopen(handle, "rb")
 
 
 def decoding(
@@ -160,16 +159,15 @@ def text_lines(path: Path) -> Iterator[str]:
     with _open(path, "table") as file:
         encoding = "utf-16" if file.read(2) in UTF_16 else "utf-8-sig"
         file.seek(0)
-        try:
-            yield from _bounded(
-                path, "table", TextIOWrapper(file, encoding, newline="")
-            )
-        except UnicodeDecodeError as error:
-            place = file.tell() - len(error.object) + error.start
-            raise DataError(
-                f"{path}: must be UTF-8, got an invalid byte at {place}; save it as "
-                "UTF-8"
-            ) from None
+        with TextIOWrapper(file, encoding, newline="") as text:
+            try:
+                yield from _bounded(path, "table", text)
+            except UnicodeDecodeError as error:
+                place = file.tell() - len(error.object) + error.start
+                raise DataError(
+                    f"{path}: must be UTF-8, got an invalid byte at {place}; save it "
+                    "as UTF-8"
+                ) from None
 
 
 def _bounded(path: Path, kind: Kind, file: IO[AnyStr]) -> Iterator[AnyStr]:

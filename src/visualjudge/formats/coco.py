@@ -475,7 +475,9 @@ def reader_of_rows(
     """Return the reader of records of a type, for other formats that have COCO's
     fields, too."""
     read, gather = _READERS[kind]
-    joints = truth.joints, truth.predicted_joints
+    orders = truth.joints, truth.predicted_joints
+    if read is not _person:
+        orders = {}, {}
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
         items = []
@@ -483,8 +485,8 @@ def reader_of_rows(
             try:
                 label = _label(raw, truth, predicted)
                 item = read(raw, label, image, resize and predicted)
-                order = joints[predicted].get(normal(label))
-                if order is not None and isinstance(item, Person):
+                order = orders[predicted].get(normal(label))
+                if order is not None:
                     item = replace(item, keypoints=item.keypoints[order])
             except DataError as error:
                 file = pred if predicted else truth.file

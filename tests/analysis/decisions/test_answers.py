@@ -250,5 +250,5 @@ FEW, NEAR = (
 def test_an_answer_names_what_is_known_and_what_to_do(
     questions: list[Question], verdicts: list[Verdict], known: str, todo: str
 ) -> None:
-    answer = _judge(questions, verdicts).answer
+    answer = _judge(questions, verdicts).sentence
     assert known in answer and todo in answer

@@ -169,7 +169,7 @@ def test_the_card_says_what_would_measure_accuracy(
 ) -> None:
     card = vj.card([vj.open_run(run) for run in adopted[1].runs])
     for judge in card.judges:
-        assert "without ground truth" in judge.answer
+        assert "without ground truth" in judge.sentence
         lines = {line.name: line for line in judge.checks}
         for name in ("macro_accuracy", "right_in_both_orders", "favour"):
             assert (lines[name].state, lines[name].why) == (

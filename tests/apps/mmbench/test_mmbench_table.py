@@ -197,7 +197,7 @@ def test_record_with_too_few_cells_is_left_out(tmp_path):
         (b"index,question\n1,x\n", "tab-separated"),
         (b"index\tA\n", "question"),
         (b"index\tquestion\tA\tA\n", "twice"),
-        (b"index\tquesti\xff\xfeon\n1\tx\n", "not UTF-8"),
+        (b"index\tquesti\xff\xfeon\n1\tx\n", "must be UTF-8"),
         (
             b'index\tquestion\n0\t"y"\n1\t"never closed\n2\tx\n',
             ":3: a quoted cell must be closed",

@@ -86,6 +86,9 @@ class ModelAnswer(PairsOfModels):
             )
             return getattr(self.sentence, name)
 
+        def __contains__(self, words: str) -> bool:
+            return bool(self.count(words))
+
     @property
     def question(self) -> str:
         """What is answered."""
