@@ -35,6 +35,7 @@ from visualjudge.dataset.validate import validate
 from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import read_rgb, write_png
+from visualjudge.vision.tasks import TASKS
 
 RUN = "from visualjudge.cli.main import run; run()"
 SMALL = BuildOptions(caps=Caps(2, 2, 2, 2, 1, 1, 3))
@@ -65,7 +66,10 @@ def test_all_tasks_and_encodings_are_asked_about(dataset: Path) -> None:
     questions = load_dataset(dataset).questions
     asked = {(q.task, q.encoding) for q in questions}
     assert asked == {
-        (row.task, row.stem) for row in encodings() if row.is_final
+        (task, row.stem)
+        for task in TASKS
+        for row in encodings(task)
+        if row.is_final
     }
     assert set(Counter(q.question_type for q in questions)) == {
         "pairwise",

@@ -206,7 +206,8 @@ def sample_tasks(
     encoding, image and annotations.
     """
     cells: dict[tuple[int, int, int], list[Item]] = defaultdict(list)
-    place = {(row.task, row.stem): k for k, row in enumerate(encodings())}
+    rows = [row for name in TASKS for row in encodings(name)]
+    place = {(row.task, row.stem): k for k, row in enumerate(rows)}
     order = {name: k for k, name in enumerate(TASKS)}
     for task in tasks:
         notes = [entry.annotation for entry in task.entries]

@@ -95,9 +95,7 @@ class LiveEngine:
         # Stop after the first question if no other can succeed, or if another model
         # answers than before.
         error = first.error or ""
-        gone = first.cause == "connection" and (
-            not few or error.endswith("connection refused")
-        )
+        gone = first.cause == "connection" and not few
         unknown = first.cause == "HTTP 404" or (
             first.cause == "HTTP 400" and _NO_MODEL.search(error) is not None
         )

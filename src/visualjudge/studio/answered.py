@@ -18,8 +18,7 @@ from visualjudge.core.records import LETTERS, Question, Verdict
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.dataset.folder import read_meta
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.study import Study
-from visualjudge.studio.verdicts import STATUSES
+from visualjudge.studio.study import STATUSES, Study
 
 LONGEST_CAUSE = 80
 """Maximum length in characters of a failure's cause."""

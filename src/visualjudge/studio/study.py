@@ -20,13 +20,13 @@ from functools import lru_cache
 from itertools import chain, count, islice, takewhile
 from pathlib import Path
 from queue import LifoQueue
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.records import Question
+from visualjudge.core.records import Question, Status
 from visualjudge.core.workers import Workers
 from visualjudge.dataset.folder import (
     Dataset,
@@ -52,6 +52,7 @@ LARGE = 32 * 2**20
 FIRST_STEP = 2**18
 STEP = 2**21
 BATCH = 2048
+STATUSES = get_args(Status)
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = (
     "below 0.5",

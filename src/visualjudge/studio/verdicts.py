@@ -11,11 +11,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
-from visualjudge.core.records import QuestionType, Status, Verdict
+from visualjudge.core.records import QuestionType, Verdict
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.journal import Line
 from visualjudge.runs.verdicts import verdict_in, verdict_of
-from visualjudge.studio.study import MARGINS, Study, storing, words_of
+from visualjudge.studio.study import (
+    MARGINS,
+    STATUSES,
+    Study,
+    storing,
+    words_of,
+)
 
 OUTCOMES = (
     "not asked",
@@ -32,7 +38,6 @@ CONSISTENCY = (
     "flipped by order",
     "not answered in both orders",
 )
-STATUSES = get_args(Status)
 _BATCH = 2000
 _UNSURE = STATUSES.index("cannot_tell")
 _LEAN = "(value = 'A') - (value = 'B')"

@@ -22,7 +22,7 @@ CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
 
 def encodings(task: str | None = None) -> list[Encoding]:
     """Return the catalogue of 53 final and 2 extended encodings, with shared rows once
-    per task; only those of ``task`` if given.
+    per task, without tasks that are extensions; or the encodings of ``task``.
 
     Raises
     ------
@@ -35,7 +35,9 @@ def encodings(task: str | None = None) -> list[Encoding]:
     >>> [row.stem for row in vj.encodings("depth_estimation")]
     ['plasma', 'turbo', 'gray']
     """
-    wanted = TASKS.values() if task is None else (task_named(task),)
+    wanted = [row for row in TASKS.values() if not row.extension]
+    if task is not None:
+        wanted = [task_named(task)]
     return [
         replace(row, task=pattern.name)
         for pattern in wanted

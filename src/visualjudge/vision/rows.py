@@ -54,6 +54,8 @@ class Task:
     """Predictions are made from the image: they cannot be judged without it."""
     sourced: bool = True
     """A question shows the image of the image index, if there is one."""
+    extension: bool = False
+    """The document does not have it; the catalogue lists the document's tasks."""
 
     @property
     def article(self) -> str:

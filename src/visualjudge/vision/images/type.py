@@ -136,13 +136,18 @@ RESTORATION = replace(
         ),
         # Extensions: the document has no task for noise, or for several degradations
         Task(
-            "lowlevel-denoise", "image denoising", "restoration", restored=True
+            "lowlevel-denoise",
+            "image denoising",
+            "restoration",
+            restored=True,
+            extension=True,
         ),
         Task(
             "lowlevel-restore",
             "image restoration",
             "restoration",
             restored=True,
+            extension=True,
         ),
     ),
     encodings=(replace(GENERATION.encodings[0], type="restoration"),),
