@@ -48,14 +48,10 @@ def study(
     images: int,
     right: float,
     rng: np.random.Generator,
-    *,
-    failing: float = 0.0,
-    lifted: float = 0.0,
+    **drift: float,
 ) -> PairsOfModels:
-    """The answer of one study."""
-    return separate(
-        drawn(means, images, right, rng, failing=failing, lifted=lifted)
-    )
+    """The answer of one study, ``drift`` as in :func:`drawn`."""
+    return separate(drawn(means, images, right, rng, **drift))
 
 
 def drawn(

@@ -101,8 +101,10 @@ class Wire:
                     LARGEST_DOWNLOAD if bulk else bound.size, response
                 )
                 # Each object takes far more memory than its bytes.
-                values = body.count(b"{") + body.count(b"[")
-                if values > bound.items and not bulk:
+                if (
+                    not bulk
+                    and body.count(b"{") + body.count(b"[") > bound.items
+                ):
                     raise DataError(
                         f"larger than {bound.items:,} objects and arrays"
                     )

@@ -245,7 +245,6 @@ class Question:
     probe: Probe | None = None
     faults: tuple[tuple[Fault, ...], ...] | None = None
     criteria: Mapping[str, Any] | None = None
-
     votes: tuple[Answer, ...] | None = None
 
     @property

@@ -91,7 +91,76 @@ class Renderer:
         DataError
             If a photograph can no longer be read, although it was checked before.
         """
-        return _render(self, job)
+        stand_in = job.stand_in
+        media = MediaWriter(
+            self.out, "" if stand_in is None else f"__{stand_in.name}"
+        )
+        piece = Piece()
+        needed: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for _, item in job.questions:
+            for name in item.annotation_ids:
+                needed[item.task, name].add(item.stem)
+        photograph = cache(lambda file: read_rgb(self.root / file))
+        contexts = {
+            task: _context(
+                task, job.images.get(task), self, media, stand_in, photograph
+            )
+            for task in sorted({task for task, _ in needed})
+        }
+        piece.predictions += [
+            hole_line(task, context.image_id, context.hole)
+            for task, context in contexts.items()
+            if context.hole is not None
+        ]
+        options: Options = {}
+        for (task, name), stems in sorted(needed.items()):
+            entry = job.entries[task, name]
+            try:
+                prediction, scale = _prediction(
+                    entry.annotation, contexts[task], self
+                )
+            except DataError as error:
+                problem = as_problem(error, entry, str(self.root))
+                piece.problems.append(problem)
+                continue
+            piece.predictions += prediction_line(task, name, prediction)
+            drawn = _drawn(
+                entry, prediction, stems, contexts[task], media, piece
+            )
+            faults = _faults(entry.annotation, scale)
+            options |= {
+                (task, name, stem): replace(option, faults=faults)
+                for stem, option in drawn.items()
+            }
+        used: set[str] = set()
+        shared = cache(shared_blocks)
+        for place, item in job.questions:
+            if any(
+                (item.task, name, item.stem) not in options
+                for name in item.annotation_ids
+            ):
+                piece.failed.append(place)
+            elif _alike(item, options):
+                piece.undecidable.append(place)
+            else:
+                notes = [
+                    job.entries[item.task, name].annotation
+                    for name in item.annotation_ids
+                ]
+                question = _question(
+                    item,
+                    notes,
+                    contexts[item.task],
+                    options,
+                    self.prompts,
+                    shared,
+                )
+                used.update(question.images)
+                piece.questions.append((place, question_json(question)))
+        for unused in media.files.keys() - used:
+            (self.out / unused).unlink()
+        piece.files = {name: media.files[name] for name in sorted(used)}
+        return piece
 
 
 @dataclass(slots=True)
@@ -175,72 +244,6 @@ class MediaWriter:
             self._sizes[relative] = len(content)
             (self._out / relative).write_bytes(content)
         return relative, self._sizes[relative]
-
-
-def _render(form: Renderer, job: Job) -> Piece:
-    stand_in = job.stand_in
-    media = MediaWriter(
-        form.out, "" if stand_in is None else f"__{stand_in.name}"
-    )
-    piece = Piece()
-    needed: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for _, item in job.questions:
-        for name in item.annotation_ids:
-            needed[item.task, name].add(item.stem)
-    photograph = cache(lambda file: read_rgb(form.root / file))
-    contexts = {
-        task: _context(
-            task, job.images.get(task), form, media, stand_in, photograph
-        )
-        for task in sorted({task for task, _ in needed})
-    }
-    piece.predictions += [
-        hole_line(task, context.image_id, context.hole)
-        for task, context in contexts.items()
-        if context.hole is not None
-    ]
-    options: Options = {}
-    for (task, name), stems in sorted(needed.items()):
-        entry = job.entries[task, name]
-        try:
-            prediction, scale = _prediction(
-                entry.annotation, contexts[task], form
-            )
-        except DataError as error:
-            problem = as_problem(error, entry, str(form.root))
-            piece.problems.append(problem)
-            continue
-        piece.predictions += prediction_line(task, name, prediction)
-        drawn = _drawn(entry, prediction, stems, contexts[task], media, piece)
-        faults = _faults(entry.annotation, scale)
-        options |= {
-            (task, name, stem): replace(option, faults=faults)
-            for stem, option in drawn.items()
-        }
-    used: set[str] = set()
-    shared = cache(shared_blocks)
-    for place, item in job.questions:
-        if any(
-            (item.task, name, item.stem) not in options
-            for name in item.annotation_ids
-        ):
-            piece.failed.append(place)
-        elif _alike(item, options):
-            piece.undecidable.append(place)
-        else:
-            notes = [
-                job.entries[item.task, name].annotation
-                for name in item.annotation_ids
-            ]
-            question = _question(
-                item, notes, contexts[item.task], options, form.prompts, shared
-            )
-            used.update(question.images)
-            piece.questions.append((place, question_json(question)))
-    for unused in media.files.keys() - used:
-        (form.out / unused).unlink()
-    piece.files = {name: media.files[name] for name in sorted(used)}
-    return piece
 
 
 def _drawn(

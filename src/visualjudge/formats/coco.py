@@ -42,7 +42,7 @@ from visualjudge.formats.samples import (
 from visualjudge.formats.tables import read_json
 from visualjudge.vision import fields
 from visualjudge.vision.fields import crowd, flag, score
-from visualjudge.vision.poses.skeleton import joint_order
+from visualjudge.vision.poses.skeleton import NO_NAME_KNOWN, joint_order
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -305,8 +305,7 @@ def _joints(categories: Sequence[Mapping[str, Any]], file: Path) -> Joints:
             )
     warn_once(
         file,
-        "no name is one of COCO's keypoints, so they are read as COCO's 17 in "
-        "COCO's order",
+        NO_NAME_KNOWN,
         foreign,
     )
     return orders

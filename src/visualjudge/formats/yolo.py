@@ -36,7 +36,7 @@ from visualjudge.formats.pairing import (
 )
 from visualjudge.formats.samples import Samples, check_type, compared, warn_once
 from visualjudge.formats.tables import read_text
-from visualjudge.vision.poses.skeleton import joint_order
+from visualjudge.vision.poses.skeleton import NO_NAME_KNOWN, joint_order
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -190,8 +190,7 @@ def _lines(path: Path) -> Lines:
     foreign = [str(name) for name, order in orders.items() if order is None]
     warn_once(
         f"{path}: kpt_names",
-        "no name is one of COCO's keypoints, so they are read as COCO's 17 in "
-        "COCO's order",
+        NO_NAME_KNOWN,
         foreign,
     )
     return Lines(table, shape[0], shape[1], orders=orders)

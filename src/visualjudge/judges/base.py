@@ -1,5 +1,5 @@
 """The interface of every judge of a dataset's questions: it takes an ``Ask`` and
-returns a ``Verdict``. ``runs/verdict_lines.py`` writes verdicts to files.
+returns a ``Verdict``. ``runs/verdicts.py`` writes verdicts to files.
 """
 
 from __future__ import annotations

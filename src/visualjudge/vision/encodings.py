@@ -35,9 +35,8 @@ def encodings(task: str | None = None) -> list[Encoding]:
     >>> [row.stem for row in vj.encodings("depth_estimation")]
     ['plasma', 'turbo', 'gray']
     """
-    wanted = [row for row in TASKS.values() if not row.extension]
-    if task is not None:
-        wanted = [task_named(task)]
+    documented = (row for row in TASKS.values() if not row.extension)
+    wanted = documented if task is None else (task_named(task),)
     return [
         replace(row, task=pattern.name)
         for pattern in wanted

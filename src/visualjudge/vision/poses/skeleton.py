@@ -53,6 +53,9 @@ _PLACES = {"nose": 0} | {
 }
 
 
+NO_NAME_KNOWN = "no name is one of COCO's keypoints, so they are read as COCO's 17 in COCO's order"
+
+
 def joint_order(names: Sequence[object]) -> list[int] | None:
     """Return the place of each of COCO's keypoints among ``names``, which differ from
     COCO's in order, case, separators and in how a side is written at most; None if none
