@@ -47,7 +47,7 @@ def faults_of(
         The ground truth with all labels.
     labels
         The class of interest; None = all.
-    given
+    input_image
         The input of a restoration, H×W×3 uint8 RGB.
     """
     row = type_of(task).faults
