@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -96,19 +96,13 @@ def values_of(
     """Return the values of a row's criteria, with letters of the stored question, which
     has the options of the row in the other order if ``turned``; None without any.
     """
-    return (
-        dict(_values(rubric, row, turned, prefix)) or None if rubric else None
-    )
-
-
-def _values(
-    rubric: Rubric, row: Row, turned: bool, prefix: str
-) -> Iterator[tuple[str, Any]]:
-    for criterion in rubric.criteria:
+    values: Json = {}
+    for criterion in rubric.criteria if rubric else ():
         cell = row.get(prefix + criterion.id)
         if is_missing(cell):
             continue
         value = read_criterion(criterion, _value(cell), "")
         if turned and criterion.answer == "option":
             value = TURNED.get(value, value)
-        yield criterion.id, value
+        values[criterion.id] = value
+    return values or None
