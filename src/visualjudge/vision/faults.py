@@ -90,6 +90,7 @@ def _stated(faults: Iterable[Fault]) -> dict[str, Any]:
             "kind": fault.kind,
             "box": [round(float(v), 1) for v in fault.box],
             "weight": round(float(fault.weight), 4),
+            **({"item": fault.item} if fault.item else {}),
         }
         for fault in measured[:MOST_FAULTS]
     ]
