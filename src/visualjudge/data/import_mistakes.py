@@ -496,9 +496,9 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
     by_source: dict[str, list[Annotation]] = defaultdict(list)
     same_scores: dict[tuple[str, ...], list[str]] = defaultdict(list)
     sentences = []
-    for entry in folder.entries(task):
-        if entry.annotation.source is not None:
-            by_source[entry.annotation.source].append(entry.annotation)
+    for note in folder.entries(task):
+        if note.source is not None:
+            by_source[note.source].append(note)
     for name, notes in sorted(by_source.items()):
         notes.sort(key=_scored)
         same_scores[tuple(map(_scored, notes))].append(name)
