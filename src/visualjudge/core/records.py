@@ -144,12 +144,14 @@ class Fault:
     """A place where a prediction differs from the ground truth, measured.
 
     ``kind`` is a word of the prediction type, ``box`` the place in pixels of the image,
-    ``weight`` (0..1) how much is wrong there.
+    ``weight`` (0..1) how much is wrong there, and ``item`` the number of the predicted
+    item, from 1; None if it is none of them, as of a missed object.
     """
 
     kind: str
     box: Xyxy
     weight: float
+    item: int | None = None
 
 
 # Start and end (exclusive) of a part of a prompt, in characters.

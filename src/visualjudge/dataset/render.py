@@ -417,7 +417,7 @@ def _faults(note: Annotation, scale: float) -> tuple[Fault, ...] | None:
     scaled = []
     for fault in stated:
         x1, y1, x2, y2 = (round(v * scale, 1) for v in fault.box)
-        scaled.append(Fault(fault.kind, (x1, y1, x2, y2), fault.weight))
+        scaled.append(replace(fault, box=(x1, y1, x2, y2)))
     return tuple(scaled)
 
 
