@@ -17,8 +17,6 @@ from visualjudge.vision.base import Payload
 from visualjudge.vision.raster.limits import LARGEST_COORDINATE, check_items
 
 LONGEST_LABEL = 500
-_NUMBERS = int, float, np.number
-_FLAGS = bool, np.bool_
 LARGEST_NUMBER = 1e15
 # Largest coordinate that may be a fraction of the image size.
 SHARES = 1.5
@@ -67,7 +65,9 @@ def label(item: Payload, where: str) -> str:
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
     """Return a finite number of bounded size; text, booleans, lists and objects are
     rejected."""
-    plain = isinstance(value, _NUMBERS) and not isinstance(value, _FLAGS)
+    plain = isinstance(value, (int, float, np.number)) and not isinstance(
+        value, (bool, np.bool_)
+    )
     if (
         not plain or not abs(value) <= largest
     ):  # false for NaN; ints of any length

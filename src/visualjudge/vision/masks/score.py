@@ -51,8 +51,11 @@ def mask_similarity(
 ) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a mask in a crowd
     region."""
-    masks = ([item.mask for item in side] for side in (predicted, real))
-    return mask_ious(*masks, crowds(real))
+    return mask_ious(
+        [item.mask for item in predicted],
+        [item.mask for item in real],
+        crowds(real),
+    )
 
 
 def coco_annotation(item: Instance) -> dict[str, Any]:
