@@ -39,6 +39,12 @@ class Annotation:
     prompt: str | None = None
     source: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    file: str = field(default="", compare=False)
+    """Name of its file."""
+    labels: tuple[str, ...] = ()
+    """Determine the colours of its prediction: those of all predictions for the same
+    image and class of interest, so that all options of a question agree, and one image
+    of the prediction serves every question about it. Empty until it was checked."""
 
 
 @dataclass(frozen=True, slots=True)

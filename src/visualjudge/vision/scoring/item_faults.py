@@ -138,7 +138,7 @@ class _Compared:
 def _compared(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
 ) -> _Compared:
-    values = similarity(prediction.items, truth.items)
+    values = similarity(tuple(prediction.items), tuple(truth.items))
     crowd = crowds(truth.items)
     same = labels_of(prediction)[:, None] == labels_of(truth)
     own = np.where(same & ~crowd, values, 0.0)
