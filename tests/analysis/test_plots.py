@@ -280,7 +280,7 @@ def test_one_margin_is_no_curve(tmp_path: Path) -> None:
     analysis = analyse([run])
     found = analysis.plots["margin"](analysis.shown)
     assert isinstance(found, LeftOut)
-    assert found.reason == "no pairs with several differences in margin"
+    assert found.reason == "no pairs with several differences in true score"
 
 
 def test_names_do_not_act_in_a_drawing() -> None:

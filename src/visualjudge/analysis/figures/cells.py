@@ -30,6 +30,7 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
+from visualjudge.analysis.shape import shape_of
 from visualjudge.core.text_tables import Styled
 
 Found = tuple[Cell, ...]
@@ -59,6 +60,8 @@ def _accuracies(cells: Iterable[Cell]) -> Cells:
 
 
 def _by_task(judge: JudgeResult) -> Cells:
+    if shape_of(judge.study, judge.index) == "unnamed_pairs":
+        return {}  # the first figure has them
     return _accuracies(judge[BY_TASK])
 
 
@@ -139,7 +142,7 @@ TASKS_PLOT = EstimatesPlot(
     "Share of pairs in which the judge gives the right answer; a reply without an "
     "answer counts as wrong.",
     _by_task,
-    "no pairwise question with a known answer was asked",
+    "no pairs with a known answer, but those of the first figure",
     reading=f"The dashed line marks guessing. {INTERVALS}",
     opening=True,
 )

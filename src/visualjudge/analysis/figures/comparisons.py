@@ -485,7 +485,6 @@ def _draw(view: Shown) -> Plot | LeftOut:
             "items that both scored, as the mean over tasks.",
             [(0, "difference", differences)],
             missing="",
-            label="In favour of the first",
             reading=UNADJUSTED,
             scale=correlation_scale(differences.values()),
         )
@@ -515,7 +514,7 @@ def correlation_scale(estimates: Iterable[Estimate]) -> Scale:
         most,
         number,
         lambda own: with_ends(own, number),
-        "difference in ρ",
+        "ρ in favour of the first",
         0.0,
     )
 

@@ -89,5 +89,5 @@ RELIABILITY = LinesPlot(
     ("Stated probability of A", "A was right"),
     "On the dashed line, both are equal; larger markers stand for more answers.",
     "no reply states a probability",
-    1.0,
+    lambda _: (0.0, 1.0),
 )

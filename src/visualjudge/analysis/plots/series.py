@@ -160,7 +160,7 @@ class EstimatesPlot:
 @dataclass(frozen=True)
 class LinesPlot:
     """A plot with a line or curve for each judge, the ``trace`` of a judge, in files
-    ``columns``; axes and ``end`` as in :func:`lines`.
+    ``columns``; axes and ``ends`` as in :func:`lines`.
     """
 
     name: str
@@ -171,7 +171,7 @@ class LinesPlot:
     labels: tuple[str, str]
     reading: str
     missing: str
-    end: float | None = None
+    ends: Callable[[Shown], tuple[float, float]] | None = None
     opening: bool = False
 
     def __call__(self, view: Shown) -> Plot | LeftOut:
@@ -183,6 +183,7 @@ class LinesPlot:
         drawn = [line for line in each if line.trace.points]
         if not drawn:
             return LeftOut(self.name, self.missing)
+        ends = self.ends(view) if self.ends else None
         rows = (
             (line.title, x, y, int(n))
             for line in drawn
@@ -194,7 +195,7 @@ class LinesPlot:
             self.caption,
             ("judge", *self.columns, "n"),
             tuple(rows),
-            lambda width: lines(drawn, self.labels, width, self.end),
+            lambda width: lines(drawn, self.labels, width, ends),
             self.reading,
         )
 

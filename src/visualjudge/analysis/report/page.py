@@ -45,6 +45,7 @@ ABSOLUTE = re.compile(r"/\w|\w:[\\/](?!/)|\\\\\w")
 """Begin of an absolute path, on any system."""
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
+LETTERS = " The letters are those that the judge saw."
 
 
 SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided"}
@@ -171,8 +172,8 @@ def _sections(
     misses = Section(
         "questions",
         "Examples of errors",
-        "Answers that were wrong by a wide margin, and replies that could not be read. "
-        "The letters are those that the judge saw.",
+        "Answers that were wrong by a wide margin, and replies that could not be read."
+        + LETTERS * any(judge.pairs.height for judge in judges),
         examples=collected,
     )
     out += [misses, headline_section(view.analysis)]
