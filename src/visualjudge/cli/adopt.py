@@ -86,7 +86,7 @@ def adopt(
     Example: visualjudge adopt votes.csv --column truth=vote --answer C=tie --out study
     """
     from visualjudge.apps.adopt.adopt import adopt as adopted
-    from visualjudge.apps.adopt.fetch import is_question_set
+    from visualjudge.apps.adopt.question_sets import is_question_set
 
     one_only = (
         out is None or benchmark or media or fetch or is_question_set(source[0])
@@ -175,7 +175,7 @@ def _questions(
     private: bool,
     force: bool,
 ) -> None:
-    from visualjudge.apps.adopt.fetch import adopt_questions
+    from visualjudge.apps.adopt.question_sets import adopt_questions
 
     with stages() as progress:
         count = adopt_questions(

@@ -102,10 +102,7 @@ def _describe_data(
                 f"--task must be {one_of(name, data.tasks)}, got {name!r}"
             )
     tasks = [name for name in data.tasks if not chosen or name in chosen]
-    described = [
-        describe_task(name, [entry.annotation for entry in data.entries(name)])
-        for name in tasks
-    ]
+    described = [describe_task(name, data.entries(name)) for name in tasks]
     equal = [reason for name in tasks for reason in equal_sources(data, name)]
     problems = list(data.problems)
     tasks_json = [each.to_json() for each in described]

@@ -62,7 +62,7 @@ def init(
 
 
 def _is_verdicts(header: list[str]) -> bool:
-    from visualjudge.apps.adopt.columns import find_columns
+    from visualjudge.apps.adopt.roles import find_columns
 
     try:
         return "verdict" in find_columns(header, {})

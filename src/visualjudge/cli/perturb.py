@@ -123,7 +123,7 @@ def truth_reader(
 
     Parameters
     ----------
-    given
+    data
         Further options of the importer of the task's type.
 
     Raises

@@ -39,6 +39,12 @@ class Annotation:
     prompt: str | None = None
     source: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    file: str = field(default="", compare=False)
+    """Name of its file."""
+    labels: tuple[str, ...] = ()
+    """Determine the colours of its prediction: those of all predictions for the same
+    image and class of interest, so that all options of a question agree, and one image
+    of the prediction serves every question about it. Empty until it was checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +150,14 @@ class Fault:
     """A place where a prediction differs from the ground truth, measured.
 
     ``kind`` is a word of the prediction type, ``box`` the place in pixels of the image,
-    ``weight`` (0..1) how much is wrong there.
+    ``weight`` (0..1) how much is wrong there, and ``item`` the number of the predicted
+    item, from 1; None if it is none of them, as of a missed object.
     """
 
     kind: str
     box: Xyxy
     weight: float
+    item: int | None = None
 
 
 # Start and end (exclusive) of a part of a prompt, in characters.

@@ -43,11 +43,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "visualjudge.plugins"
-LONGEST_PROBLEM = 300
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,13 +331,10 @@ def _loaded(point: EntryPoint) -> Plugin:
         for table, key, plugin in list(_STATE.added):
             if plugin == point.name:
                 table.remove(key)
-        message = traceback.format_exception_only(error)[
-            -1
-        ]  # str(error) may raise
-        message = " ".join(
-            message.removeprefix(f"{type(error).__module__}.").split()
-        )
-        problem = "".join(filter(str.isprintable, message))[:LONGEST_PROBLEM]
+        # str(error) may raise
+        message = traceback.format_exception_only(error)[-1]
+        words = message.removeprefix(f"{type(error).__module__}.").split()
+        problem = "".join(filter(str.isprintable, " ".join(words)))[:300]
         import multiprocessing
 
         if multiprocessing.parent_process() is None:
@@ -408,7 +403,7 @@ def guarded(call: Callable[..., Any], what: str) -> Guarded:
     return Guarded(call, f"{source}, {what}")
 
 
-def guarded_row(row: Row, what: str) -> Row:
+def guarded_row(row: T, what: str) -> T:
     """Return a copy of a row, a frozen dataclass, with each function guarded; classes
     are left unchanged.
     """

@@ -16,7 +16,6 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +53,6 @@ NO_ANNOTATIONS = (
 LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
 SUFFIX = "_annotations"
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An annotation and the name of its file.
-
-    ``labels`` determine the colours of its prediction: those of all predictions for the
-    same image and class of interest, so that all options of a question agree, and one
-    image of the prediction serves every question about it. Empty until it was checked.
-    """
-
-    annotation: Annotation
-    file: str
-    labels: tuple[str, ...] = ()
 
 
 class DataFolder:
@@ -176,7 +161,7 @@ class DataFolder:
         }
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
-    def entries(self, task: str) -> list[Entry]:
+    def entries(self, task: str) -> list[Annotation]:
         """Return all annotations of ``task`` that are consistent in themselves, sorted
         by ``annotation_id``.
 
@@ -200,7 +185,7 @@ class DataFolder:
         except DataError as error:
             self.problems.append(_file_problem(self.files[task], error))
             read = []
-        times = Counter(entry.annotation.annotation_id for entry in read)
+        times = Counter(note.annotation_id for note in read)
         for name, count in times.items():
             if count > 1:
                 reason = (
@@ -211,12 +196,8 @@ class DataFolder:
                         self.files[task].name, name, "annotation_id", reason
                     )
                 )
-        unique = [
-            entry
-            for entry in read
-            if times[entry.annotation.annotation_id] == 1
-        ]
-        return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
+        unique = [note for note in read if times[note.annotation_id] == 1]
+        return sorted(unique, key=lambda note: note.annotation_id)
 
     def other_ranges(self, tasks: Iterable[str]) -> list[str]:
         """Return a line for each task whose scores look like a range of 0 to 1, 1 to 5
@@ -224,9 +205,7 @@ class DataFolder:
         """
         collected = []
         for task in tasks if self.score_range is None else ():
-            scores = [
-                entry.annotation.final_score for entry in self.entries(task)
-            ] or [0]
+            scores = [note.final_score for note in self.entries(task)] or [0]
             ends = min(scores), max(scores)
             low, high = ends if ends in ((1, 5), (1, 7)) else (0, 1)
             if len(scores) > 1 and 0 < ends[1] <= high:
@@ -242,16 +221,16 @@ class DataFolder:
         ``annotation_id``.
         """
         records = self.images(task)
-        for entry in self.entries(task):
+        for note in self.entries(task):
             checked = check_entry(
-                entry, records.get(entry.annotation.image_id), str(self.root)
+                note, records.get(note.image_id), str(self.root)
             )
             if isinstance(checked, Problem):
                 self.problems.append(checked)
             else:
-                yield entry.annotation
+                yield note
 
-    def _read(self, task: str) -> Iterator[Entry]:
+    def _read(self, task: str) -> Iterator[Annotation]:
         path = self.files[task]
         joint = path.stem.removesuffix(SUFFIX) != task
         images = self._images(task)
@@ -277,7 +256,7 @@ class DataFolder:
             except InvalidRecord as error:
                 self.problems.append(error.problem)
                 continue
-            yield Entry(annotation, path.name)
+            yield annotation
 
     def _check_image(
         self,
@@ -384,15 +363,19 @@ def inside(root: Path, stated: str) -> Path:
 
 
 def check_entry(
-    entry: Entry, image: ImageRecord | None, root: str, *, fast: bool = False
+    note: Annotation,
+    image: ImageRecord | None,
+    root: str,
+    *,
+    fast: bool = False,
 ) -> Problem | tuple[str, ...]:
-    """Check the prediction of ``entry``: all numbers, masks, files and sizes. Return
+    """Check the prediction of ``note``: all numbers, masks, files and sizes. Return
     its labels, or what is wrong with it.
 
     Parameters
     ----------
-    entry
-        Record to check.
+    note
+        Annotation to check.
     image
         Its image record, or None if the task does not need one.
     root
@@ -401,7 +384,6 @@ def check_entry(
         Whether to trust stated checksums of files, for callers that read the files
         later and handle errors.
     """
-    note = entry.annotation
     payload = note.prediction
     kind = type_of(note.task)
     size = (
@@ -429,12 +411,12 @@ def check_entry(
             check_in_pixels(kind.places(prediction), "prediction")
         return check_labels(prediction.labels)
     except DataError as error:
-        return as_problem(error, entry, root)
+        return as_problem(error, note, root)
     # unforeseen errors in untrusted records fail the record, not the build
     except Exception as error:
         text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         return as_problem(
-            DataError(f"prediction: cannot be read: {text}"), entry, root
+            DataError(f"prediction: cannot be read: {text}"), note, root
         )
 
 
@@ -485,8 +467,8 @@ def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     return labels
 
 
-def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
-    """Return the problem of the prediction of ``entry``.
+def as_problem(error: DataError, note: Annotation, root: str) -> Problem:
+    """Return the problem of the prediction of ``note``.
 
     Errors of the readers begin with the field; the folder's own path is removed.
     """
@@ -498,4 +480,4 @@ def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
             if field and field != "prediction"
             else "prediction"
         )
-    return Problem(entry.file, entry.annotation.annotation_id, field, reason)
+    return Problem(note.file, note.annotation_id, field, reason)

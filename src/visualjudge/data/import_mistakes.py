@@ -30,6 +30,7 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.rows import LETTERBOXES, Misreading
 from visualjudge.vision.score import score
+from visualjudge.vision.scoring.matching import pairs
 from visualjudge.vision.scoring.operating_point import shown_at
 from visualjudge.vision.tasks import task_named
 
@@ -447,8 +448,6 @@ def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
     """Yield the images with the classes named as the places of the items tell, if they
     lie in the places of other classes.
     """
-    from scipy.optimize import linear_sum_assignment
-
     places = type_of(task).places
     assert places is not None
     times: Counter[tuple[str, str]] = Counter()
@@ -462,11 +461,7 @@ def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
     counts = np.array([[times[a, b] for b in theirs] for a in ours])
     if not counts.size:
         return
-    names = {
-        ours[i]: theirs[j]
-        for i, j in zip(*linear_sum_assignment(-counts), strict=True)
-        if times[ours[i], theirs[j]]
-    }
+    names = {ours[i]: theirs[j] for i, j, _ in pairs(counts, least=1)}
     changed = [f"{a} for {b}" for a, b in names.items() if a != b]
     if changed:
         message = f"classes are exchanged ({', '.join(changed[:3])})"
@@ -496,9 +491,9 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
     by_source: dict[str, list[Annotation]] = defaultdict(list)
     same_scores: dict[tuple[str, ...], list[str]] = defaultdict(list)
     sentences = []
-    for entry in folder.entries(task):
-        if entry.annotation.source is not None:
-            by_source[entry.annotation.source].append(entry.annotation)
+    for note in folder.entries(task):
+        if note.source is not None:
+            by_source[note.source].append(note)
     for name, notes in sorted(by_source.items()):
         notes.sort(key=_scored)
         same_scores[tuple(map(_scored, notes))].append(name)

@@ -157,6 +157,7 @@ def annotation_from_wire(
             **dict(wire),
             "class_of_interest": None if classes is None else tuple(classes),
             "metadata": wire.metadata or {},
+            "file": file,
         }
     )
 

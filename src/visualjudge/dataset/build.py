@@ -192,7 +192,7 @@ def _fill(
     )
     files[QUESTIONS] = write_questions(stage / QUESTIONS, lines)
     spool.close()
-    notes = (entry.annotation for task in tasks for entry in task.entries)
+    notes = (note for task in tasks for note in task.entries)
     error_types = {
         (note.task, note.annotation_id): note.error_type for note in notes
     }
@@ -213,7 +213,7 @@ def _fill(
     drawn = {
         task.name: drawn_of(
             task.name,
-            [entry.annotation for entry in task.entries],
+            task.entries,
             asked,
             options.caps,
         )
@@ -276,9 +276,9 @@ def _chosen(
 ) -> list[Item]:
     """Return the questions that ``judge`` would choose by the same options."""
     notes = {
-        (task.name, entry.annotation.annotation_id): entry.annotation
+        (task.name, note.annotation_id): note
         for task in tasks
-        for entry in task.entries
+        for note in task.entries
     }
     asked = [
         draft(

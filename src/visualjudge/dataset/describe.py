@@ -85,7 +85,7 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
     difference of two scores of one group. A controlled error has a type, but is of no
     source: its severity is no model.
     """
-    groups = group(task, annotations)
+    groups = group(annotations)
     of_models = [
         note for note in annotations if note.metadata.get("severity") is None
     ]
@@ -137,9 +137,7 @@ def _slice(
 ) -> Slice:
     own = [note for note in annotations if name_of(note) == name]
     held = [
-        item
-        for item in groups
-        if any(name_of(note) == name for note in item.members)
+        item for item in groups if any(name_of(note) == name for note in item)
     ]
     margins = [
         margin for item in held for margin in _margins(item, name, name_of)
@@ -158,7 +156,7 @@ def _slice(
 def _margins(pool: Group, name: str, name_of: NameOf) -> list[float]:
     pairs = (
         pair
-        for pair in combinations(pool.members, 2)
+        for pair in combinations(pool, 2)
         if name in (name_of(pair[0]), name_of(pair[1]))
     )
     differences = (

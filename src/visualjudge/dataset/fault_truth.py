@@ -12,12 +12,10 @@ from pathlib import Path
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_finder
 from visualjudge.core.records import LETTERS, Fault, Question, Size, Xyxy
+from visualjudge.prompts.rubric import LARGEST_PLACE, NONE, TIE
+from visualjudge.vision.encodings import numbers_items
 from visualjudge.vision.raster.images import image_size
 
-NONE = "none"
-TIE = "tie"
-# A place is given in thousandths of the width and the height of the image shown.
-WHOLE = 1000
 _EQUAL = 1e-6
 
 
@@ -29,12 +27,14 @@ class Deciding:
     "none" of a scoring question without faults. ``places`` are the worse option's
     faults that the better one does not share, the heaviest first, in thousandths of the
     image; None if its size is not known. ``area`` is that of the heaviest one's box in
-    pixels as shown; None without a place.
+    pixels as shown; None without a place. ``items`` are the numbers of the worse
+    option's faulty items; None where the encoding does not number them.
     """
 
     kinds: tuple[str, ...]
     places: tuple[Xyxy, ...] | None
     area: float | None
+    items: tuple[int, ...] | None = None
 
 
 def deciding(question: Question, size: Size | None) -> Deciding | None:
@@ -54,9 +54,14 @@ def deciding(question: Question, size: Size | None) -> Deciding | None:
     lead = Counter(_weights(worse))
     lead.subtract(_weights(better))
     most = max(lead.values(), default=0.0)
+    numbered = numbers_items(question.task, question.encoding)
     if most <= _EQUAL:
         nothing = question.question_type == "scoring" and not worse
-        return Deciding((NONE,), (), None) if nothing else None
+        return (
+            Deciding((NONE,), (), None, () if numbered else None)
+            if nothing
+            else None
+        )
     kinds = tuple(
         kind for kind, weight in lead.items() if weight >= most - _EQUAL
     )
@@ -72,7 +77,8 @@ def deciding(question: Question, size: Size | None) -> Deciding | None:
     if heaviest:
         x1, y1, x2, y2 = heaviest[0].box
         area = (x2 - x1) * (y2 - y1)
-    return Deciding(kinds, places, area)
+    items = tuple(fault.item for fault in own if fault.item)
+    return Deciding(kinds, places, area, items if numbered else None)
 
 
 def _weights(faults: Sequence[Fault]) -> Counter[str]:
@@ -87,7 +93,7 @@ def in_thousandths(box: Xyxy, size: Size) -> Xyxy:
     height."""
     height, width = size
     x1, y1, x2, y2 = (
-        min(max(value / side * WHOLE, 0.0), float(WHOLE))
+        min(max(value / side * LARGEST_PLACE, 0.0), float(LARGEST_PLACE))
         for value, side in zip(box, (width, height, width, height), strict=True)
     )
     return x1, y1, x2, y2

@@ -9,7 +9,7 @@ import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -18,9 +18,9 @@ from typing import TypeVar
 import numpy as np
 
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.records import ImageRecord, QuestionType
+from visualjudge.core.records import Annotation, ImageRecord, QuestionType
 from visualjudge.core.workers import Workers
-from visualjudge.data.folder import DataFolder, Entry, check_entry
+from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.sampling import Item, Stems, sample
 from visualjudge.options import Caps
@@ -45,7 +45,7 @@ class Job:
 
     image_id: str
     questions: tuple[tuple[int, Item], ...]
-    entries: Mapping[tuple[str, str], Entry]
+    entries: Mapping[tuple[str, str], Annotation]
     images: Mapping[str, ImageRecord]
     stand_in: StandIn | None = None
     """Shown instead of the image's photographs; None = the photographs."""
@@ -60,7 +60,7 @@ class TaskRecords:
     """A task's records without the invalid ones."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[Annotation, ...]
     images: Mapping[str, ImageRecord]
 
 
@@ -80,7 +80,7 @@ def read_tasks(
         for name in tasks
     ]
     chunks = (
-        [(entry, images.get(entry.annotation.image_id)) for entry in chunk]
+        [(note, images.get(note.image_id)) for note in chunk]
         for _, entries, images in read
         for chunk in _chunks(entries, CHUNK)
     )
@@ -103,7 +103,7 @@ def _each(
 
 
 def _check_entries(
-    root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]]
+    root: str, chunk: Sequence[tuple[Annotation, ImageRecord | None]]
 ) -> list[Problem | Labels]:
     return [
         check_entry(entry, image, root, fast=True) for entry, image in chunk
@@ -129,7 +129,7 @@ def _unusable_images(
     """
     needed = list[tuple[str, str, ImageRecord]]()
     for task in tasks:
-        used = {entry.annotation.image_id for entry in folder.entries(task)}
+        used = {note.image_id for note in folder.entries(task)}
         needed += [
             (task, image_id, record)
             for image_id, record in folder.images(task).items()
@@ -172,18 +172,17 @@ def _clash(
 
 def _with_images(
     task: str, folder: DataFolder, unusable: Mapping[tuple[str, str], str]
-) -> list[Entry]:
+) -> list[Annotation]:
     """Return the entries whose images can be used; the others are recorded as
     problems."""
     selected = []
-    for entry in folder.entries(task):
-        note = entry.annotation
+    for note in folder.entries(task):
         if (reason := unusable.get((task, note.image_id))) is not None:
             folder.problems.append(
-                Problem(entry.file, note.annotation_id, "image_id", reason)
+                Problem(note.file, note.annotation_id, "image_id", reason)
             )
         else:
-            selected.append(entry)
+            selected.append(note)
     return selected
 
 
@@ -210,10 +209,9 @@ def sample_tasks(
     place = {(row.task, row.stem): k for k, row in enumerate(rows)}
     order = {name: k for k, name in enumerate(TASKS)}
     for task in tasks:
-        notes = [entry.annotation for entry in task.entries]
         for item in sample(
             task.name,
-            notes,
+            task.entries,
             (stems or stems_of)(task.name),
             subsets,
             caps,
@@ -252,9 +250,9 @@ def jobs_of(
     for k, item in enumerate(items):
         by_image[item.image_id].append(k)
     entries = {
-        (task.name, entry.annotation.annotation_id): entry
+        (task.name, note.annotation_id): note
         for task in tasks
-        for entry in task.entries
+        for note in task.entries
     }
     images = {task.name: task.images for task in tasks}
     for image_id in sorted(
@@ -279,10 +277,10 @@ def jobs_of(
 
 
 def _valid(
-    entries: Sequence[Entry],
+    entries: Sequence[Annotation],
     checked: Iterator[Problem | Labels],
     folder: DataFolder,
-) -> Iterator[Entry]:
+) -> Iterator[Annotation]:
     """Yield the valid ones of ``entries`` with their labels, taking one result per
     record from ``checked``."""
     labels: dict[object, set[str]] = defaultdict(set)
@@ -297,11 +295,11 @@ def _valid(
         labels[_compared(entry)].update(result)
     for entry in valid:
         shared = tuple(sorted(labels[_compared(entry)]))
-        yield Entry(entry.annotation, entry.file, shared)
+        yield replace(entry, labels=shared)
 
 
-def _compared(entry: Entry) -> object:
-    return entry.annotation.image_id, entry.annotation.class_of_interest
+def _compared(note: Annotation) -> object:
+    return note.image_id, note.class_of_interest
 
 
 def _as_file_name(image_id: str) -> str:

@@ -34,7 +34,7 @@ from visualjudge.core.records import (
     Question,
     Size,
 )
-from visualjudge.data.folder import Entry, as_problem
+from visualjudge.data.folder import as_problem
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_json
 from visualjudge.dataset.photograph_stand_in import StandIn
@@ -114,20 +114,18 @@ class Renderer:
         ]
         options: Options = {}
         for (task, name), stems in sorted(needed.items()):
-            entry = job.entries[task, name]
+            note = job.entries[task, name]
             try:
-                prediction, scale = _prediction(
-                    entry.annotation, contexts[task], self
-                )
+                prediction, scale = _prediction(note, contexts[task], self)
             except DataError as error:
-                problem = as_problem(error, entry, str(self.root))
+                problem = as_problem(error, note, str(self.root))
                 piece.problems.append(problem)
                 continue
             piece.predictions += prediction_line(task, name, prediction)
             drawn = _drawn(
-                entry, prediction, stems, contexts[task], media, piece
+                note, prediction, stems, contexts[task], media, piece
             )
-            faults = _faults(entry.annotation, scale)
+            faults = _faults(note, scale)
             options |= {
                 (task, name, stem): replace(option, faults=faults)
                 for stem, option in drawn.items()
@@ -144,8 +142,7 @@ class Renderer:
                 piece.undecidable.append(place)
             else:
                 notes = [
-                    job.entries[item.task, name].annotation
-                    for name in item.annotation_ids
+                    job.entries[item.task, name] for name in item.annotation_ids
                 ]
                 question = _question(
                     item,
@@ -247,7 +244,7 @@ class MediaWriter:
 
 
 def _drawn(
-    entry: Entry,
+    note: Annotation,
     prediction: Prediction,
     stems: set[str],
     context: _Context,
@@ -258,15 +255,16 @@ def _drawn(
     drawn separately, and those that fail are problems of the piece.
     """
     try:
-        return _options(entry, prediction, stems, context, media)
+        return _options(note, prediction, stems, context, media)
     except PluginError:
         made: dict[str, Option] = {}
     for stem in sorted(stems):
         try:
-            made |= _options(entry, prediction, {stem}, context, media)
+            made |= _options(note, prediction, {stem}, context, media)
         except PluginError as error:
-            name = entry.annotation.annotation_id
-            piece.problems.append(Problem.of(error, entry.file, name))
+            piece.problems.append(
+                Problem.of(error, note.file, note.annotation_id)
+            )
     return made
 
 
@@ -417,18 +415,17 @@ def _faults(note: Annotation, scale: float) -> tuple[Fault, ...] | None:
     scaled = []
     for fault in stated:
         x1, y1, x2, y2 = (round(v * scale, 1) for v in fault.box)
-        scaled.append(Fault(fault.kind, (x1, y1, x2, y2), fault.weight))
+        scaled.append(replace(fault, box=(x1, y1, x2, y2)))
     return tuple(scaled)
 
 
 def _options(
-    entry: Entry,
+    note: Annotation,
     prediction: Prediction,
     stems: set[str],
     context: _Context,
     media: MediaWriter,
 ) -> dict[str, Option]:
-    note = entry.annotation
     size = None if type_of(note.task).is_image else context.size
     blank = (
         context.pixels
@@ -437,7 +434,7 @@ def _options(
     )
     area = None if size is None else covered(prediction, size)
     made: dict[str, Option] = {}
-    classes = list(entry.labels) or None
+    classes = list(note.labels) or None
     for stem, encoded in encode_each(
         note.task,
         stems,

@@ -28,47 +28,44 @@ from visualjudge.core.records import Annotation, IntArray, QuestionType
 from visualjudge.core.seeding import seed_for
 from visualjudge.options import ENCODING_ANALYSIS, JUDGE_ANALYSIS, SUBSETS, Caps
 
-GroupKey = tuple[str, tuple[str, ...] | None, str | None, str | None]
-_TRAITS = 3
-"""Number of traits in a group's key: image, class of interest and error type."""
+Group = tuple[Annotation, ...]
+"""Annotations of one task with the same image, class of interest, error type and
+(except for rankings) prompt, sorted by ``annotation_id``."""
 FEWEST_RANKED = 3
 DRAWN_TOGETHER = 100
 """Number of group members whose pairs are shuffled together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Annotations of one task with the same image, class of interest, error type and
-    (except for rankings) prompt.
-
-    ``members`` are sorted by ``annotation_id``; ``key`` is (image_id,
-    class_of_interest, error_type, prompt).
-    """
-
-    task: str
-    key: GroupKey
-    members: tuple[Annotation, ...]
-
-
 def group(
-    task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True
+    annotations: Iterable[Annotation], *, by_prompt: bool = True
 ) -> list[Group]:
-    """Return the groups of ``annotations``, always in the same, unspecified order.
+    """Return the groups of one task's ``annotations``, always in the same, unspecified
+    order.
 
     ``by_prompt`` False leaves the prompt out of the key, as rankings do.
     """
-    collected: dict[GroupKey, list[Annotation]] = defaultdict(list)
+    collected: dict[Hashable, list[Annotation]] = defaultdict(list)
     for note in sorted(annotations, key=lambda note: note.annotation_id):
-        prompt = note.prompt if by_prompt else None
-        collected[
-            note.image_id, note.class_of_interest, note.error_type, prompt
-        ].append(note)
-    return [
-        Group(task, key, tuple(members)) for key, members in collected.items()
-    ]
+        key = (*_traits(note), note.prompt if by_prompt else None)
+        collected[key].append(note)
+    return [tuple(members) for members in collected.values()]
 
 
-def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
+def _traits(
+    note: Annotation,
+) -> tuple[str, tuple[str, ...] | None, str | None]:
+    return note.image_id, note.class_of_interest, note.error_type
+
+
+def differs(pool: Group, caps: Caps) -> bool:
+    """Return whether any two scores of a group differ enough."""
+    scores = [note.final_score for note in pool]
+    return caps.differ(min(scores), max(scores))
+
+
+def spread(
+    groups: Sequence[Group], count: int, seed: int, *, by_prompt: bool = True
+) -> list[Group]:
     """Choose up to ``count`` of ``groups``, each as different as possible from those
     chosen before.
 
@@ -76,16 +73,16 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
     error type. The cheapest is next; the seed breaks ties. The first k groups of a
     longer choice are the choice of k, so small subsets are part of large ones.
     """
-    ranked = sorted(
-        groups,
-        key=lambda prediction: seed_for(
-            seed, "group", prediction.task, list(prediction.key)
-        ),
-    )
-    traits = [
-        _codes([result.key[trait] for result in ranked])
-        for trait in range(_TRAITS)
-    ]
+
+    def rank(pool: Group) -> int:
+        prompt = pool[0].prompt if by_prompt else None
+        return seed_for(
+            seed, "group", pool[0].task, [*_traits(pool[0]), prompt]
+        )
+
+    ranked = sorted(groups, key=rank)
+    shared = zip(*(_traits(pool[0]) for pool in ranked), strict=True)
+    traits = [_codes(values) for values in shared]
     costs = np.zeros(len(ranked))
     chosen: list[Group] = []
     while len(chosen) < min(count, len(ranked)):
@@ -197,8 +194,10 @@ def drawn_of(
     """Return how many of the pairs whose scores differ enough, and of their images, are
     asked about in judge_analysis.
     """
-    groups = group(task, annotations)
-    counts = [(result.key[0], _differing(result, caps)) for result in groups]
+    groups = group(annotations)
+    counts = [
+        (result[0].image_id, _differing(result, caps)) for result in groups
+    ]
     asked = {
         (item.image_id, tuple(sorted(item.annotation_ids)))
         for item in items
@@ -216,7 +215,7 @@ def drawn_of(
 
 def _differing(pool: Group, caps: Caps) -> int:
     """Return the number of pairs of a group whose scores differ enough."""
-    scores = Counter(member.final_score for member in pool.members)
+    scores = Counter(member.final_score for member in pool)
     return sum(
         scores[low] * scores[high]
         for low, high in itertools.combinations(sorted(scores), 2)
@@ -232,7 +231,7 @@ def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
     members come first, then pairs with the other members. The time for the first pairs
     thus does not depend on the group's size.
     """
-    members: Sequence[Annotation] = chosen.members
+    members: Sequence[Annotation] = chosen
     if len(members) > DRAWN_TOGETHER:
         members = _drawn(chosen, seed)
     for start in range(0, len(members), DRAWN_TOGETHER):
@@ -247,7 +246,7 @@ def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
             if caps.differ(a.final_score, b.final_score)
         ]
         yield from sorted(
-            pairs, key=lambda pair: seed_for(seed, "pair", chosen.task, pair)
+            pairs, key=lambda pair: seed_for(seed, "pair", chosen[0].task, pair)
         )
 
 
@@ -264,14 +263,7 @@ def _pairwise(
         JUDGE_ANALYSIS: (caps.judge_groups, caps.judge_pairs),
     }
     groups = [
-        result
-        for result in group(task, notes.values())
-        if caps.differ(
-            *(
-                most(note.final_score for note in result.members)
-                for most in (min, max)
-            )
-        )
+        result for result in group(notes.values()) if differs(result, caps)
     ]
     drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for subset in SUBSETS:
@@ -375,10 +367,10 @@ def _rankings(
         return
     groups = [
         result
-        for result in group(task, notes.values(), by_prompt=False)
-        if len({note.final_score for note in result.members}) >= FEWEST_RANKED
+        for result in group(notes.values(), by_prompt=False)
+        if len({note.final_score for note in result}) >= FEWEST_RANKED
     ]
-    for result in spread(groups, caps.ranking_groups, seed):
+    for result in spread(groups, caps.ranking_groups, seed, by_prompt=False):
         # At most count members with distinct scores, drawn by the seed.
         drawn: dict[float, str] = {}
         for member in _drawn(result, seed):
@@ -393,7 +385,7 @@ def _rankings(
                 task,
                 stem,
                 "ranking",
-                result.key[0],
+                result[0].image_id,
                 tuple(ordered),
                 (JUDGE_ANALYSIS,),
             )
@@ -406,9 +398,7 @@ def _scorings(
     caps: Caps,
     seed: int,
 ) -> Iterable[Item]:
-    for result in spread(
-        group(task, notes.values()), caps.scoring_groups, seed
-    ):
+    for result in spread(group(notes.values()), caps.scoring_groups, seed):
         for member in _drawn(result, seed)[: caps.per_group]:
             names = (member.annotation_id,)
             for stem in stems.final:
@@ -416,7 +406,7 @@ def _scorings(
                     task,
                     stem,
                     "scoring",
-                    result.key[0],
+                    result[0].image_id,
                     names,
                     (JUDGE_ANALYSIS,),
                 )
@@ -424,8 +414,8 @@ def _scorings(
 
 def _drawn(pool: Group, seed: int) -> list[Annotation]:
     return sorted(
-        pool.members,
+        pool,
         key=lambda note: seed_for(
-            seed, "member", pool.task, note.annotation_id
+            seed, "member", note.task, note.annotation_id
         ),
     )

@@ -126,6 +126,8 @@ def whole(value: Any) -> Any:
     """Return a whole number for one that is written 99.0, as data frames do, or as
     text; other values unchanged.
     """
+    if type(value) is int:  # nearly all
+        return value
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value.partition(".")[0])
     return (

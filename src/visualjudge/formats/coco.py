@@ -474,9 +474,6 @@ def reader_of_rows(
     """Return the reader of records of a type, for other formats that have COCO's
     fields, too."""
     read, gather = _READERS[kind]
-    orders = truth.joints, truth.predicted_joints
-    if read is not _person:
-        orders = {}, {}
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
         items = []
@@ -484,8 +481,11 @@ def reader_of_rows(
             try:
                 label = _label(raw, truth, predicted)
                 item = read(raw, label, image, resize and predicted)
-                order = orders[predicted].get(normal(label))
-                if order is not None:
+                if isinstance(item, Person):
+                    orders = (
+                        truth.predicted_joints if predicted else truth.joints
+                    )
+                    order = orders.get(normal(label), slice(None))
                     item = replace(item, keypoints=item.keypoints[order])
             except DataError as error:
                 file = pred if predicted else truth.file

@@ -26,7 +26,7 @@ def samples_of(task: str, stated: Iterable[Any], folder: Path) -> Samples:
 
     Parameters
     ----------
-    given
+    stated
         Samples; mappings with the fields of a sample (``score`` is short for
         ``final_score``; ``image_id`` defaults to the image's file name without suffix);
         or a pandas or Polars data frame with such columns. A prediction or ground truth

@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from visualjudge.core.records import Question
-from visualjudge.dataset.fault_truth import TIE, WHOLE, Deciding, better_in
-from visualjudge.prompts.rubric import FAULTS, NONE, Choice, Criterion, Scale
+from visualjudge.dataset.fault_truth import Deciding, better_in
+from visualjudge.prompts.rubric import (
+    FAULTS,
+    LARGEST_PLACE,
+    NONE,
+    TIE,
+    Choice,
+    Criterion,
+    Scale,
+)
 
 # Side of the place that a judge without skill names, in thousandths.
 SIDE = 150
@@ -47,7 +55,7 @@ def possible_values(
         low, high = form.scale
         return [round(low + draws[0] * (high - low), 1)]
     if form == "place":
-        x, y = (round(draw * (WHOLE - SIDE)) for draw in draws[:2])
+        x, y = (round(draw * (LARGEST_PLACE - SIDE)) for draw in draws[:2])
         return [[x, y, x + SIDE, y + SIDE]]
     if form == "yes_no":
         return ["yes", "no"]

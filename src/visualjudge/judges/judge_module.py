@@ -184,11 +184,14 @@ class ClientPipe:
     def criteria_in(self, reply: Reply, edits: int) -> Json | None:
         """Return the values of the rubric's criteria in a reply; None without
         criteria."""
-        asked = self.rubric.of(self.compared(edits)) if self.rubric else ()
+        compared = self.compared(edits)
+        asked = self.rubric.of(compared) if self.rubric else ()
         if not asked:
             return None
         values = split_criteria(reply.text)[1]
-        return read_criteria(asked, values, "", stored=lambda value: value)
+        return read_criteria(
+            asked, values, compared, stored=lambda value: value
+        )
 
     def request(
         self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]

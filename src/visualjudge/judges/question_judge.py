@@ -299,9 +299,7 @@ class QuestionJudge:
             self._hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
             if asked_of:
-                read = read_criteria(
-                    asked_of, values, ask.question.task, ask.stored
-                )
+                read = read_criteria(asked_of, values, ask.question, ask.stored)
                 verdict = replace(verdict, criteria=read)
             verdict = (
                 replace(verdict, extra={**verdict.extra, **trace})

@@ -6,7 +6,6 @@ Built-in ones are ``<name>/<version>.yaml`` below ``prompts/rubrics``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from visualjudge.core.records import LETTERS, QuestionType
 from visualjudge.core.typed_records import first_problem
 from visualjudge.core.yamls import read_yaml
 from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.vision.encodings import numbers_items
 from visualjudge.vision.faults import kinds_of
 from visualjudge.vision.tasks import task_named
 
@@ -36,6 +36,7 @@ OTHER = "other"
 TIE = "tie"
 # Names that the answer itself may have in a reply.
 RESERVED = ("answer", "final", "final_answer", "criteria", "reasoning")
+# A place is given in thousandths of the width and the height of the image shown.
 LARGEST_PLACE = 1000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
@@ -68,6 +69,11 @@ class Asked(Protocol):
         """The form of the answer."""
         ...
 
+    @property
+    def encoding(self) -> str:
+        """How predictions are shown; empty without any."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -75,6 +81,7 @@ class Comparison:
 
     question_type: QuestionType
     task: str = ""
+    encoding: str = ""
 
 
 class Choice(BaseModel, extra="forbid", frozen=True):
@@ -102,7 +109,8 @@ class Criterion(BaseModel, extra="forbid", frozen=True):
         The question.
     answer
         Its form: ``yes_no``, ``option`` (A, B or tie), ``place`` ([x1, y1, x2, y2] in
-        0..1000 of the image shown), a choice or a scale.
+        0..1000 of the image shown, or the number of an item where the encoding numbers
+        them), a choice or a scale.
     tasks, types
         The tasks and question types that it is for; empty = all.
     faults
@@ -188,7 +196,7 @@ class Rubric:
                 {
                     "id": criterion.id,
                     "ask": criterion.ask,
-                    "form": _form(words, criterion, question.task),
+                    "form": _form(words, criterion, question),
                 },
             )
             for criterion in asked
@@ -200,7 +208,7 @@ class Rubric:
     def schema(self, question: Asked) -> Json | None:
         """Return the JSON schema of the criteria; None without any."""
         rules = {
-            criterion.id: _rule(criterion, question.task)
+            criterion.id: _rule(criterion, question)
             for criterion in self.of(question)
         }
         return (
@@ -215,7 +223,7 @@ class Rubric:
         )
 
 
-def _form(words: Any, criterion: Criterion, task: str) -> str:
+def _form(words: Any, criterion: Criterion, question: Asked) -> str:
     form = criterion.answer
     if isinstance(form, Scale):
         low, high = form.scale
@@ -223,21 +231,26 @@ def _form(words: Any, criterion: Criterion, task: str) -> str:
             words.part("scale", {"low": f"{low:g}", "high": f"{high:g}"})
         )
     if not isinstance(form, Choice):
-        return str(words.part(form))
-    clauses: Mapping[str, str] = kinds_of(task) if form.choice == FAULTS else {}
+        numbered = form == "place" and numbers_items(
+            question.task, question.encoding
+        )
+        return str(words.part("place_or_item" if numbered else form))
+    clauses: Mapping[str, str] = (
+        kinds_of(question.task) if form.choice == FAULTS else {}
+    )
     named = [
         words.part("kind", {"kind": word, "clause": clauses[word]})
         if word in clauses
         else f'"{word}"'
-        for word in criterion.words(task)
+        for word in criterion.words(question.task)
     ]
     return str(words.part("choice", {"choices": ", ".join(named)}))
 
 
-def _rule(criterion: Criterion, task: str) -> Json:
+def _rule(criterion: Criterion, question: Asked) -> Json:
     form = criterion.answer
     if isinstance(form, Choice):
-        return {"type": "string", "enum": list(criterion.words(task))}
+        return {"type": "string", "enum": list(criterion.words(question.task))}
     if isinstance(form, Scale):
         return {
             "type": "number",
@@ -247,7 +260,12 @@ def _rule(criterion: Criterion, task: str) -> Json:
     if form == "place":
         number = {"type": "integer", "minimum": 0, "maximum": LARGEST_PLACE}
         box = {"type": "array", "items": number, "minItems": 4, "maxItems": 4}
-        return {"anyOf": [box, {"type": "string", "enum": [NONE]}]}
+        forms = [box, {"type": "string", "enum": [NONE]}]
+        return {
+            "anyOf": [*forms, {**number, "minimum": 1}]
+            if numbers_items(question.task, question.encoding)
+            else forms
+        }
     words = ["yes", "no"] if form == "yes_no" else [*LETTERS[:2], TIE]
     return {"type": "string", "enum": words}
 
@@ -272,31 +290,22 @@ def rubric_of(named: str | Path | Rubric) -> Rubric:
         return named
     if is_file(named):
         return read_rubric(Path(named))
-    name, _, version = str(named).partition("@")
-    known = {
-        place.name: sorted(place.glob("v*.yaml"), key=_number)
-        for place in sorted(BUILT_IN.iterdir())
-        if place.is_dir()
-    }
-    versions = {file.stem: file for file in known.get(name, ())}
-    if not versions or version not in ("", *versions):
-        every = [
-            f"{rubric_id}@{file.stem}"
-            for rubric_id, files in known.items()
-            for file in files
-        ]
+    files = sorted(
+        BUILT_IN.glob("*/v*.yaml"),
+        key=lambda file: (file.parent.name, len(file.stem), file.stem),
+    )
+    known = {f"{file.parent.name}@{file.stem}": file for file in files}
+    versions = [
+        file
+        for version, file in known.items()
+        if str(named) in (version, file.parent.name)
+    ]
+    if not versions:
         raise UsageError(
-            f"--rubric must be a YAML file or {one_of(str(named), every)}, got "
+            f"--rubric must be a YAML file or {one_of(str(named), known)}, got "
             f"{str(named)!r}"
         )
-    return read_rubric(
-        versions[version] if version else [*versions.values()][-1]
-    )
-
-
-def _number(path: Path) -> int:
-    digits = re.sub(r"\D", "", path.stem)
-    return int(digits or 0)
+    return read_rubric(versions[-1])
 
 
 def read_rubric(path: Path) -> Rubric:

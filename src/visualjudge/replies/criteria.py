@@ -11,9 +11,16 @@ from typing import Any
 import orjson
 
 from visualjudge.core.records import FAILED, LETTERS
-from visualjudge.prompts.rubric import LARGEST_PLACE, NONE, Criterion, Scale
+from visualjudge.prompts.rubric import (
+    LARGEST_PLACE,
+    NONE,
+    Asked,
+    Criterion,
+    Scale,
+)
 from visualjudge.replies.json_answers import objects
 from visualjudge.replies.stripped_text import without_thoughts
+from visualjudge.vision.encodings import numbers_items
 
 FIELD = "criteria"
 _NOUNS = ("", "option ", "image ")
@@ -45,22 +52,26 @@ def split_criteria(text: str) -> tuple[str, Mapping[str, Any]]:
     return "".join((*pieces, text[at:])), values
 
 
-def read_criterion(criterion: Criterion, value: Any, task: str) -> Any:
+def read_criterion(criterion: Criterion, value: Any, question: Asked) -> Any:
     """Return the value of a criterion: "yes" or "no", "A", "B" or "tie", a word of the
-    choice, a number, [x1, y1, x2, y2] in 0..1000 or "none"; "Failed" if it is none of
-    its form.
+    choice, a number, [x1, y1, x2, y2] in 0..1000, the number of an item or "none";
+    "Failed" if it is none of its form.
     """
     form = criterion.answer
     if isinstance(form, Scale):
         return _number(value, *form.scale)
     if form == "place":
-        return _place(value)
+        item = _number(value, 1, LARGEST_PLACE)
+        numbered = item != FAILED and numbers_items(
+            question.task, question.encoding
+        )
+        return int(item) if numbered and item % 1 == 0 else _place(value)
     text = _plain(value)
     if form == "yes_no":
         return _YES_NO.get(text, FAILED)
     if form == "option":
         return _OPTIONS.get(text, FAILED)
-    words = {_plain(word): word for word in criterion.words(task)}
+    words = {_plain(word): word for word in criterion.words(question.task)}
     return words.get(text, FAILED)
 
 
@@ -94,13 +105,13 @@ def _place(value: Any) -> Any:
 def read_criteria(
     criteria: tuple[Criterion, ...],
     values: Mapping[str, Any],
-    task: str,
+    question: Asked,
     stored: Callable[[Any], Any],
 ) -> dict[str, Any]:
     """Return the value of each criterion by id; ``stored`` turns letters back."""
     read = {
         criterion.id: read_criterion(
-            criterion, values.get(criterion.id, FAILED), task
+            criterion, values.get(criterion.id, FAILED), question
         )
         for criterion in criteria
     }

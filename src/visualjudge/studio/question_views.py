@@ -14,7 +14,7 @@ from visualjudge.core.records import (
     Question,
     Verdict,
 )
-from visualjudge.dataset.fault_truth import WHOLE
+from visualjudge.prompts.rubric import LARGEST_PLACE
 from visualjudge.prompts.spans import (
     images_within,
     interleaved,
@@ -396,13 +396,22 @@ def places(
     ]
     for reply in replies if size else ():
         for name, value in (reply.verdict.criteria or {}).items():
+            title = f"{reply.judge}: {spaced(name)}"
+            boxes += [
+                {"box": fault.box, "title": f"{title} {value}"}
+                for letter, faults in zip(
+                    LETTERS, question.faults or (), strict=False
+                )
+                for fault in faults
+                if letter != reply.verdict.value
+                and isinstance(value, int)
+                and fault.item == value
+            ]
             if size and isinstance(value, list) and len(value) == 4:
                 sides = size[1], size[0], size[1], size[0]
                 box = [
-                    v * side / WHOLE
+                    v * side / LARGEST_PLACE
                     for v, side in zip(value, sides, strict=True)
                 ]
-                boxes.append(
-                    {"box": box, "title": f"{reply.judge}: {spaced(name)}"}
-                )
+                boxes.append({"box": box, "title": title})
     return boxes

@@ -73,6 +73,13 @@ def encoding_named(task: str, stem: str) -> Encoding:
     return replace(CATALOGUE[key], task=task)
 
 
+def numbers_items(task: str, stem: str) -> bool:
+    """Return whether an encoding numbers its items; False of those that are not
+    ours."""
+    row = CATALOGUE.get((TASKS[task].type, stem)) if task in TASKS else None
+    return row is not None and row.numbered
+
+
 def encoding_title(task: str, stem: str) -> str:
     """Return the title of an encoding, such as "Boxes with labels"; its stem if it has
     no title."""

@@ -47,7 +47,7 @@ def faults_of(
         The ground truth with all labels.
     labels
         The class of interest; None = all.
-    given
+    input_image
         The input of a restoration, H×W×3 uint8 RGB.
     """
     row = type_of(task).faults
@@ -90,6 +90,7 @@ def _stated(faults: Iterable[Fault]) -> dict[str, Any]:
             "kind": fault.kind,
             "box": [round(float(v), 1) for v in fault.box],
             "weight": round(float(fault.weight), 4),
+            **({"item": fault.item} if fault.item else {}),
         }
         for fault in measured[:MOST_FAULTS]
     ]

@@ -65,8 +65,8 @@ def label(item: Payload, where: str) -> str:
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
     """Return a finite number of bounded size; text, booleans, lists and objects are
     rejected."""
-    plain = isinstance(value, int | float | np.number) and not isinstance(
-        value, bool | np.bool_
+    plain = isinstance(value, (int, float, np.number)) and not isinstance(
+        value, (bool, np.bool_)
     )
     if (
         not plain or not abs(value) <= largest

@@ -89,6 +89,8 @@ class Encoding:
         Task for which the row was looked up; empty in the table.
     title
         Title on pages and in reports; by default the stem.
+    numbered
+        Whether it shows the number of each item, from 1 in the order of the prediction.
     """
 
     type: str
@@ -100,6 +102,7 @@ class Encoding:
     is_base_ablation: bool = True
     task: str = ""
     title: str = ""
+    numbered: bool = False
 
 
 def drawn(
@@ -142,6 +145,7 @@ def combo(
         both,
         ComboStyle(text, pixel),
         title=title,
+        numbered=both.text.numbered or both.pixel.numbered,
     )
 
 

@@ -584,7 +584,7 @@ def test_answers_of_the_user_are_read_in_verdicts_and_advised_for_words(
 ) -> None:
     with pytest.raises(
         DataError,
-        match=r"=Failed.* counts it as no answer",
+        match=r"=MEANING.* says which of A, B, tie, both_bad, Failed it means",
     ):
         vj.adopt([row(verdict="can't decide")], tmp_path / "out")
     done = vj.adopt(
@@ -615,7 +615,7 @@ def test_an_interrupted_adoption_leaves_nothing(
 
     rows = [row(judge=judge) for judge in ("first", "second")]
     before = vj.adopt(rows[:1], tmp_path / "old")
-    monkeypatch.setattr("visualjudge.apps.adopt.writing.write_run", interrupted)
+    monkeypatch.setattr("visualjudge.apps.adopt.write.write_run", interrupted)
     for out in ("new", "old"):
         with pytest.raises(KeyboardInterrupt):
             vj.adopt(rows, tmp_path / out, force=True)

@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 
 import visualjudge as vj
 from making import make_folder
-from visualjudge.apps.adopt.fetch import adopt_questions, fetch, https_of
+from visualjudge.apps.adopt.fetch import fetch, https_of
+from visualjudge.apps.adopt.question_sets import adopt_questions
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.validate import validate

@@ -137,6 +137,16 @@ def test_several_logs_are_several_judges_of_the_same_questions(
     ]
 
 
+def test_failed_among_scores_is_no_score_of_zero(tmp_path: Path) -> None:
+    rows = [
+        {"item": f"{k}", "verdict": value, "truth": 6}
+        for k, value in enumerate((7, 8, "failed"))
+    ]
+    done = vj.adopt(rows, tmp_path / "study")
+    values = [one["value"] for one in verdicts(done)]
+    assert values == [7, 8, "Failed"]
+
+
 def test_pass_and_fail_are_grades_and_other_words_can_be(
     tmp_path: Path,
 ) -> None:

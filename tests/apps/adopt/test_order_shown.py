@@ -187,7 +187,7 @@ def test_sources_are_matched_whatever_their_case_where_that_is_one(
     ("said", "advice"),
     [
         ("mixtral-8x", r"did you mean source 'mixtral'\?"),
-        ("both good", r"--answer 'both good=tie' says what it means"),
+        ("both good", r"--answer 'both good=MEANING' says which of A, B, tie"),
     ],
 )
 def test_what_an_unknown_verdict_may_mean_is_not_a_letter(

@@ -22,7 +22,7 @@ from visualjudge.apps.mmbench.reply_files import (
 )
 from visualjudge.apps.mmbench.report_page import page
 from visualjudge.apps.mmbench.scores import Model, as_text, lines, scores
-from visualjudge.apps.mmbench.table import read_table
+from visualjudge.apps.mmbench.table import option_columns, read_table
 from visualjudge.core.errors import DataError, InvalidRecord
 
 K = 1_000_000
@@ -65,7 +65,12 @@ def test_replies_come_back_from_the_workbook_as_they_were(tmp_path):
         tmp_path, [row(number) for number in range(1, len(texts) + 1)]
     )
     replies = list(zip(table.rows, texts, strict=True))
-    write_workbook(tmp_path / "p.xlsx", replies, table.letters, whole="p.jsonl")
+    write_workbook(
+        tmp_path / "p.xlsx",
+        replies,
+        option_columns(table.columns),
+        whole="p.jsonl",
+    )
     assert list(read_predictions(tmp_path / "p.xlsx")[0].values()) == texts
 
 
@@ -74,7 +79,7 @@ def test_every_cell_but_the_index_is_a_text_cell(tmp_path):
     write_workbook(
         tmp_path / "p.xlsx",
         [(table.rows[0], "=1+1")],
-        table.letters,
+        option_columns(table.columns),
         whole="p.jsonl",
     )
     head, line = (
@@ -119,7 +124,7 @@ def test_reader_says_that_replies_were_cut_or_belong_to_another_table(tmp_path):
     write_workbook(
         tmp_path / "p.xlsx",
         [(table.rows[0], "x" * 40_000)],
-        table.letters,
+        option_columns(table.columns),
         whole="p.jsonl",
     )
     other = read_table(

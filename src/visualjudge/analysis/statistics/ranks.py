@@ -34,6 +34,10 @@ def rank_sets(
     """Return the best and the worst rank (1 = highest value) of each of S systems
     within its group.
 
+    A set is None if the system's value is NaN or the system is alone in its group. A
+    system with value NaN may have any rank, which widens the sets of the others. A
+    difference without spread decides nothing.
+
     Parameters
     ----------
     values
@@ -44,10 +48,6 @@ def rank_sets(
         Degrees of freedom of the differences: one number, or (S, S).
     groups
         (S,) group numbers; None: one group.
-
-    A set is None if the system's value is NaN or the system is alone in its group. A
-    system with value NaN may have any rank, which widens the sets of the others. A
-    difference without spread decides nothing.
     """
     means = np.asarray(values, float)
     spread = np.asarray(covariance, float)

@@ -89,9 +89,6 @@ SWAPPED: Mapping[str, Order] = {
 }
 """Values of a column that says whether the options were swapped."""
 SAYS_SWAPPED = re.compile(r"swap|flip|revers")
-UNDECIDED = frozenset(
-    ("can't", "cannot", "can’t", "unsure", "undecided", "unknown", "skip")
-)
 
 
 def is_missing(value: Any) -> bool:
@@ -216,19 +213,11 @@ def _advice(text: str, models: Models) -> str:
             f"{text}=A or B says which option it means in all rows"
         )
     names = get_close_matches(text, [model for model in models if model])
-    words = set(text.lower().split())
     if names:
         return f"did you mean source {' or '.join(map(repr, names))}?"
     if is_number(text) and not float(text).is_integer():
         return (
             "true scores of the two options go into columns score_a and score_b"
         )
-    stated = "MEANING"
-    says = "says which of A, B, tie, both_bad it means"
-    if words & UNDECIDED:
-        stated = FAILED
-        says = "counts it as no answer"
-    elif {"both", "tie", "equal", "neither"} & words:
-        stated = "tie"
-        says = "says what it means"
-    return f"--answer {shlex.quote(f'{text}={stated}')} {says}"
+    meaning = shlex.quote(f"{text}=MEANING")
+    return f"--answer {meaning} says which of A, B, tie, both_bad, {FAILED} it means"

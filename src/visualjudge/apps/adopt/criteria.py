@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -17,7 +17,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import TURNED
 from visualjudge.core.typed_records import first_problem
-from visualjudge.prompts.rubric import OTHER, Criterion, Rubric
+from visualjudge.prompts.rubric import OTHER, Comparison, Criterion, Rubric
 from visualjudge.replies.criteria import read_criterion
 
 SAID = "criterion."
@@ -25,6 +25,7 @@ TRUE = "truth."
 MOST_WORDS = 50
 """Maximum number of words of a choice; a column with more holds sentences."""
 NAME = "adopted@v1"
+ANY = Comparison("pairwise")
 _PLACE = re.compile(r"\[.*\]")
 
 
@@ -75,7 +76,7 @@ def _form(values: Sequence[Any], pairs: bool) -> Any:
     for form in ("option", "yes_no") if pairs else ("yes_no",):
         known = Criterion(id="x", ask="x", answer=form)
         if all(
-            read_criterion(known, value, "") != "Failed" for value in values
+            read_criterion(known, value, ANY) != "Failed" for value in values
         ):
             return form
     if all(is_number(value) for value in values):
@@ -96,19 +97,13 @@ def values_of(
     """Return the values of a row's criteria, with letters of the stored question, which
     has the options of the row in the other order if ``turned``; None without any.
     """
-    return (
-        dict(_values(rubric, row, turned, prefix)) or None if rubric else None
-    )
-
-
-def _values(
-    rubric: Rubric, row: Row, turned: bool, prefix: str
-) -> Iterator[tuple[str, Any]]:
-    for criterion in rubric.criteria:
+    values: Json = {}
+    for criterion in rubric.criteria if rubric else ():
         cell = row.get(prefix + criterion.id)
         if is_missing(cell):
             continue
-        value = read_criterion(criterion, _value(cell), "")
+        value = read_criterion(criterion, _value(cell), ANY)
         if turned and criterion.answer == "option":
             value = TURNED.get(value, value)
-        yield criterion.id, value
+        values[criterion.id] = value
+    return values or None

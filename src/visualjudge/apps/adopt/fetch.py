@@ -1,5 +1,4 @@
-"""Images behind addresses, and question sets: ``questions.json`` of version 2.1 with
-its images."""
+"""Images behind addresses, in data folders and for question sets."""
 
 from __future__ import annotations
 
@@ -9,40 +8,23 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from visualjudge.apps.adopt.files import Row, contents, file_in, records
-from visualjudge.apps.adopt.question_fields import (
-    NAMED,
-    completed,
-    unknown_fields,
-)
-from visualjudge.apps.adopt.writing import (
-    DATASET,
-    MediaFiles,
-    check_targets,
-    places,
-)
+from visualjudge.apps.adopt.files import contents
 from visualjudge.clients.image_parts import fetch_image
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import Question
-from visualjudge.core.untrusted import MIB, confined_target, read_file
-from visualjudge.dataset.json_form import question_from_wire
-from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.core.untrusted import confined_target
 from visualjudge.vision.raster.images import opened
 
 MOST_BYTES = 20 * 10**9
 """Bytes after which a call downloads no further file."""
 AT_ONCE = 8
 FETCHED = "files/fetched"
-UNKNOWN_FIELDS = "other_fields.jsonl"
-"""Fields of a question set that datasets do not have, beside the dataset."""
 INDEXES = ("images", "images_v2")
 ANNOTATIONS = ("annotations", "data_json_v2")
 ADDRESS = re.compile(r"(https?|hf)://\S+")
@@ -124,7 +106,7 @@ def fetch(
     }
     before = {path: contents(path) for path in files}
     done = download(
-        _texts([*before.values()]), home, FETCHED, allow_private, tick
+        texts_in([*before.values()]), home, FETCHED, allow_private, tick
     )
     names = {
         address: path.relative_to(home).as_posix()
@@ -140,12 +122,12 @@ def fetch(
     return done
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+            yield from texts_in(item)
 
 
 def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
@@ -244,130 +226,3 @@ async def _one(
     path = stem.with_name(stem.name + suffix)
     write_bytes(path, content)
     return path
-
-
-# ---------------------------------------------------------------- questions
-
-
-def is_question_set(path: Path) -> bool:
-    """Return whether a JSON file holds questions of version 2.1."""
-    try:
-        content = read_file(path, "table", size=MIB)
-        head = content.decode("utf-8", "replace").lstrip("\ufeff \t\r\n[")
-        first, _ = JSONDecoder().raw_decode(head)
-    except (DataError, ValueError, RecursionError):
-        return False
-    fields = (
-        first.keys()
-        if isinstance(first, dict) and path.suffix == ".json"
-        else ()
-    )
-    return {"question_type", "prompt", "images"} <= {*fields}
-
-
-def adopt_questions(
-    questions: str | Path,
-    out: str | Path,
-    *,
-    media: str | Path | None = None,
-    fetched: bool = False,
-    allow_private: bool = False,
-    force: bool = False,
-    tick: Tick = lambda done, total: None,
-) -> int:
-    """Write a published question set as a dataset, ``out/dataset``, and return its
-    size. Fields that datasets do not have are written to ``out/other_fields.jsonl``.
-
-    Parameters
-    ----------
-    questions
-        ``questions.json``, whose ``images`` are paths or addresses.
-    media
-        Folder of the images; that of ``questions`` if not given. Of an address, the end
-        of its path is looked for.
-    fetched
-        Download the addresses that are not in ``media``.
-
-    Raises
-    ------
-    UsageError
-        If ``questions`` are none, or the dataset exists.
-    DataError
-        If a question cannot be read, or an image is missing.
-    """
-    if not is_question_set(Path(questions)):
-        raise UsageError(
-            f"{questions}: must hold questions with {', '.join(NAMED)}"
-        )
-    home = Path(media or Path(questions).parent)
-    target = Path(out)
-    check_targets(target, (), force)
-    rows = records(Path(questions))
-    for row in rows:
-        if not isinstance(row.need("images"), list):
-            raise row.fault(
-                "images", f"must be a list of paths, got {row['images']!r}"
-            )
-    named = dict.fromkeys(
-        text for row in rows for text in _texts(row["images"])
-    )
-    collected = {text: file_in([home], text) for text in named}
-    paths = {text: path for text, path in collected.items() if path is not None}
-    if len(set(paths.values())) < len(paths):
-        raise DataError(
-            f"{home}: two addresses have one file; keep the folders of the addresses"
-        )
-    done = Fetched()
-    if fetched:
-        done = download(
-            (text for text in named if text not in paths),
-            target,
-            "fetched",
-            allow_private,
-            tick,
-        )
-    if done.failed:
-        raise DataError(
-            f"{len(done.failed)} images cannot be fetched, the first: "
-            f"{done.failed[0]}; run the command again to resume"
-        )
-    with places(target, [DATASET]) as folders:
-        files = MediaFiles(folders[DATASET])
-        wires = [_wire(row, files, paths | done.paths, home) for row in rows]
-        made = [question_from_wire(wire, k) for k, wire in enumerate(wires)]
-        write_dataset(
-            folders[DATASET], made, {"seed": None, "options": {}, "prompts": {}}
-        )
-    _keep_unknown(rows, made, target / UNKNOWN_FIELDS)
-    for path in done.paths.values():  # they are in the dataset now
-        path.unlink()
-    return len(made)
-
-
-def _wire(
-    row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path
-) -> Any:
-    images = []
-    for name in map(str, row["images"]):
-        if name not in paths:
-            hint = "; --fetch downloads it" if ADDRESS.fullmatch(name) else ""
-            raise row.fault(
-                "images",
-                f"names {public_url(name)[:200]!r}: not in {home}{hint}",
-            )
-        images.append(files.add(paths[name]))
-    return {**completed(row), "images": images}
-
-
-def _keep_unknown(
-    rows: Sequence[Row], made: Sequence[Question], path: Path
-) -> None:
-    """Write the fields that the dataset's questions do not have beside it, a line a
-    question."""
-    lines = [
-        orjson.dumps({"id": question.id, **more}) + b"\n"
-        for row, question in zip(rows, made, strict=True)
-        if (more := unknown_fields(row))
-    ]
-    if lines:
-        write_bytes(path, b"".join(lines))

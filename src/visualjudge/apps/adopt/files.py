@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from visualjudge.apps.adopt.items import ImageSource
+from visualjudge.apps.adopt.items import ImageSource, Scale
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import LONGEST_RECORD
@@ -84,6 +85,24 @@ class Row(dict[str, Any]):
                 name, f"must be one of {', '.join(known)}, got {value!r}"
             )
         return known[value]
+
+
+PlacedRows = list[tuple[str, dict[str, Any]]]
+
+
+@dataclass(slots=True)
+class Records:
+    """Rows of cells, each with its place.
+
+    ``name`` is that of the file, or of the first of several; ``scale`` that of a log's
+    grades. ``header`` has the name of every column, and whether it holds lists or
+    objects.
+    """
+
+    name: str
+    rows: PlacedRows
+    scale: Scale | None
+    header: Mapping[str, bool]
 
 
 def contents(path: Path) -> Any:

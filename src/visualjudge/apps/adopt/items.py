@@ -1,14 +1,19 @@
-"""A question of others, the options that it shows, and what a judge of theirs said."""
+"""A question of others, the options that it shows, what a judge of theirs said, and
+where they come from."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.figures.published import Score
+    from visualjudge.prompts.rubric import Rubric
 
 ImageSource = Path | bytes
 """An image: a file, or its bytes."""
@@ -111,6 +116,39 @@ class Reply:
     """The probability that the judge states to be right."""
     criteria: Mapping[str, Any] | None = None
     """What it said of each criterion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a study comes from, as ``dataset.json`` states it.
+
+    ``backend`` is "adopted" for a table and "published" for a benchmark, whose authors'
+    readings count in their own ``scores``. ``labels_only``: images or texts of the
+    questions are missing, so that no judge can be asked. ``order_unknown`` are the
+    judges some of whose verdicts do not say which option was shown first.
+    """
+
+    name: str
+    title: str
+    source: str
+    backend: str = "adopted"
+    licence: str = ""
+    use: str = "any"
+    labels_only: bool = False
+    left_out: int = 0
+    scores: tuple[Score, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    order_unknown: frozenset[str] = frozenset()
+    rubric: Rubric | None = None
+
+    def id_of(self, item: Item) -> str:
+        """Return the id of a question."""
+        key = (
+            item.key
+            if self.backend == "adopted"
+            else f"{self.name}\0{item.key}"
+        )
+        return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def on_ten(value: float, scale: Scale) -> float:

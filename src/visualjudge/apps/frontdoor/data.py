@@ -65,9 +65,7 @@ class Data:
         import polars as pl
 
         notes = [
-            entry.annotation
-            for task in self.tasks
-            for entry in self._folder.entries(task)
+            note for task in self.tasks for note in self._folder.entries(task)
         ]
         names = (
             "task",

@@ -18,7 +18,7 @@ from pathlib import Path
 from visualjudge import __version__
 from visualjudge.apps.mmbench.question_prompt import prompt_text
 from visualjudge.apps.mmbench.reply_files import replies, write_workbook
-from visualjudge.apps.mmbench.table import Row, Table
+from visualjudge.apps.mmbench.table import Row, Table, option_columns
 from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
@@ -190,7 +190,7 @@ async def infer(
         if row.index in journalled
     ]
     cut = write_workbook(
-        workbook, lines, table.letters, whole=journal_path.name
+        workbook, lines, option_columns(table.columns), whole=journal_path.name
     )
     statuses = Counter(
         str(journalled[row.index].get("status")) for row, _ in lines

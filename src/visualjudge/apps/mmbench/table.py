@@ -95,11 +95,6 @@ class Table:
         """The rows by index."""
         return {row.index: row for row in self.rows}
 
-    @property
-    def letters(self) -> tuple[str, ...]:
-        """The columns of options."""
-        return option_columns(self.columns)
-
     def image_row(self, row: Row) -> Row:
         """Return the row that holds the image of ``row``: itself, or the one that its
         image cell points to.
@@ -112,17 +107,16 @@ class Table:
         seen = {row.index}
         owner = row
         while (target := _reference(owner)) is not None:
-            if target not in self.by_index:
-                raise self.invalid(
-                    row,
-                    "image",
-                    f"points at the image of index {target}, which is not in the table",
+            if target in seen or target not in self.by_index:
+                reason = (
+                    "and the references form a circle"
+                    if target in seen
+                    else "which is not in the table"
                 )
-            if target in seen:
                 raise self.invalid(
                     row,
                     "image",
-                    f"points at index {target}, and the references form a circle",
+                    f"points at the image of index {target}, {reason}",
                 )
             seen.add(target)
             owner = self.by_index[target]

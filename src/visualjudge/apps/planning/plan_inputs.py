@@ -20,7 +20,7 @@ from visualjudge.data.import_mistakes import equal_sources
 from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
 from visualjudge.dataset.question_filter import stem_named
-from visualjudge.dataset.sampling import Group, group, pairs_of
+from visualjudge.dataset.sampling import Group, differs, group, pairs_of
 from visualjudge.options import Caps, Selection
 from visualjudge.runs.folder import RunFolder
 
@@ -230,23 +230,11 @@ def _of_data(
             f"--task must be {one_of(task, folder.tasks)}, got {task}"
         )
     names = [task] if task else folder.tasks
-    read = {
-        name: [entry.annotation for entry in folder.entries(name)]
-        for name in names
-    }
+    read = {name: folder.entries(name) for name in names}
     equal = [source for name in names for source in equal_sources(folder, name)]
     caps = Caps()
     by_task = {
-        name: tuple(
-            result
-            for result in group(name, notes)
-            if caps.differ(
-                *(
-                    most(note.final_score for note in result.members)
-                    for most in (min, max)
-                )
-            )
-        )
+        name: tuple(result for result in group(notes) if differs(result, caps))
         for name, notes in read.items()
     }
     if equal and not any(by_task.values()):
@@ -258,14 +246,14 @@ def _of_data(
     )
     rows = []
     for result in by_task[name]:
-        notes = {note.annotation_id: note for note in result.members}
+        notes = {note.annotation_id: note for note in result}
         for pair in pairs_of(result, seed, caps):
             a, b = sorted(
                 (notes[key] for key in pair), key=lambda note: -note.final_score
             )
             rows.append(
                 (
-                    result.key[0],
+                    a.image_id,
                     a.source,
                     b.source,
                     a.final_score - b.final_score,

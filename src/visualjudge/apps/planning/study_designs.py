@@ -631,7 +631,7 @@ def _caps(
     for result in spread(target.groups, len(target.groups), seed):
         if len(images) >= at_hand and pairs >= wanted:
             break
-        images.add(result.key[0])
+        images.add(result[0].image_id)
         pairs += sum(
             1 for _ in islice(pairs_of(result, seed, Caps()), design.pairs)
         )

@@ -244,9 +244,7 @@ def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
     file, in random order."""
     collected = {}
     for task in drawn.tasks:
-        used = {
-            entry.annotation.image_id for entry in task.entries
-        } & task.images.keys()
+        used = {note.image_id for note in task.entries} & task.images.keys()
         ring = sorted(
             used,
             key=lambda image: seed_for(

@@ -9,8 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from visualjudge.core.records import FAILED, Fault, Question, Size
-from visualjudge.dataset.fault_truth import TIE, in_thousandths
-from visualjudge.prompts.rubric import FAULTS, NONE, Choice, Criterion, Rubric
+from visualjudge.dataset.fault_truth import in_thousandths
+from visualjudge.prompts.rubric import (
+    FAULTS,
+    NONE,
+    TIE,
+    Choice,
+    Criterion,
+    Rubric,
+)
 
 
 def criteria_of(

@@ -31,7 +31,7 @@ from visualjudge.core.records import (
     Status,
 )
 from visualjudge.core.typed_records import record_of
-from visualjudge.prompts.rubric import Criterion
+from visualjudge.prompts.rubric import Comparison, Criterion
 from visualjudge.replies.criteria import read_criteria
 from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, Manifest, RunFolder, excluded_raters
@@ -133,7 +133,9 @@ def read_answer(
         return Given(FAILED, "cannot_tell", text, round(float(seconds), 2))
     value = _value(raw.get("value"), slot, kind, ties, scale)
     values = record_of(Json, raw.get("criteria", {}), "criteria")
-    read = read_criteria(criteria, values, task, lambda v: _stored(v, slot))
+    read = read_criteria(
+        criteria, values, Comparison(kind, task), lambda v: _stored(v, slot)
+    )
     for name, answer in read.items():
         if answer == FAILED:
             raise DataError(

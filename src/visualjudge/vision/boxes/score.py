@@ -4,6 +4,7 @@ label."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any
 
 from visualjudge.core.records import FloatArray
@@ -44,14 +45,13 @@ def note(_pairs: object, _options: object) -> tuple[str]:
     return ("mean F1 over IoU .50 to .95, matched within a label",)
 
 
+@lru_cache(maxsize=1)  # a score and its faults compare the same boxes
 def box_similarity(
-    predicted: Sequence[Detection], real: Sequence[Detection]
+    predicted: tuple[Detection, ...], real: tuple[Detection, ...]
 ) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a box in a crowd
     region."""
-    ours, theirs = (
-        corners(Detections(tuple(side))) for side in (predicted, real)
-    )
+    ours, theirs = (corners(Detections(side)) for side in (predicted, real))
     return box_ious(ours, theirs, crowds(real))
 
 

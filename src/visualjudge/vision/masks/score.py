@@ -4,6 +4,7 @@ region."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,9 @@ def mask_f1_by_class(
     return labelled_f1_by_class(prediction, truth, mask_similarity, labels)
 
 
+@lru_cache(maxsize=1)  # a score and its faults compare the same masks
 def mask_similarity(
-    predicted: Sequence[Instance], real: Sequence[Instance]
+    predicted: tuple[Instance, ...], real: tuple[Instance, ...]
 ) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a mask in a crowd
     region."""

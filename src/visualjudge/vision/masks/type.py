@@ -47,16 +47,23 @@ def expression(asset: Any, _scene: Any, prompts: Prompts) -> list[str]:
 
 
 _INSTANCE = (
-    *drawn(
+    Encoding(
         "instance",
+        "pixel_ss0_m0",
         "pixel",
         grid.draw_grid,
-        ("pixel_ss0_m0", "Coloured grid on the image", grid.GridStyle()),
-        (
-            "pixel_ss0_m1",
-            "Coloured grid on black",
-            grid.GridStyle(canvas="black"),
-        ),
+        grid.GridStyle(),
+        title="Coloured grid on the image",
+        numbered=True,
+    ),
+    Encoding(
+        "instance",
+        "pixel_ss0_m1",
+        "pixel",
+        grid.draw_grid,
+        grid.GridStyle(canvas="black"),
+        title="Coloured grid on black",
+        numbered=True,
     ),
     *drawn(
         "instance",
@@ -96,6 +103,7 @@ _INSTANCE = (
         texts.polygons_text,
         TextStyle("polygon", ids=True),
         title="Polygons as text",
+        numbered=True,
     ),
     Encoding(
         "instance",
@@ -104,6 +112,7 @@ _INSTANCE = (
         texts.rle_text,
         TextStyle("rle", ids=True),
         title="Run-length encoding",
+        numbered=True,
     ),
     Encoding(
         "instance",
@@ -112,6 +121,7 @@ _INSTANCE = (
         texts.grid_text,
         TextStyle("matrix", ids=True),
         title="Grid as a number matrix",
+        numbered=True,
     ),
 )
 INSTANCE = PredictionType(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -146,20 +145,22 @@ class CocoImages:
     def _annotations(
         self, images: Sequence[dict[str, list[Any]]]
     ) -> Iterator[dict[str, Any]]:
-        numbers = count(1)
-        for k, items in enumerate(images):
-            for label, same in items.items():
-                code = self._codes[label]
-                for item in same:
-                    yield {
-                        "id": next(numbers),
-                        "image_id": k,
-                        "category_id": code,
-                        "area": 0.0,
-                        "iscrowd": int(item.iscrowd),
-                        "score": item.score,
-                        **self._ranked.annotation(item),
-                    }
+        rows = (
+            (k, label, item)
+            for k, items in enumerate(images)
+            for label, same in items.items()
+            for item in same
+        )
+        for number, (k, label, item) in enumerate(rows, 1):
+            yield {
+                "id": number,
+                "image_id": k,
+                "category_id": self._codes[label],
+                "area": 0.0,
+                "iscrowd": int(item.iscrowd),
+                "score": item.score,
+                **self._ranked.annotation(item),
+            }
 
     def _evaluated(self, most: int, *thresholds: float) -> COCOeval:
         known = self._evaluations.get((most, thresholds))

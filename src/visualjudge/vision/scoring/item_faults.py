@@ -99,7 +99,7 @@ class Measure:
     ) -> Iterator[Fault]:
         real = compared.real
         covered: set[int] = set()
-        for i in rows:
+        for number, i in enumerate(rows, 1):
             item = compared.predicted[i]
             kind = compared.kinds[i]
             partner = compared.partners.get(i)
@@ -109,11 +109,12 @@ class Measure:
                 covered.add(partner)
                 place = around(self.box(item), self.box(real[partner]))
                 share = lost(compared.own[i, partner])
-                yield Fault(self.misplaced(item, real[partner]), place, share)
+                wrong = self.misplaced(item, real[partner])
+                yield Fault(wrong, place, share, number)
             elif kind:
                 if kind == "classification":
                     covered.add(int(compared.other[i].argmax()))
-                yield Fault(kind, self.box(item), 1.0)
+                yield Fault(kind, self.box(item), 1.0, number)
         for j, item in enumerate(real):
             asked = labels is None or item.label in labels
             if asked and not item.iscrowd and j not in covered:
@@ -137,7 +138,7 @@ class _Compared:
 def _compared(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
 ) -> _Compared:
-    values = similarity(prediction.items, truth.items)
+    values = similarity(tuple(prediction.items), tuple(truth.items))
     crowd = crowds(truth.items)
     same = labels_of(prediction)[:, None] == labels_of(truth)
     own = np.where(same & ~crowd, values, 0.0)

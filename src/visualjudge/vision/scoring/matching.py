@@ -120,7 +120,7 @@ def _within_labels(
 ) -> tuple[FloatArray, BoolArray]:
     """Return similarities that are 0 between different labels, and which ground truths
     are crowd regions."""
-    values = similarity(prediction.items, truth.items)
+    values = similarity(tuple(prediction.items), tuple(truth.items))
     return values * (
         labels_of(prediction)[:, None] == labels_of(truth)
     ), crowds(truth.items)

@@ -28,8 +28,9 @@ from visualjudge.apps.adopt.benchmarks.layout import (
     Study,
     own_replies,
 )
-from visualjudge.apps.adopt.items import Item
-from visualjudge.apps.adopt.writing import Origin, verdict_of, write_study
+from visualjudge.apps.adopt.items import Item, Origin
+from visualjudge.apps.adopt.meaning import verdict_of
+from visualjudge.apps.adopt.write import write_study
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Verdict
 
@@ -128,11 +129,7 @@ def adopt_benchmark(
         ) from error
     empty = [
         f"{judge}: no reply belongs to a question of the copy"
-        for judge in by_judge
-    ]
-    empty = [
-        line
-        for line, verdicts in zip(empty, by_judge.values(), strict=True)
+        for judge, verdicts in by_judge.items()
         if not verdicts
     ]
     by_judge = {

@@ -1,30 +1,27 @@
-"""A study of others as a dataset, and a run for each judge."""
+"""Last step: a study of others as a dataset, and a run for each judge."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.adopt.items import ImageSource, Item, Reply, on_ten, safe
+from visualjudge.apps.adopt.items import ImageSource, Item, Origin, safe
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import (
-    FAILED,
     IMAGE_MARK,
     LETTERS,
-    TURNED,
-    UNKNOWN,
-    Answer,
     OptionFeatures,
     Question,
     Spans,
@@ -34,16 +31,10 @@ from visualjudge.dataset.folder import MEDIA, META
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.write_dataset import write_dataset
-from visualjudge.prompts.rubric import Rubric
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
-from visualjudge.replies import read_reply
-from visualjudge.replies.criteria import split_criteria
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.figures.published import Score
 
 DATASET = "dataset"
 BACKENDS = ("adopted", "published")
@@ -52,45 +43,7 @@ PROMPT = "published/pair"
 GAP = "\n\n"
 OF_RUNS = ("options", "order_unknown", "backend", "rubric")
 """Fields of an origin that stand elsewhere than in ``benchmark``."""
-SCORES = {
-    "A": (10.0, 0.0),
-    "B": (0.0, 10.0),
-    "tie": (10.0, 10.0),
-    "both_bad": (0.0, 0.0),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a study comes from, as ``dataset.json`` states it.
-
-    ``backend`` is "adopted" for a table and "published" for a benchmark, whose authors'
-    readings count in their own ``scores``. ``labels_only``: images or texts of the
-    questions are missing, so that no judge can be asked. ``order_unknown`` are the
-    judges some of whose verdicts do not say which option was shown first.
-    """
-
-    name: str
-    title: str
-    source: str
-    backend: str = "adopted"
-    licence: str = ""
-    use: str = "any"
-    labels_only: bool = False
-    left_out: int = 0
-    scores: tuple[Score, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    order_unknown: frozenset[str] = frozenset()
-    rubric: Rubric | None = None
-
-    def id_of(self, item: Item) -> str:
-        """Return the id of a question."""
-        key = (
-            item.key
-            if self.backend == "adopted"
-            else f"{self.name}\0{item.key}"
-        )
-        return hashlib.sha256(key.encode()).hexdigest()[:16]
+TIED = {"tie": 10.0, "both_bad": 0.0}
 
 
 def check_targets(
@@ -106,10 +59,7 @@ def check_targets(
     """
     names = {}
     for judge in judges:
-        signs = (
-            sign if sign.isalnum() or sign in "-_." else "_" for sign in judge
-        )
-        names[judge] = "".join(signs).strip(".") or "judge"
+        names[judge] = re.sub(r"[^\w.-]", "_", judge).strip(".") or "judge"
         run = home / names[judge]
         if run.exists() and not (
             force and RunFolder(run).manifest().get("backend") in BACKENDS
@@ -234,9 +184,6 @@ class MediaFiles:
         return name
 
 
-# ---------------------------------------------------------------- questions
-
-
 def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     prompt, spans, images = wording(item)
     name = origin.id_of(item)
@@ -258,7 +205,7 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         class_of_interest=None,
         error_type=None,
         annotation_ids=tuple(ids),
-        final_scores=item.scores or _scores(item),
+        final_scores=item.scores or scores_of(item.answer, len(item.options)),
         sources=tuple(option.source for option in item.options),
         prompt=prompt,
         images=tuple(media.add(source) for source in images),
@@ -271,19 +218,22 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     )
 
 
-def _scores(item: Item) -> tuple[float, ...]:
-    """Return true scores that fit the answer; in the middle if it is unknown."""
-    count = len(item.options)
-    if not isinstance(item.answer, str):
-        return (item.answer,)
-    if item.answer == UNKNOWN:
-        return (5.0,) * count
-    if item.kind == "ranking":
-        places = (item.answer.index(letter) for letter in LETTERS[:count])
-        return tuple(
-            10.0 * (count - 1 - place) / (count - 1) for place in places
-        )
-    return SCORES[item.answer]
+def scores_of(answer: Any, count: int) -> tuple[float, ...]:
+    """Return true scores from 0 to 10 of ``count`` options that say no more than the
+    answer does; in the middle if it is unknown.
+    """
+    letters = LETTERS[:count]
+    if count == 1 and isinstance(answer, int | float):
+        return (answer,)
+    if count == 1 or not isinstance(answer, str) or not {*answer} <= {*letters}:
+        return (TIED.get(str(answer), 5.0),) * count
+    order = answer + "".join(
+        letter for letter in letters if letter not in answer
+    )
+    last = count - 1
+    return tuple(
+        10.0 * (last - order.index(letter)) / last for letter in letters
+    )
 
 
 @cache
@@ -344,76 +294,3 @@ def _final(asset: PromptTemplate, item: Item) -> str:
     if "both_bad" in item.ties:
         return asset.part("final_both_bad")
     return asset.part("final_ties" if item.ties else "final")
-
-
-# ---------------------------------------------------------------- verdicts
-
-
-def verdict_of(
-    origin: Origin,
-    item: Item,
-    reply: Reply,
-    names: Mapping[str, str] | None = None,
-) -> Verdict:
-    """Return our reading of a reply, with that of its authors beside it; only theirs if
-    there is no text. ``names`` are further answers of the judge (``--answer C=tie``).
-    """
-    stated = FAILED if reply.value is None else _on_ten(reply.value, item)
-    failed = stated == FAILED
-    theirs = Verdict(
-        origin.id_of(item),
-        reply.order,
-        stated,
-        "unparseable" if failed else "ok",
-        reply.text,
-        reply.usage,
-        repeat=reply.repeat,
-        cause="not read by its authors" if failed else None,
-        criteria=reply.criteria,
-    )
-    counted = reply.value if reply.counted is None else reply.counted
-    extra: dict[str, Any] = {}
-    if counted is not None and (
-        origin.backend == "published" or reply.text is not None
-    ):
-        extra["published_value"] = str(_on_ten(counted, item))
-    if reply.right is not None:
-        extra["published_right"] = reply.right
-    if reply.confidence is not None:
-        extra["confidence"] = reply.confidence
-    if reply.text is None:
-        return replace(theirs, extra=extra)
-    pair = item.kind == "pairwise"
-    text = (
-        reply.text if reply.criteria is None else split_criteria(reply.text)[0]
-    )
-    reading = read_reply(
-        text,
-        item.kind,
-        len(item.options),
-        finish_reason=reply.finish_reason,
-        ties=item.ties,
-        names=(names or {}) if pair else {},
-    )
-    value = reading.value
-    status = reading.status
-    cause = reading.cause
-    if (
-        not isinstance(value, str)
-        and not item.scale[0] <= value <= item.scale[1]
-    ):
-        value = FAILED
-        status = "unparseable"
-        cause = "other scale"
-    value = (
-        TURNED.get(str(value), value)
-        if reply.order == "BA"
-        else _on_ten(value, item)
-    )
-    if reading.rule:
-        extra |= {"rule": reading.rule, "read_by": reading.read_by}
-    return replace(theirs, value=value, status=status, cause=cause, extra=extra)
-
-
-def _on_ten(value: Answer, item: Item) -> Answer:
-    return value if isinstance(value, str) else on_ten(value, item.scale)

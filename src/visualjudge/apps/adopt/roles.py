@@ -7,8 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as matching
 
+from visualjudge.apps.adopt.answers import is_missing, is_number
 from visualjudge.apps.adopt.criteria import SAID, TRUE
-from visualjudge.core.errors import UsageError, one_of
+from visualjudge.apps.adopt.files import PlacedRows, Records
+from visualjudge.core.errors import DataError, UsageError, one_of
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "question_id", "prompt_id", "sample_id", "id"),
@@ -107,6 +109,10 @@ PEOPLE = re.compile(
     r"|workers?|turkers?|reviewers?|majority|consensus|expected|correct)(?:_|$)"
 )
 """Names of columns that hold what people said, which is never a judge's verdict."""
+WHOLE = ("item", "judge", "model", "model_a", "model_b")
+"""Roles whose column has a value in each row."""
+MOST_WORDS = 3
+"""Mean number of words from which the cells of a column are sentences, not verdicts."""
 
 
 def no_header(header: Sequence[str]) -> str:
@@ -165,3 +171,87 @@ def find_columns(
                 columns[role] = free.pop(likely[0])
                 break
     return columns
+
+
+def roles_of(records: Records, stated: Mapping[str, str]) -> dict[str, str]:
+    """Second step: return the column of each role; see :func:`find_columns`.
+
+    Raises
+    ------
+    UsageError
+        If verdicts, or questions and sources, have no column.
+    DataError
+        If a column that must be whole has gaps.
+    """
+    header = [
+        name
+        for name, nested in records.header.items()
+        if not nested or name.startswith((SAID, TRUE))
+    ]
+    roles = find_columns(header, stated)
+    if not ({"verdict", "reply"} & {*stated} or "reply" in roles):
+        roles |= _with_numbers(records.rows, roles)
+    _check(records, roles)
+    for column in (roles[role] for role in WHOLE if role in roles):
+        gaps = [
+            place
+            for place, row in records.rows
+            if row.get(column) in (None, "")
+        ]
+        if 0 < len(gaps) < len(records.rows):
+            raise DataError(
+                f"{gaps[0]}: {column} must be given in all rows or in none; merged "
+                "cells of a spreadsheet must be filled in each row"
+            )
+    return roles
+
+
+def _with_numbers(rows: PlacedRows, roles: Mapping[str, str]) -> dict[str, str]:
+    """Return a column of numbers as the verdict, and the one named for it as the reply,
+    where that holds sentences.
+    """
+    named = [name for name in NAMES["verdict"] if name in rows[0][1]]
+    scores = [
+        name
+        for name in named
+        if name not in roles.values()
+        and all(is_number(row.get(name)) for _, row in rows)
+    ]
+    if not scores or "verdict" not in roles:
+        return {}
+    column = roles["verdict"]
+    cells = [row.get(column) for _, row in rows]
+    words = sum(
+        len(str(cell).split()) for cell in cells if not is_missing(cell)
+    )
+    if words < MOST_WORDS * len(rows):
+        return {}
+    return {"verdict": scores[0], "reply": column}
+
+
+def _check(records: Records, roles: Mapping[str, str]) -> None:
+    every = ", ".join(records.header)
+    if not {"verdict", "reply"} & set(roles):
+        nested = ", ".join(
+            sorted(name for name, lists in records.header.items() if lists)
+        )
+        lists = (
+            f"; columns of lists or objects are not read: {nested}"
+            if nested
+            else ""
+        )
+        known = ", ".join(f"{role}={column}" for role, column in roles.items())
+        raise UsageError(
+            f"{records.name}: no column has the name of a verdict; give --column "
+            f"verdict=NAME (its first row has {every[:300]}{lists}; found: "
+            f"{known or 'none'}){no_header([*records.header])}"
+        )
+    if not {"item", "model", "model_a", "model_b"} & set(roles):
+        raise UsageError(
+            f"{records.name}: no column names the question or a source; give --column "
+            f"item=NAME, or model_a=NAME and model_b=NAME (its columns: {every})"
+        )
+    if "truth" in roles and roles.get("verdict") == roles["truth"]:
+        raise UsageError(
+            f"--column: verdict and truth must be two columns, got {roles['truth']}"
+        )

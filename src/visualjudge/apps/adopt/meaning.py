@@ -1,0 +1,628 @@
+"""Third step: the rows of a table as questions and verdicts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from sys import intern
+from typing import Any
+
+from visualjudge.apps.adopt.answers import (
+    GRADES,
+    LETTER_OF,
+    Models,
+    is_answer,
+    is_missing,
+    is_number,
+    letter_of,
+    order_of,
+)
+from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
+from visualjudge.apps.adopt.criteria import TRUE, rubric_of_rows, values_of
+from visualjudge.apps.adopt.files import Records, Row
+from visualjudge.apps.adopt.items import (
+    TEN,
+    UNIT,
+    Item,
+    Option,
+    Origin,
+    Reply,
+    Scale,
+    on_ten,
+)
+from visualjudge.apps.adopt.roles import RATER
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Json
+from visualjudge.core.plurals import pluralize
+from visualjudge.core.records import (
+    FAILED,
+    TIES,
+    TURNED,
+    UNKNOWN,
+    Answer,
+    Order,
+    Verdict,
+)
+from visualjudge.formats.class_names import whole
+from visualjudge.formats.outputs import warn_of_range
+from visualjudge.judges.panel import majority
+from visualjudge.prompts.rubric import Rubric
+from visualjudge.replies import read_reply
+from visualjudge.replies.criteria import split_criteria
+
+TASK = "verdicts"
+FAILURE = -1
+"""What many tools write where a reply could not be read."""
+TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+TEXTS = (
+    *(
+        "item",
+        "group",
+        "model",
+        "model_a",
+        "model_b",
+        "order",
+        "repeat",
+        "reply",
+    ),
+    *TOKENS.values(),
+)
+"""Roles whose cells are text, or missing."""
+NUMBERED = ("item", "group", "repeat")
+"""Roles whose cells may be numbers, which data frames write as 1.0 beside a gap."""
+ORDER = "the order shown (--column order=NAME), "
+FEW = 5
+"""Number of duplicates that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a row says: its question, the judge, the reply and its verdict, and the order
+    shown, None if unknown."""
+
+    row: Row
+    item: Item
+    judge: str
+    reply: Reply
+    shown: Order | None
+    verdict: Verdict
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows with their cells by role, and how to read them.
+
+    Parameters
+    ----------
+    name
+        Name of the file, or of the first of several.
+    columns
+        The column of each role.
+    answers
+        Meaning of values: the user's, and of grades.
+    judge
+        The judge of rows that name none.
+    replies
+        Whether replies are read.
+    rubric
+        The criteria of columns.
+    left_out
+        Number of rows without a truth, which ``rows`` omits.
+    """
+
+    name: str
+    rows: Sequence[Row]
+    columns: Mapping[str, str]
+    answers: Mapping[str, str]
+    scale: Scale
+    pairs: bool
+    judge: str
+    replies: bool
+    rubric: Rubric | None
+    left_out: int
+    questions: dict[tuple[str, ...], tuple[Item, Row]] = field(
+        default_factory=dict
+    )
+    groups: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The first group of each task and item."""
+    in_several: set[str] = field(default_factory=set)
+    """Items that stand in several groups, each of which has a question of its own."""
+
+    @property
+    def without_truth(self) -> bool:
+        """Whether no column holds a truth."""
+        scored = set(self.columns) >= {"score_a", "score_b"}
+        return not ("truth" in self.columns or scored or self.raters)
+
+    @property
+    def raters(self) -> list[str]:
+        """The roles of people's votes."""
+        return [role for role in self.columns if role.startswith(RATER)]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What words of the user's own mean in replies."""
+        meanings = self.answers.items() if self.pairs else ()
+        return {
+            text: to
+            for text, to in meanings
+            if to != FAILED and not is_number(text)
+        }
+
+    @property
+    def origin(self) -> Origin:
+        """Where the study comes from."""
+        options: dict[str, Any] = {"columns": dict(self.columns)}
+        if not self.pairs:
+            options["score_range"] = self.scale
+        askable = {"text_a", "text_b"} if self.pairs else {"text_a"}
+        return Origin(
+            "adopted",
+            self.name,
+            self.name,
+            labels_only=not askable <= set(self.columns),
+            left_out=self.left_out,
+            options=options,
+            rubric=self.rubric,
+        )
+
+    def items(self, judged: Sequence[Answered]) -> Iterator[Item]:
+        """Yield the questions, with the ties that any of them or of the verdicts has."""
+        items = [item for item, _ in self.questions.values()]
+        answers = {entry.verdict.value for entry in judged}
+        answers |= {item.answer for item in items}
+        ties: tuple[str, ...] = ("tie",) if "tie" in answers else ()
+        if "both_bad" in answers:
+            ties = TIES
+        for item in items:
+            yield replace(item, ties=ties if self.pairs else ())
+
+    def answered(self) -> Iterator[Answered]:
+        """Yield what each row says."""
+        origin = self.origin
+        names = self.names
+        form = form_of(self.rows) if ROLE in self.columns else "probabilities"
+        for row in self.rows:
+            item, turned = self._question(row)
+            order = self._order(row)
+            counts = {name: _count(row, role) for name, role in TOKENS.items()}
+            reply = Reply(
+                item.key,
+                "BA" if (order == "BA") != turned else "AB",
+                self._verdict(row, turned) if "verdict" in row else None,
+                row.get("reply") if self.replies else None,
+                finish_reason=str(row.get("finish_reason") or "stop"),
+                repeat=_count(row, "repeat") or 0,
+                usage={name: n for name, n in counts.items() if n is not None}
+                or None,
+                confidence=confidence_of(row, form),
+                criteria=values_of(self.rubric, row, turned),
+            )
+            judge = str(row.get("judge") or self.judge).strip()
+            verdict = verdict_of(origin, item, reply, names)
+            yield Answered(row, item, judge, reply, order, verdict)
+
+    def _question(self, row: Row) -> tuple[Item, bool]:
+        """Return the question of a row, and whether the row has its options in the
+        other order."""
+        names = models_of(row) if self.pairs else (row.get("model"),)
+        task = str(row.get("task") or TASK)
+        name = row.get("item") or row.place.removeprefix(f"{self.name}: ")
+        group = row.get("group") or ""
+        first = self.groups.setdefault((task, name), group) if group else group
+        if group != first:
+            self.in_several.add(name)
+        key = (task, name, *({group} - {first}), *sorted(map(str, names)))
+        truth = self._truth(row)
+        if key not in self.questions:
+            self.questions[key] = self._item(row, key, truth), row
+        item, before = self.questions[key]
+        stored = tuple(option.source for option in item.options)
+        turned = self.pairs and names != stored
+        if (TURNED.get(str(truth), truth) if turned else truth) != item.answer:
+            exchanged = (
+                "; model_a and model_b are exchanged here" if turned else ""
+            )
+            raise row.fault(
+                "truth",
+                f"must be the same in all rows of a question; item {name!r} has "
+                f"{_named(item.answer, stored)} in {before.place} and "
+                f"{_named(truth, names)} here{exchanged}",
+            )
+        if values_of(self.rubric, row, turned, TRUE) != item.criteria:
+            raise row.fault(
+                "truth",
+                "of each criterion must be the same in all rows of a question; item "
+                f"{name!r} has others in {before.place}",
+            )
+        return item, turned
+
+    def _item(self, row: Row, key: Sequence[str], truth: Answer) -> Item:
+        names = models_of(row) if self.pairs else (row.get("model"),)
+        scores = [self._ten(row, role) for role in ("score_a", "score_b")]
+        known = [score for score in scores if score is not None]
+        texts = (str(row.get(role) or "") for role in ("text_a", "text_b"))
+        return Item(
+            "\0".join(key),
+            key[0],
+            row.get("group") or key[1],
+            str(row.get("request") or key[1]),
+            tuple(
+                Option(text, source=name)
+                for text, name in zip(texts, names, strict=False)
+            ),
+            truth,
+            tuple(known) if self.pairs and len(known) == 2 else None,
+            TIES if self.pairs else (),
+            kind="pairwise" if self.pairs else "scoring",
+            scale=self.scale,
+            criteria=values_of(self.rubric, row, False, TRUE),
+            votes=self._votes(row),
+        )
+
+    def _truth(self, row: Row) -> Answer:
+        if self.without_truth:
+            return UNKNOWN
+        if self.raters and "truth" not in self.columns:
+            return of_votes(self._votes(row))
+        if self.pairs and "truth" in row:
+            return self._letter(row, "truth")
+        roles = ("score_a", "score_b") if self.pairs else ("truth",)
+        scores = []
+        for role in roles:
+            score = self._ten(row, role)
+            if score is None:
+                raise row.fault(role, "must be a number, got nothing")
+            scores.append(score)
+        if not self.pairs:
+            return scores[0]
+        return "tie" if scores[0] == scores[1] else "AB"[scores[0] < scores[1]]
+
+    def _votes(self, row: Row) -> tuple[Answer, ...]:
+        """Return what people said of a row's question, without empty cells."""
+        read = self._letter if self.pairs else self._ten
+        votes = [read(row, role) for role in self.raters]
+        return tuple(vote for vote in votes if vote not in (None, FAILED))
+
+    def _verdict(self, row: Row, turned: bool) -> Answer:
+        if self.pairs:
+            letter = self._letter(row, "verdict")
+            return TURNED.get(letter, letter) if turned else letter
+        score = self.score(row, "verdict")
+        return FAILED if score is None else score
+
+    def _letter(self, row: Row, role: str) -> str:
+        try:
+            return letter_of(row.get(role), models_of(row), self.answers)
+        except ValueError as error:
+            raise row.fault(role, error) from None
+
+    def _order(self, row: Row) -> Order | None:
+        if not self.pairs or row.get("order") is None:
+            return None
+        try:
+            return order_of(row["order"], models_of(row), self.columns["order"])
+        except ValueError as error:
+            raise row.fault("order", error) from None
+
+    def _ten(self, row: Row, role: str) -> float | None:
+        score = self.score(row, role)
+        return None if score is None else on_ten(score, self.scale)
+
+    def score(self, row: Row, role: str) -> float | None:
+        """Return a score on the table's scale; None if the cell is empty."""
+        low, high = self.scale
+        value = row.get(role)
+        text = meaning(value, self.answers)
+        if is_missing(text):
+            return None
+        if not is_number(text):
+            point = " with a decimal point" if "," in text else ""
+            raise row.fault(
+                role,
+                f"must be a number{point}, got {value!r}; --answer "
+                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column "
+                f"{role}=NAME names another column",
+            )
+        number = float(text)
+        if not low <= number <= high:
+            likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
+            hint = likely if high < number <= 100 else "see --score-range"
+            if number == FAILURE:
+                hint = (
+                    f"--answer {FAILURE}={FAILED} reads it as a failed verdict"
+                )
+            raise row.fault(
+                role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}"
+            )
+        return number
+
+
+def meaning_of(
+    records: Records,
+    roles: Mapping[str, str],
+    *,
+    answers: Mapping[str, str],
+    score_range: Scale | None,
+    judge: str,
+    replies: bool,
+) -> Table:
+    """Decide what the cells of a table mean: whether it holds pairs or scores, the scale,
+    and the rows with a truth.
+
+    Raises
+    ------
+    UsageError
+        If ``answers`` or ``score_range`` cannot be meant.
+    DataError
+        If no row has a truth, or none a verdict.
+    """
+    for spelling, to in answers.items():
+        if to not in ("A", "B", *TIES, FAILED) and not is_number(to):
+            raise UsageError(
+                f"--answer {spelling} must be A, B, tie, both_bad, Failed or a number, "
+                f"got {to!r}"
+            )
+    if score_range is not None and not score_range[0] < score_range[1]:
+        low, high = score_range
+        raise UsageError(
+            f"--score-range must be a lower and a higher number, got {low:g} {high:g}"
+        )
+    rows = [
+        _row(*records.rows.pop(), roles) for _ in range(len(records.rows))
+    ]  # frees each that is read
+    rows.reverse()
+    raters = [role for role in roles if role.startswith(RATER)]
+    known = ["truth"] if "truth" in roles else raters
+    verdicts = _values(rows, ["verdict"], answers)
+    pairs = is_pairs(roles, verdicts, _values(rows, known, answers))
+    spelt = {
+        str(row.get(role)).strip()
+        for row in rows
+        for role in ("verdict", *known)
+        if not pairs
+    }
+    # Beside numbers, "failed" is no grade: it says that there is no score.
+    passed = not {"pass", "passed"}.isdisjoint(map(str.lower, spelt))
+    grades = [
+        text
+        for text in spelt
+        if text.lower() in GRADES and (passed or not is_missing(text))
+    ]
+    scale = score_range or records.scale
+    low, high = scale or (UNIT if grades else TEN)
+    meant = {
+        text: repr(low + GRADES[text.lower()] * (high - low)) for text in grades
+    }
+    meant |= answers
+    labelled = [
+        row
+        for row in rows
+        if not known
+        or any(not is_missing(meaning(row.get(role), meant)) for role in known)
+    ]
+    name = records.name
+    if not labelled:
+        raise DataError(
+            f"{name}: {roles[known[0]]}: no row has a truth; remove the column to "
+            "adopt the verdicts without one, or fill it in for some rows drawn at "
+            "random: those without are left out"
+        )
+    has_verdicts = any(not is_missing(row.get("verdict")) for row in rows)
+    if not has_verdicts and not (replies and "reply" in roles):
+        raise DataError(f"{name}: {roles['verdict']}: no row has a verdict")
+    if not (pairs or grades or scale):
+        for role in {"verdict", "truth"} & set(roles):
+            cells = [row[role] for row in labelled]
+            numbers = [float(cell) for cell in cells if is_number(cell)]
+            warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
+    return Table(
+        name,
+        labelled,
+        roles,
+        meant,
+        (low, high),
+        pairs,
+        judge,
+        replies,
+        rubric_of_rows(labelled, roles, pairs=pairs),
+        len(rows) - len(labelled),
+    )
+
+
+def _row(
+    place: str, record: Mapping[str, Any], roles: Mapping[str, str]
+) -> Row:
+    cells = {role: record.get(column) for role, column in roles.items()}
+    for role in TEXTS:
+        if role in cells:
+            cell = cells[role]
+            counted = role in NUMBERED or not isinstance(cell, str)
+            name = str(whole(cell) if counted else cell)
+            # in memory once, as most names are those of other rows
+            stripped = name if role == "reply" else name.strip()
+            cells[role] = None if is_missing(name) else intern(stripped)
+    return Row(
+        {role: None if cell == "" else cell for role, cell in cells.items()},
+        place,
+        roles,
+    )
+
+
+def _values(
+    rows: Sequence[Row], roles: Sequence[str], answers: Mapping[str, str]
+) -> set[str]:
+    texts = {meaning(row.get(role), answers) for row in rows for role in roles}
+    return {text for text in texts if not is_missing(text)}
+
+
+def distinct(table: Table, drop: bool) -> list[Answered]:
+    """Return what the rows say, each answer once.
+
+    ``drop``: leave out rows that repeat an answer.
+
+    Raises
+    ------
+    DataError
+        If rows repeat an answer, or contradict it.
+    """
+    judged: dict[tuple[Any, ...], Answered] = {}
+    again: list[Row] = []
+    how = (
+        f"name a column that tells them apart: {ORDER if table.pairs else ''}the "
+        "repeat (--column repeat=NAME) or the item (--column item=NAME)"
+    )
+    for answered in table.answered():
+        reply = answered.reply
+        key = (answered.judge, reply.key, reply.order, reply.repeat)
+        first = judged.setdefault(key, answered)
+        if first is answered:
+            continue
+        again.append(answered.row)
+        if drop and answered.verdict.value != first.verdict.value:
+            raise answered.row.fault(
+                "verdict",
+                f"must be that of {first.row.place}, where {first.judge} answered "
+                f"{first.verdict.value!r} to the same question, got "
+                f"{answered.verdict.value!r}; {how}",
+            )
+    if again and not drop:
+        rows = ", ".join(row.place.rpartition("row ")[2] for row in again[:FEW])
+        raise DataError(
+            f"{again[0].place}: {pluralize(len(again), 'row')} (row "
+            f"{rows}{', …' if len(again) > FEW else ''}) answer a question that the "
+            "judge has answered before; --drop-duplicates leaves out rows that are "
+            f"there twice, or {how}"
+        )
+    return list(judged.values())
+
+
+def _count(row: Row, role: str) -> int | None:
+    value = row.get(role)
+    if value is None:
+        return None
+    number = float(value) if is_number(value) else -1.0
+    if not (0 <= number < 2**53 and number.is_integer()):
+        raise row.fault(
+            role, f"must be a whole number from 0, got {str(value)[:40]!r}"
+        )
+    return int(number)
+
+
+def models_of(row: Row) -> Models:
+    """Return the two sources of a pairwise row."""
+    return row.get("model_a"), row.get("model_b")
+
+
+def meaning(value: Any, answers: Mapping[str, str]) -> str:
+    """Return the text of a cell, or what the user says that it means."""
+    text = str(value).strip()
+    return answers.get(text, text)
+
+
+def of_votes(votes: Sequence[Answer]) -> Answer:
+    """Return the mean of scores, or the choice of most; a tie if two have as many."""
+    numbers = [vote for vote in votes if not isinstance(vote, str)]
+    if numbers:
+        return round(sum(numbers) / len(numbers), 9)
+    return majority(votes, "pairwise") or "tie"
+
+
+def _named(answer: Answer, models: tuple[str | None, ...]) -> str:
+    """Return an answer for a message: a letter with the source that it means."""
+    model = models["AB".index(answer)] if answer in ("A", "B") else None
+    return repr(answer) if model is None else f"{answer!r} ({model})"
+
+
+def is_pairs(
+    columns: Mapping[str, str], verdicts: set[str], truths: set[str]
+) -> bool:
+    """Return whether the verdicts choose between two options: both sources are named,
+    or no verdict (without verdicts, no truth) is a number or a grade.
+    """
+    if {"model_b", "text_b"} & set(columns) or any(map(is_answer, verdicts)):
+        return True
+    # "7,5", "75%" and "8/10" are scores, too
+    numbers = (
+        value.replace(",", ".").strip("% ").partition("/")[0]
+        for value in verdicts - {"0"}
+    )
+    if any(is_number(value) and value not in LETTER_OF for value in numbers):
+        return False  # 7 is a score, whatever the truth is
+    return not all(
+        is_number(value) or value.lower() in GRADES
+        for value in truths or verdicts
+    )
+
+
+def verdict_of(
+    origin: Origin,
+    item: Item,
+    reply: Reply,
+    names: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Return our reading of a reply, with that of its authors beside it; only theirs if
+    there is no text. ``names`` are further answers of the judge (``--answer C=tie``).
+    """
+    stated = FAILED if reply.value is None else _on_ten(reply.value, item)
+    failed = stated == FAILED
+    theirs = Verdict(
+        origin.id_of(item),
+        reply.order,
+        stated,
+        "unparseable" if failed else "ok",
+        reply.text,
+        reply.usage,
+        repeat=reply.repeat,
+        cause="not read by its authors" if failed else None,
+        criteria=reply.criteria,
+    )
+    counted = reply.value if reply.counted is None else reply.counted
+    if origin.backend != "published" and reply.text is None:
+        counted = None
+    known: Json = {
+        "published_value": None
+        if counted is None
+        else str(_on_ten(counted, item)),
+        "published_right": reply.right,
+        "confidence": reply.confidence,
+    }
+    extra = {name: fact for name, fact in known.items() if fact is not None}
+    if reply.text is None:
+        return replace(theirs, extra=extra)
+    pair = item.kind == "pairwise"
+    text = (
+        reply.text if reply.criteria is None else split_criteria(reply.text)[0]
+    )
+    reading = read_reply(
+        text,
+        item.kind,
+        len(item.options),
+        finish_reason=reply.finish_reason,
+        ties=item.ties,
+        names=(names or {}) if pair else {},
+    )
+    low, high = item.scale
+    if not isinstance(reading.value, str) and not low <= reading.value <= high:
+        reading = replace(
+            reading, value=FAILED, status="unparseable", cause="other scale"
+        )
+    value = (
+        TURNED.get(str(reading.value), reading.value)
+        if reply.order == "BA"
+        else _on_ten(reading.value, item)
+    )
+    if reading.rule:
+        extra |= {"rule": reading.rule, "read_by": reading.read_by}
+    return replace(
+        theirs,
+        value=value,
+        status=reading.status,
+        cause=reading.cause,
+        extra=extra,
+    )
+
+
+def _on_ten(value: Answer, item: Item) -> Answer:
+    return value if isinstance(value, str) else on_ten(value, item.scale)
