@@ -19,12 +19,12 @@ from visualjudge.analysis.dataset_facts import (
 from visualjudge.analysis.figures.figure import (
     Figure,
     JudgeFigure,
-    NamedPlot,
     Need,
     StudyFigure,
 )
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import ServedBy, moved, served_by
+from visualjudge.analysis.plots.series import FigurePlot
 from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.study_table import FEATURES, Run, Study, more
@@ -374,7 +374,7 @@ class Analysis:
         return dataset_facts(self.study)
 
     @property
-    def plots(self) -> dict[str, NamedPlot]:
+    def plots(self) -> dict[str, FigurePlot]:
         """The plots that a study has once, by name."""
         return {
             plot.name: plot for figure in self.figures for plot in figure.plots

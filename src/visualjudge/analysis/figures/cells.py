@@ -12,7 +12,6 @@ from visualjudge.analysis.figures.vocabulary import (
     NONE,
     Cell,
     Cells,
-    EstimatesPlot,
     Json,
     JudgeFigure,
     JudgeResult,
@@ -23,6 +22,7 @@ from visualjudge.analysis.figures.vocabulary import (
     across,
     by_rows,
     cell_json,
+    estimates_of_judges,
     many,
     number,
     plain_name,
@@ -117,7 +117,7 @@ BY_ERROR_TYPE = JudgeFigure[Found](
     place=40,
     section=_errors,
     plots=(
-        EstimatesPlot(
+        estimates_of_judges(
             "errors",
             "Right answers by the error in the worse option",
             "Share of pairs in which the judge gives the right answer.",
@@ -136,7 +136,7 @@ BY_TASK = JudgeFigure[Found](
     place=130,
     section=_tasks,
 )
-TASKS_PLOT = EstimatesPlot(
+TASKS_PLOT = estimates_of_judges(
     "tasks",
     "Right answers by task",
     "Share of pairs in which the judge gives the right answer; a reply without an "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from visualjudge.analysis.plots.plot import LeftOut, Plot
+from visualjudge.analysis.plots.plot import Plot
+from visualjudge.analysis.plots.series import FigurePlot
 from visualjudge.analysis.table_layout import Layout
 
 if TYPE_CHECKING:
@@ -26,17 +27,6 @@ Subject = TypeVar("Subject")
 Value = TypeVar("Value", covariant=True)
 LAST = 1000
 """Place of a figure that does not say where it stands."""
-
-
-class NamedPlot(Protocol):
-    """A plot of a figure; ``opening``: the first of these that is drawn stands beside
-    the answer."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def opening(self) -> bool: ...
-    def __call__(self, view: Shown) -> Plot | LeftOut: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +84,7 @@ class Figure(Generic[Subject, Value]):
     tabled: Callable[[Any], Sequence[Any]] = tuple
     marked: Callable[[Any], bool] = lambda _: False
     link: Callable[[Any, Any], str] = lambda *_: ""
-    plots: tuple[NamedPlot, ...] = ()
+    plots: tuple[FigurePlot, ...] = ()
     more_plots: Callable[[Shown], Sequence[Plot]] = lambda _: ()
 
     @property

@@ -20,11 +20,11 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeFigure,
     JudgeResult,
     Layout,
-    LinesPlot,
     Section,
     Shown,
     Table,
     Trace,
+    lines_of_judges,
     number,
     percent,
     plain_name,
@@ -236,7 +236,7 @@ SCORES = JudgeFigure(
     ),
     section=_section,
     plots=(
-        LinesPlot(
+        lines_of_judges(
             "scores",
             "Scores of the judge by the true score",
             "Mean score of the judge in each tenth of the scale; on the dashed line "

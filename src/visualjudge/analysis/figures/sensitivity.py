@@ -32,10 +32,10 @@ from visualjudge.analysis.figures.vocabulary import (
     NONE,
     Column,
     Estimate,
+    FigurePlot,
     JudgeFigure,
     JudgeResult,
     Layout,
-    LinesPlot,
     Section,
     Shown,
     Trace,
@@ -43,6 +43,7 @@ from visualjudge.analysis.figures.vocabulary import (
     by_rows,
     counts,
     guessed_among_allowed,
+    lines_of_judges,
     named,
     number,
     plain_name,
@@ -451,9 +452,9 @@ def _section(view: Shown) -> Section:
     )
 
 
-def _plot(against: str, label: str, words: str) -> LinesPlot:
+def _plot(against: str, label: str, words: str) -> FigurePlot:
     difference = DIFFERENCES[against]
-    return LinesPlot(
+    return lines_of_judges(
         against,
         f"Right answers by the difference in {difference}",
         f"Share of right answers to pairs, by how far {words} differ.",

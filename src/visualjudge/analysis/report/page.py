@@ -121,7 +121,9 @@ def _lines(
 def drawn(analysis: Analysis) -> dict[str, Plot | LeftOut]:
     """Return every plot of the study by name."""
     displayed = analysis.shown
-    plots = {name: plot(displayed) for name, plot in analysis.plots.items()}
+    plots = {
+        name: plot.draw(displayed) for name, plot in analysis.plots.items()
+    }
     for figure in analysis.figures:
         plots |= {plot.name: plot for plot in figure.more_plots(displayed)}
     return plots
