@@ -22,8 +22,8 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.figure_text import number
+from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
