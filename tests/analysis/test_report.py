@@ -170,7 +170,9 @@ def test_a_plot_is_converted_at_its_width(
     run: Path, tmp_path: Path, suffix: str
 ) -> None:
     pytest.importorskip("vl_convert")
-    plot = analyse([run]).shown.analysis.plots["tasks"](analyse([run]).shown)
+    plot = (
+        analyse([run]).shown.analysis.plots["tasks"].draw(analyse([run]).shown)
+    )
     path = plot.save(tmp_path / f"tasks{suffix}", millimetres=86)  # type: ignore[union-attr]
     if suffix == ".png":
         with Image.open(path) as image:

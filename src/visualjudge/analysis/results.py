@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,8 @@ from visualjudge.analysis.dataset_facts import (
 )
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import ServedBy, moved, served_by
-from visualjudge.analysis.plots.plot import LeftOut, Plot
+from visualjudge.analysis.plots.plot import Plot
+from visualjudge.analysis.plots.series import FigurePlot
 from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.study_table import FEATURES, Run, Study, more
@@ -112,17 +113,6 @@ LAST = 1000
 """Place of a figure that does not say where it stands."""
 
 
-class NamedPlot(Protocol):
-    """A plot of a figure; ``opening``: the first of these that is drawn stands beside
-    the answer."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def opening(self) -> bool: ...
-    def __call__(self, view: Shown) -> Plot | LeftOut: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Figure(Generic[Subject, Value]):
     """A figure of a ``Subject``: a judge, or the study.
@@ -178,7 +168,7 @@ class Figure(Generic[Subject, Value]):
     tabled: Callable[[Any], Sequence[Any]] = tuple
     marked: Callable[[Any], bool] = lambda _: False
     link: Callable[[Any, Any], str] = lambda *_: ""
-    plots: tuple[NamedPlot, ...] = ()
+    plots: tuple[FigurePlot, ...] = ()
     more_plots: Callable[[Shown], Sequence[Plot]] = lambda _: ()
 
     @property
@@ -491,7 +481,7 @@ class Analysis:
         return dataset_facts(self.study)
 
     @property
-    def plots(self) -> dict[str, NamedPlot]:
+    def plots(self) -> dict[str, FigurePlot]:
         """The plots that a study has once, by name."""
         return {
             plot.name: plot for figure in self.figures for plot in figure.plots

@@ -27,7 +27,7 @@ To add one, add one file to this folder, with what it needs from
         needs={"truth"},               # else its value is (); see Need
         place=75,                      # where it stands: sections, keys, headline columns
         section=Section("ties", "Where does the judge answer tie?"),
-        plots=(EstimatesPlot("ties", "Ties by encoding", ...),),
+        plots=(estimates_of_judges("ties", "Ties by encoding", ...),),
     )
 
 Other code reads it as ``judge[TIES]``, typed, computed once and only if it is asked

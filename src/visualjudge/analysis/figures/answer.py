@@ -20,10 +20,10 @@ from visualjudge.analysis.figures.cells import TASKS_PLOT
 from visualjudge.analysis.figures.ranking import opening_plot
 from visualjudge.analysis.figures.vocabulary import (
     Column,
+    FigurePlot,
     Json,
     JudgeFigure,
     Layout,
-    OwnPlot,
     Section,
     Shown,
     Table,
@@ -127,7 +127,7 @@ ANSWERS = JudgeFigure(
     tables=_pairs,
     section=_section,
     plots=(
-        OwnPlot(
+        FigurePlot(
             "ranking",
             lambda displayed: opening_plot(
                 [judge[CARDS] for judge in displayed.drawn]
