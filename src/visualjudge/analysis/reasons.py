@@ -14,14 +14,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
 import polars as pl
 from pydantic import ValidationError
 
-from visualjudge.analysis.figures.figure import JudgeFigure, StudyFigure
+from visualjudge.analysis.results import (
+    Analysis,
+    JudgeFigure,
+    JudgeResult,
+    StudyFigure,
+)
 from visualjudge.core.records import (
     FAILED,
     BoolArray,
@@ -44,9 +49,6 @@ from visualjudge.prompts.rubric import (
     rubric_of_json,
 )
 from visualjudge.vision.raster.overlaps import box_ious
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.results import Analysis, JudgeResult
 
 NEAR_IOU = 0.3
 MOST_PARTNERS = 400

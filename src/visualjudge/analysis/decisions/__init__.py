@@ -8,7 +8,6 @@ Modules::
     checks, pairs_of_models        the card's checks; pairs of models by judge and truth
     may_rank_models, model_answer  how a judge orders the sources; the answer
     card                           the card of a judge
-    published_agreement            agreement tables as published
 
 Each result is rows and columns, which JSON, the terminal and pages print.
 """

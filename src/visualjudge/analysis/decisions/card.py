@@ -10,7 +10,6 @@ import polars as pl
 
 from visualjudge.analysis.accuracy_cells import (
     guessed,
-    image_sums,
     pairwise_asked,
 )
 from visualjudge.analysis.decisions.checks import (
@@ -48,6 +47,7 @@ from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import PROBES
 from visualjudge.analysis.figures.right_reason import RIGHT_REASON
+from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.separation import AnswerState

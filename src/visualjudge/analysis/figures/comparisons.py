@@ -524,7 +524,13 @@ def _moved(analysis: Analysis) -> tuple[str, ...]:
     """Return a sentence per two runs of which only the model that answered, or its
     settings, differ."""
     twos = pairwise(analysis.judges)
-    return tuple(line for two in twos for line in moved_between(*two))
+    return tuple(
+        line
+        for two in twos
+        for line in moved_between(
+            [judge.identity for judge in two], [judge.info for judge in two]
+        )
+    )
 
 
 MOVED = StudyFigure(
