@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import THRESHOLDS
-from visualjudge.analysis.figure_text import many, percent
+from visualjudge.analysis.figure_text import NONE, many, number, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import (
     Design,
@@ -513,23 +513,25 @@ def answer(plan: Plan) -> str:
 
 
 def designs_table(plan: Plan) -> Table:
-    """Return the best designs, the chosen one first."""
+    """Return the best designs, the chosen one first; a cost where it is known."""
+    costs = [option.cost for option in plan.options]
+    priced = any(cost is not None for cost in costs)
     rows = [
         (
-            str(option.design.images),
+            number(option.design.images),
             shape(option),
-            f"{option.calls:,}",
-            "–" if option.cost is None else money(option.cost),
+            number(option.calls),
+            *([NONE if cost is None else money(cost)] * priced),
             with_error(option.power),
-            str(option.missing) if option.missing else "–",
+            number(option.missing) if option.missing else NONE,
         )
-        for option in plan.options
+        for option, cost in zip(plan.options, costs, strict=True)
     ]
     columns = (
         "Images",
         "Each with",
         "Calls",
-        "Cost",
+        *(["Cost"] * priced),
         "Power, %",
         "Images missing",
     )
