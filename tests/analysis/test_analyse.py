@@ -304,9 +304,8 @@ def test_the_band_of_a_curve_has_the_error_of_the_share_that_was_read() -> None:
             "usable": read,
             "cluster": np.arange(240) // 2,
             "margin": rng.uniform(3.0, 9.0, 240),
-            "severity_gap": np.full(240, np.nan),
         }
-    )
+    ).with_columns(severity_gap=pl.lit(None, pl.Float64))
     _, _, low, high = curves(pairs)[0].band[-1]
     share = read.mean()
     width = 2 * 1.96 * math.sqrt(share * (1 - share) / 240)

@@ -513,27 +513,22 @@ def answer(plan: Plan) -> str:
 
 
 def designs_table(plan: Plan) -> Table:
-    """Return the best designs, the chosen one first; a cost where it is known."""
-    costs = [option.cost for option in plan.options]
-    priced = any(cost is not None for cost in costs)
+    """Return the best designs, the chosen one first; their costs where a price is
+    known."""
     rows = [
         (
             number(option.design.images),
             shape(option),
             number(option.calls),
-            *([NONE if cost is None else money(cost)] * priced),
             with_error(option.power),
             number(option.missing) if option.missing else NONE,
+            *([] if option.cost is None else [money(option.cost)]),
         )
-        for option, cost in zip(plan.options, costs, strict=True)
+        for option in plan.options
     ]
     columns = (
-        "Images",
-        "Each with",
-        "Calls",
-        *(["Cost"] * priced),
-        "Power, %",
-        "Images missing",
+        *("Images", "Each with", "Calls", "Power, %", "Images missing"),
+        *["Cost"] * (plan.chosen.cost is not None),
     )
     note = "Power ± twice the error of the simulation."
     return Table(columns, tuple(rows), (note,), keys=0)
