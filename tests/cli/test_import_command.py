@@ -157,7 +157,7 @@ def test_boxes_given_as_masks_name_the_task_that_reads_them(
         == 1
     )
     assert (
-        "segmentation: the field is missing; --task object_detection reads boxes"
+        "segmentation: the field is missing or empty; --task object_detection reads boxes"
         in capsys.readouterr().err
     )
 

@@ -532,13 +532,13 @@ def _detection(
 def _instance(
     raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool
 ) -> Instance:
-    if raw.get("segmentation") is None:
+    if raw.get("segmentation") in (None, [], ""):
         hint = (
             "; --task object_detection reads boxes"
             if raw.get("bbox") is not None
             else ""
         )
-        raise DataError(f"segmentation: the field is missing{hint}")
+        raise DataError(f"segmentation: the field is missing or empty{hint}")
     with in_field("segmentation"):
         mask = mask_from_wire(raw["segmentation"], image.size)
     if mask.size != image.size and not resize:

@@ -349,9 +349,13 @@ def _numbers(
         most = CORNERS_OUTSIDE
     outside = [value for value in places if not -most <= value <= 1 + most]
     if outside:
+        alone = outside == places[:1]
+        what = (
+            "is it the number of an instance?" if alone else "are they pixels?"
+        )
         raise DataError(
             "coordinates: must be fractions of the image's width and height, 0 to 1, "
-            f"got {outside[0]:g}; are they pixels?"
+            f"got {outside[0]:g}; {what}"
         )
     return label, np.array(values), score
 
