@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Mapping
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.core.errors import ApiError, ClientError
+from visualjudge.clients.retry import LONG_WAIT
+from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 _BUSY = frozenset({408, 429, 503, 529})
 # Windows, and at least calls, that must be answered before a place is added at the
@@ -26,13 +28,21 @@ class Limited(Wrapping):
     Where it was refused before, it rises slowly and steps back by one, so that it stays
     near the server's own limit. No call begins before a Retry-After has passed, unless
     that is longer than ``longest_wait_s``.
+
+    If every call failed for ``silence_s`` seconds (at least ``longest_wait_s``), no
+    other begins, until the client was left alone for as long.
     """
 
     def __init__(
-        self, inner: Client, ceiling: int, longest_wait_s: float = 300.0
+        self,
+        inner: Client,
+        ceiling: int,
+        longest_wait_s: float = 300.0,
+        silence_s: float = 0.0,
     ) -> None:
         super().__init__(inner)
         self.longest_wait_s = longest_wait_s
+        self.silence_s = max(longest_wait_s, silence_s)
         self.ceiling = max(1, ceiling)
         self.allowed = float(self.ceiling)
         self.in_flight = 0
@@ -41,6 +51,10 @@ class Limited(Wrapping):
         self._refused_at = 0.0
         self._stepped_back = False
         self._resume_at = 0.0
+        # Time of the first failure since a call was answered, and the last failure.
+        self._silent_since: float | None = None
+        self._failed_at = 0.0
+        self._failure: ClientError | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
@@ -48,7 +62,12 @@ class Limited(Wrapping):
         failure: BaseException | None = None
         try:
             return await self.inner.ask(request, attempt=attempt)
-        except (ClientError, asyncio.CancelledError) as error:
+        except ClientError as error:
+            failure = error
+            self._note(error)
+            self._check_silence(error.usage)
+            raise
+        except asyncio.CancelledError as error:
             failure = error
             raise
         finally:
@@ -56,7 +75,10 @@ class Limited(Wrapping):
 
     async def _enter(self) -> int:
         # Wait for a place; returns the number of the call.
+        if time.monotonic() - self._failed_at > self.silence_s:
+            self._silent_since = None
         while True:
+            self._check_silence()
             pause_s = self._resume_at - time.monotonic()
             if self.in_flight >= int(self.allowed):
                 turn = asyncio.get_running_loop().create_future()
@@ -74,10 +96,33 @@ class Limited(Wrapping):
         self._begun += 1
         return self._begun
 
+    def _note(self, error: ClientError) -> None:
+        # A call that failed for good was answered; a server that was never reached is
+        # waited for by ``Retrying``.
+        if not error.retryable:
+            self._silent_since = None
+        elif getattr(error, "reached", True):
+            self._failed_at = time.monotonic()
+            self._silent_since = self._silent_since or self._failed_at
+            self._failure = error
+
+    def _check_silence(self, usage: Mapping[str, int] | None = None) -> None:
+        seconds = self._failed_at - (self._silent_since or self._failed_at)
+        if self._silent_since is not None and seconds >= self.silence_s:
+            self._wake()
+            raise TransportError(
+                f"{self._failure}; no call was answered for {seconds:,.0f} s, longer "
+                f"than --set longest_wait={self.longest_wait_s:g}",
+                cause=LONG_WAIT,
+                usage=usage,
+                retryable=False,
+            ) from None
+
     def _leave(self, number: int, error: BaseException | None) -> None:
         # Return the place, and learn from how the call ended.
         self.in_flight -= 1
         if error is None:
+            self._silent_since = None
             calls = (
                 max(_CALLS, _WINDOWS * self.allowed)
                 if self._is_near
