@@ -29,20 +29,15 @@ class Limited(Wrapping):
     near the server's own limit. No call begins before a Retry-After has passed, unless
     that is longer than ``longest_wait_s``.
 
-    If every call failed for ``silence_s`` seconds (at least ``longest_wait_s``), no
-    other begins, until the client was left alone for as long.
+    If no call was answered for as long, all fail, until the client was left alone for
+    as long.
     """
 
     def __init__(
-        self,
-        inner: Client,
-        ceiling: int,
-        longest_wait_s: float = 300.0,
-        silence_s: float = 0.0,
+        self, inner: Client, ceiling: int, longest_wait_s: float = 300.0
     ) -> None:
         super().__init__(inner)
         self.longest_wait_s = longest_wait_s
-        self.silence_s = max(longest_wait_s, silence_s)
         self.ceiling = max(1, ceiling)
         self.allowed = float(self.ceiling)
         self.in_flight = 0
@@ -54,7 +49,7 @@ class Limited(Wrapping):
         # Time of the first failure since a call was answered, and the last failure.
         self._silent_since: float | None = None
         self._failed_at = 0.0
-        self._failure: ClientError | None = None
+        self._failure: BaseException | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
@@ -62,20 +57,16 @@ class Limited(Wrapping):
         failure: BaseException | None = None
         try:
             return await self.inner.ask(request, attempt=attempt)
-        except ClientError as error:
-            failure = error
-            self._note(error)
-            self._check_silence(error.usage)
-            raise
-        except asyncio.CancelledError as error:
+        except (ClientError, asyncio.CancelledError) as error:
             failure = error
             raise
         finally:
             self._leave(number, failure)
+            self._check_silence(getattr(failure, "usage", None))
 
     async def _enter(self) -> int:
         # Wait for a place; returns the number of the call.
-        if time.monotonic() - self._failed_at > self.silence_s:
+        if time.monotonic() - self._failed_at > self.longest_wait_s:
             self._silent_since = None
         while True:
             self._check_silence()
@@ -96,23 +87,14 @@ class Limited(Wrapping):
         self._begun += 1
         return self._begun
 
-    def _note(self, error: ClientError) -> None:
-        # A call that failed for good was answered; a server that was never reached is
-        # waited for by ``Retrying``.
-        if not error.retryable:
-            self._silent_since = None
-        elif getattr(error, "reached", True):
-            self._failed_at = time.monotonic()
-            self._silent_since = self._silent_since or self._failed_at
-            self._failure = error
-
     def _check_silence(self, usage: Mapping[str, int] | None = None) -> None:
-        seconds = self._failed_at - (self._silent_since or self._failed_at)
-        if self._silent_since is not None and seconds >= self.silence_s:
+        since = self._silent_since
+        if since is not None and self._failed_at - since >= self.longest_wait_s:
             self._wake()
             raise TransportError(
-                f"{self._failure}; no call was answered for {seconds:,.0f} s, longer "
-                f"than --set longest_wait={self.longest_wait_s:g}",
+                f"{self._failure}; no call was answered for "
+                f"{self._failed_at - since:,.0f} s, longer than --set "
+                f"longest_wait={self.longest_wait_s:g}",
                 cause=LONG_WAIT,
                 usage=usage,
                 retryable=False,
@@ -121,8 +103,13 @@ class Limited(Wrapping):
     def _leave(self, number: int, error: BaseException | None) -> None:
         # Return the place, and learn from how the call ended.
         self.in_flight -= 1
-        if error is None:
+        if not getattr(error, "retryable", False):
             self._silent_since = None
+        elif getattr(error, "reached", True):  # ``Retrying`` waits for a start
+            self._failure = error
+            self._failed_at = time.monotonic()
+            self._silent_since = self._silent_since or self._failed_at
+        if error is None:
             calls = (
                 max(_CALLS, _WINDOWS * self.allowed)
                 if self._is_near

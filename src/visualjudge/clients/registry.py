@@ -247,11 +247,10 @@ def open_client(
     )
     ceiling = concurrency or checked.get("concurrency", 32)
     backend: Client = build_client(**checked)
-    limited = Limited(
-        backend, ceiling, policy.patience_s, checked.get("timeout", 0.0)
-    )
     client: Client = (
-        Retrying(limited, policy) if batch is None else Batched(backend, batch)
+        Retrying(Limited(backend, ceiling, policy.patience_s), policy)
+        if batch is None
+        else Batched(backend, batch)
     )
     place = cache_dir or checked.get("cache_dir")
     return Cached(client, place) if place else client
