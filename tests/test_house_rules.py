@@ -88,16 +88,16 @@ OVER: dict[str, int] = {
     "prompts": 561,
     "dataset": 1829,
     "clients": 1877,
-    "replies": 817,
+    "replies": 830,
     "judges": 1506,
     "runs": 1349,
-    "analysis": 8499,
+    "analysis": 8450,
     "apps": 6448,
     "studio": 2551,
     "cli": 1770,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_890
+MOST_STATEMENTS = 36_840
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.38
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -23,7 +23,7 @@ import polars as pl
 
 from visualjudge.analysis.figures.vocabulary import (
     Estimate,
-    EstimatesPlot,
+    estimates_of_judges,
     JudgeFigure,
     JudgeResult,
     Layout,
@@ -60,7 +60,7 @@ TIES = JudgeFigure(
     sentences=lambda found: [f"It calls {found[0].share.value:.0%} equal."] if found else [],
     section=lambda shown: Section("ties", "Where does it answer tie?", asked=shown.grids(TIES)),
     plots=(
-        EstimatesPlot(
+        estimates_of_judges(
             "ties",
             "Ties by encoding",
             "Share of ties.",

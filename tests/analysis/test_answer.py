@@ -340,7 +340,10 @@ def test_pairs_on_too_few_images_are_not_called_close() -> None:
 
 def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     def row(
-        b: str, state: PairState, needs: tuple[int, int] | None
+        b: str,
+        state: PairState,
+        needs: tuple[int, int] | None,
+        order: int = 1,
     ) -> PairOfModels:
         ends = (0.4, 0.7)
         return PairOfModels(
@@ -356,6 +359,7 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
             "task",
             1.0,
             "questions",
+            truth_order=order,
         )
 
     rows = (row("oak", "right", None), row("birch", "undecided", (60, 200)))
@@ -368,6 +372,11 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
         "it can’t separate alder from birch yet (60 to 200 more images), nor alder "
         "from cedar yet, and no number of images can be promised"
         in found.sentence
+    )
+    rows = (*rows, row("elm", "undecided", (10, 30), 0))
+    found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
+    assert "the truth can’t separate alder from elm yet (10 to 30 more" in (
+        found.sentence
     )
 
 

@@ -324,7 +324,7 @@ def test_every_figure_has_an_expectation(whole: Analysis) -> None:
 def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(
     whole: Analysis, name: str
 ) -> None:
-    found = whole.plots[name](whole.shown)
+    found = whole.plots[name].draw(whole.shown)
     assert isinstance(found, Plot), found
     header, *lines = csv.reader(io.StringIO(found.csv))
     assert header == list(found.columns)
@@ -372,8 +372,8 @@ def test_a_figure_without_data_is_left_out_with_its_reason(
     ]
     analysis = analyse(runs)
     text = page(analysis)
-    for name, draw in analysis.plots.items():
-        found = draw(analysis.shown)
+    for name, plot in analysis.plots.items():
+        found = plot.draw(analysis.shown)
         on_page = f'id="figure-{name}"' in text
         assert on_page == isinstance(found, Plot)
         if isinstance(found, LeftOut):

@@ -13,7 +13,6 @@ import visualjudge as vj
 from runs.made_dataset import make_dataset
 from scripted_client import ScriptedClient
 from visualjudge.analysis import analyse
-from visualjudge.analysis.figures.comparisons import efforts
 from visualjudge.analysis.report.paired import opening_notes
 from visualjudge.clients.base import Reply
 from visualjudge.core.records import Served
@@ -92,17 +91,3 @@ def test_card_and_comparison_say_what_moved_if_it_is_one_thing(
     assert rest == ([] if said is None else [said])
     assert vj.card(runs).moved == tuple(rest)
     assert said is None or said in " ".join(str(vj.card(runs)).split())
-
-
-def test_runs_that_differ_in_effort_have_a_table(tmp_path: Path) -> None:
-    runs = [
-        _judged(tmp_path / "a", None, effort="low"),
-        _judged(tmp_path / "b", None),
-    ]
-    judges = analyse(runs).judges
-    assert [row[1:5] for row in efforts(judges).rows] == [
-        ("low", "50.0 %", "60", "12"),
-        ("the model's own", "50.0 %", "60", "12"),
-    ]
-    assert {row[6] for row in efforts(judges).rows} == {"25.0 %"}
-    assert efforts(judges[:1]).rows == ()

@@ -82,7 +82,7 @@ def test_the_lean_to_the_place_has_one_interval(
 ) -> None:
     """A judge with one answer in both orders: figure, metrics and check say the
     same."""
-    figure = opposite_judges.plots["leanings"](opposite_judges.shown)
+    figure = opposite_judges.plots["leanings"].draw(opposite_judges.shown)
     assert isinstance(figure, Plot)
     for judge, card in zip(
         opposite_judges.metrics["judges"],

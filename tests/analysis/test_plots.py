@@ -71,7 +71,7 @@ def analysis(runs: list[Path]) -> Analysis:
 
 
 def drawn(analysis: Analysis, name: str) -> Plot:
-    found = analysis.plots[name](analysis.shown)
+    found = analysis.plots[name].draw(analysis.shown)
     assert isinstance(found, Plot)
     return found
 
@@ -278,9 +278,9 @@ def test_one_margin_is_no_curve(tmp_path: Path) -> None:
         [said(q, "A" if i % 4 else "B") for i, q in enumerate(pairs)],
     )
     analysis = analyse([run])
-    found = analysis.plots["margin"](analysis.shown)
+    found = analysis.plots["margin"].draw(analysis.shown)
     assert isinstance(found, LeftOut)
-    assert found.reason == "no pairs with several differences in margin"
+    assert found.reason == "no pairs with several differences in true score"
 
 
 def test_names_do_not_act_in_a_drawing() -> None:

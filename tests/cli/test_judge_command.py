@@ -499,3 +499,18 @@ def test_a_missing_image_is_told_before_anything_is_asked(
     )
     assert done.returncode == 1
     assert "pairwise3_1.png" in done.stderr
+
+
+def test_sigterm_ends_a_command_with_its_own_status(
+    tmp_path: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(
+        "visualjudge.cli.main.environment_secrets",
+        lambda: signal.raise_signal(signal.SIGTERM),
+    )
+    try:
+        done = judge(tmp_path, dataset, "--out", tmp_path / "run")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert done.returncode == 143

@@ -30,6 +30,7 @@ from visualjudge.clients.masked_secrets import Redactor, public_url
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.retry import Retrying, RetryPolicy
+from visualjudge.clients.server_errors import embedded_error
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import (
     ApiError,
@@ -684,6 +685,26 @@ def test_a_public_url_has_no_password_and_no_query() -> None:
     assert (
         public_url("https://me:word@host:8/v1/?key=1#x") == "https://host:8/v1"
     )
+    key = "sk-of-some-length-0123"
+    assert public_url(f"https://host/{key}/v1") == "https://host/***/v1"
+
+
+@each(
+    ("field", "kind", "status"),
+    [
+        ("status", "RESOURCE_EXHAUSTED", 429),
+        ("type", "rate_limit_error", 429),
+        ("type", "overloaded_error", 529),
+        ("status", "UNAVAILABLE", 503),
+        ("code", "429", 429),
+    ],
+)
+def test_an_error_in_a_body_of_status_200_is_retried_by_its_kind(
+    field: str, kind: str, status: int
+) -> None:
+    error = embedded_error({"error": {field: kind, "message": "wait"}})
+    assert isinstance(error, ApiError) and error.status == status
+    assert error.retryable
 
 
 API = "api for OpenAI, and with --base-url for servers with its protocol"

@@ -155,6 +155,13 @@ MISTAKES = {
         lambda rng: DepthMap(rng.uniform(1, 9, SIZE)),
         lambda found: DepthMap(10 - found.values),
     ),
+    "the largest value marks holes": (
+        "depth_estimation",
+        _depth,
+        lambda found: DepthMap(
+            np.where(np.arange(SIZE[1]) < SIZE[1] // 3, 99, found.values)
+        ),
+    ),
     "x and y are exchanged": (
         "instance_segmentation",
         lambda rng: _instances(rng, 5),
@@ -278,18 +285,25 @@ def test_a_scale_is_blamed_on_the_side_that_leaves_or_hardly_fills_the_image(
     assert message.startswith(["pred.json", "gt.json"][spoilt])
 
 
-def test_fractions_of_a_letterboxed_image_are_named(tmp_path: Path) -> None:
+OF_SIZE: dict[str, Callable[..., Any]] = {
+    "fractions of a letterboxed image": (
+        lambda a, b, c, d: (a, (b + 80) * 0.75, c, (d + 80) * 0.75)
+    ),
+    "the image was mirrored": lambda a, b, c, d: (640 - c, b, 640 - a, d),
+    "y is counted from the bottom": lambda a, b, c, d: (a, 480 - d, c, 480 - b),
+}
+
+
+@pytest.mark.parametrize("told", OF_SIZE)
+def test_a_mistake_that_the_size_of_the_image_tells_is_named(
+    tmp_path: Path, told: str
+) -> None:
     photo = tmp_path / "a.png"
     Image.new("RGB", (640, 480)).save(photo)
-    letterboxed = _boxes_as(
-        lambda a, b, c, d: (a, (b + 80) * 0.75, c, (d + 80) * 0.75)
-    )
-    photos = [photo] * IMAGES
-    message = likely_mistake(
-        "object_detection", _tried(_boxes, letterboxed), {}, photos
-    )
+    tried = _tried(_boxes, _boxes_as(OF_SIZE[told]))
+    message = likely_mistake("object_detection", tried, {}, [photo] * IMAGES)
     assert message is not None
-    assert "fractions of a letterboxed image" in message
+    assert told in message
 
 
 def test_restored_images_that_are_the_degraded_ones_are_named(

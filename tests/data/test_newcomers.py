@@ -216,6 +216,12 @@ def two_channels(root: Path) -> tuple[str, ...]:
     )
 
 
+def joined_as_text(root: Path) -> tuple[str, ...]:
+    """Corners whose far side is the near one and the width, written one after the
+    other."""
+    return coco_with(each(lambda row: row.update(bbox=[1, 1, 400, 300])))(root)
+
+
 def lines(header: str, *rows: str) -> str:
     return "\n".join((header, *rows)) + "\n"
 
@@ -266,6 +272,11 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         )[-1],
         1,
         "pred.json: line 2: is not JSON: Extra data; JSON lines must become one array",
+    ),
+    "boxes far beyond their image": (
+        joined_as_text,
+        0,
+        "pred.json: image a: a prediction extends beyond its image",
     ),
     "a two-channel panoptic PNG": (
         two_channels,

@@ -956,6 +956,31 @@ def test_a_panoptic_png_with_a_palette_or_transparency_is_read_by_its_colours(
         ]
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_a_panoptic_png_of_one_channel_has_the_ids_themselves(
+    tmp_path: Path, kind: type[np.unsignedinteger[Any]]
+) -> None:
+    ids = np.zeros((HEIGHT, WIDTH), kind)
+    largest = int(np.iinfo(kind).max)
+    ids[:, :5], ids[:, 5:8] = 3, largest
+    segments = [{"id": 3, "category_id": 1}, {"id": largest, "category_id": 2}]
+    row = {"image_id": 7, "file_name": "a.png", "segments_info": segments}
+    gt = ground_truth(tmp_path, [row])
+    (tmp_path / "png").mkdir()
+    Image.fromarray(ids).save(tmp_path / "png" / "a.png")
+    read = coco(
+        "semantic_segmentation",
+        gt,
+        None,
+        tmp_path / "images",
+        gt_pngs=tmp_path / "png",
+    )
+    assert [(i.label, i.mask.area) for i in only(read).truth.items] == [
+        ("cat", 50),
+        ("dog", 30),
+    ]
+
+
 @pytest.mark.parametrize("size", [(WIDTH, HEIGHT), (HEIGHT, WIDTH)])
 def test_corners_read_as_sizes_are_noticed_in_wide_and_in_tall_images(
     tmp_path: Path, size: tuple[int, int]

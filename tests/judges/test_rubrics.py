@@ -141,16 +141,25 @@ CRITERIA = st.dictionaries(
     answer=WORDS,
     criteria=CRITERIA,
     kind=st.sampled_from(["pairwise", "scoring"]),
+    indent=st.sampled_from([None, 2]),
+    first=st.booleans(),
 )
 def test_the_answer_is_read_as_if_no_criterion_was_there(
-    before: str, answer: str, criteria: dict[str, Any], kind: Any
+    before: str,
+    answer: str,
+    criteria: dict[str, Any],
+    kind: Any,
+    indent: int | None,
+    first: bool,
 ) -> None:
     plain = {"reasoning": before, "answer": answer}
-    both = {"reasoning": before, "criteria": criteria, "answer": answer}
+    asked = {"criteria": criteria}
+    both = asked | plain if first else plain | asked
+    alone, beside = (json.dumps(text, indent=indent) for text in (plain, both))
     cases = [
-        (json.dumps(plain), json.dumps(both)),
-        (f"{before}\n\n{json.dumps(plain)}", f"{before}\n\n{json.dumps(both)}"),
-        (before, f"{before}{json.dumps({'criteria': criteria})}"),
+        (alone, beside),
+        (f"{before}\n\n{alone}\nAnswer: A", f"{before}\n\n{beside}\nAnswer: A"),
+        (before, f"{before}{json.dumps(asked)}"),
     ]
     for without, with_criteria in cases:
         rest, values = split_criteria(with_criteria)

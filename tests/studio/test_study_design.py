@@ -44,7 +44,7 @@ from visualjudge.studio.people.pages import (
     people_pages,
 )
 from visualjudge.studio.people.plan import Settings, StudyFiles
-from visualjudge.studio.people.reading import (
+from visualjudge.studio.people.texts_for_raters import (
     ASKED,
     for_people,
     read_instructions,

@@ -10,7 +10,8 @@ Main modules, in the order in which data flows::
     fits              one regression with errors by image: strengths, preferences
     separation        whether judge and truth separate each pair of models
     statistics        pure functions: agreement, ranks, corrected means, favour
-    accuracy_cells    accuracy by cell, with sums by image
+    image_sums        sums by cell and image
+    accuracy_cells    accuracy by cell
     scores            ranking and scoring questions
     source_groups     which models may be ranked against each other
     rating_table, people_agreement   people as raters

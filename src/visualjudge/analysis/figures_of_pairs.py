@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.accuracy_cells import image_sums
 from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.statistics.kappa import kappa
 from visualjudge.analysis.value_and_interval import (
     NOTHING,

@@ -4,16 +4,14 @@ in mid-run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import Served
 from visualjudge.runs.asks import changes
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.results import JudgeResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +72,19 @@ def moved(rows: tuple[ServedBy, ...]) -> list[str]:
     ]
 
 
-def moved_between(first: JudgeResult, second: JudgeResult) -> list[str]:
-    """Return a sentence if, of two runs, only the model that answered differs, or only
-    the settings with which it was asked; none if both differ, neither does, or who
-    answered is not known.
+def moved_between(
+    identities: Sequence[Sequence[ServedBy]], infos: Sequence[Json]
+) -> list[str]:
+    """Return a sentence if, of two runs (who answered, and ``run.json``), only the model
+    that answered differs, or only the settings with which it was asked; none if both
+    differ, neither does, or who answered is not known.
     """
     before, after = (
-        [str(Served(row.model, row.fingerprint)) for row in judge.identity]
-        for judge in (first, second)
+        [str(Served(row.model, row.fingerprint)) for row in rows]
+        for rows in identities
     )
     collected = [
-        change
-        for change in changes(first.info, second.info)
-        if change.name not in _QUESTIONS
+        change for change in changes(*infos) if change.name not in _QUESTIONS
     ]
     if not (before and after) or (set(before) == set(after)) is not bool(
         collected

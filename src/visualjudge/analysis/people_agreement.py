@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import alt_test, correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha

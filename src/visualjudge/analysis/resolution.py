@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -169,16 +170,22 @@ class Trial:
         """
         cases = images / variance
         bounded = np.clip(preference, 0, 1 - 0.5 / cases)
-        spread = variance * PREFERENCES * (1 - PREFERENCES) / images
-        many = np.full(PREFERENCES.size, float(images))
-        result = Spread(spread, many.astype(np.int64), many)
-        p = share_test(PREFERENCES, result, np.full(PREFERENCES.size, np.inf))
-        proven = PREFERENCES[p <= 2 * self.tail]
-        least = float(proven.min()) if proven.size else 1.0
+        least = _least_proven(variance, images, self.tail)
         # half a case: preferences come in steps of one
         wins = np.minimum(cases * least + 0.5, cases)
         share = special.betainc(wins, cases - wins + 1, bounded)
         return np.asarray(special.ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
+
+
+@lru_cache(maxsize=256)  # asked for at each step of a search
+def _least_proven(variance: float, images: float, tail: float) -> float:
+    """Return the smallest preference that is proven at the level ``tail``; 1 if none
+    is."""
+    spread = variance * PREFERENCES * (1 - PREFERENCES) / images
+    many = np.full(PREFERENCES.size, float(images))
+    result = Spread(spread, many.astype(np.int64), many)
+    p = share_test(PREFERENCES, result, np.full(PREFERENCES.size, np.inf))
+    return float(PREFERENCES[p <= 2 * tail].min(initial=1.0))
 
 
 def resolution(

@@ -1,11 +1,12 @@
-"""The analysis: figures of each judge and of the study, computed when they are read."""
+"""What a figure is, and the analysis: figures of each judge and of the study, computed
+when they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,15 +17,10 @@ from visualjudge.analysis.dataset_facts import (
     DatasetFacts,
     dataset_facts,
 )
-from visualjudge.analysis.figures.figure import (
-    Figure,
-    JudgeFigure,
-    NamedPlot,
-    Need,
-    StudyFigure,
-)
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import ServedBy, moved, served_by
+from visualjudge.analysis.plots.plot import Plot
+from visualjudge.analysis.plots.series import FigurePlot
 from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.study_table import FEATURES, Run, Study, more
@@ -35,7 +31,7 @@ from visualjudge.core.jsons import Json
 from visualjudge.core.records import IntArray
 from visualjudge.core.text_tables import Table
 
-Value = TypeVar("Value")
+Value = TypeVar("Value", covariant=True)
 PAIRED = (
     "question",
     "repeat",
@@ -103,6 +99,117 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
     return (
         f"these runs share no question with any other, and cannot be compared: {named}",
     )
+
+
+Need = Literal["truth", "order", "repeats", "scores"]
+"""What the answers of a judge must have for a figure.
+
+``truth``: the right answer of some question is known. ``order``: the order in which
+options were shown is known. ``repeats``: some question was asked more than once in one
+order. ``scores``: the truth says by how much an option is better.
+"""
+Subject = TypeVar("Subject")
+LAST = 1000
+"""Place of a figure that does not say where it stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure(Generic[Subject, Value]):
+    """A figure of a ``Subject``: a judge, or the study.
+
+    Parameters
+    ----------
+    name
+        Its key in files.
+    rows
+        Its value: a tuple of rows, or one record.
+    columns
+        The columns of a row, or of the record. None: the value is in no file, or
+        ``json`` says how.
+    needs
+        What the subject must have; without it, the value is ``nothing``.
+    cells
+        In files it is an object of rows by the name of their cell.
+    wide
+        In the CSV files it is a part of the row of its judge in the table "headline".
+    json
+        Its form in files, if it is not that of its columns.
+    tables
+        Tables by name for CSV files, from its form in files: the rows of a list or of
+        an object by default.
+    headline
+        The columns of its value in the table with a row a judge.
+    sentences
+        What its value says: in the terminal, on the card, in its section.
+    section
+        Its section of the report, to which the page adds its plots. A record gets a
+        table and the sentences of each judge.
+    tabled, marked
+        The rows of its value in those tables, and which of them are in bold.
+    link
+        The address to which the number of verdicts of a judge's row leads.
+    plots, more_plots
+        Its plots by name, and those whose number depends on the study.
+    """
+
+    name: str
+    rows: Callable[[Subject], Value]
+    columns: Layout[Any] | None = None
+    needs: Collection[Need] = ()
+    nothing: Any = ()
+    place: int = LAST
+    json: Callable[[Any], Any] | None = None
+    tables: Callable[[Any], Mapping[str, Sequence[Json]]] | None = None
+    cells: bool = False
+    wide: bool = False
+    headline: Layout[Any] | None = None
+    sentences: Callable[[Any], Sequence[str]] = lambda _: ()
+    section: Section | Callable[[Shown], Section] | None = None
+    tabled: Callable[[Any], Sequence[Any]] = tuple
+    marked: Callable[[Any], bool] = lambda _: False
+    link: Callable[[Any, Any], str] = lambda *_: ""
+    plots: tuple[FigurePlot, ...] = ()
+    more_plots: Callable[[Shown], Sequence[Plot]] = lambda _: ()
+
+    @property
+    def in_files(self) -> bool:
+        """Whether metrics.json has it."""
+        return self.columns is not None or self.json is not None
+
+    def in_json(self, value: Any) -> Any:
+        """Return the value as stored in files."""
+        if self.json is not None:
+            return self.json(value)
+        assert self.columns is not None
+        if not isinstance(value, tuple):
+            return self.columns.json(value)
+        return [self.columns.json(row) for row in value]
+
+    def in_tables(self, stored: Any) -> Mapping[str, Sequence[Json]]:
+        """Return its tables by name, from its form in files."""
+        if self.tables is not None:
+            return self.tables(stored)
+        if isinstance(stored, list):
+            return {self.name: stored}
+        if self.cells:
+            return {
+                self.name: [
+                    {"cell": name, **row} for name, row in stored.items()
+                ]
+            }
+        return {}
+
+
+class JudgeFigure(Figure["JudgeResult", Value]):
+    """A figure of each judge."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyFigure(Figure["Analysis", Value]):
+    """A figure of the study as a whole; ``printed`` returns its tables for the
+    terminal."""
+
+    printed: Callable[[Analysis], Sequence[Table]] = lambda _: ()
 
 
 class JudgeResult:
@@ -311,26 +418,20 @@ MOST_TABLED = 20
 
 class Analysis:
     """The study, its judges, and its figures: ``analysis[FIGURE]`` is computed when it
-    is first read. ``figures`` are those that files and pages have.
+    is first read. ``figures`` are those that files and pages have; a card loads only
+    those that it reads.
     """
 
     def __init__(
-        self, study: Study, figures: Sequence[Figure[Any, Any]] = ()
+        self,
+        study: Study,
+        figures: Callable[[], tuple[Figure[Any, Any], ...]] = tuple,
     ) -> None:
         self.study = study
         self.judges = tuple(
             JudgeResult(self, k) for k in range(len(study.runs))
         )
-        self.figures = tuple(figures)
-        self.of_judges = [
-            figure for figure in figures if isinstance(figure, JudgeFigure)
-        ]
-        self.of_study = [
-            figure for figure in figures if isinstance(figure, StudyFigure)
-        ]
-        self.named = {
-            figure.name: figure for figure in self.of_judges if figure.in_files
-        }
+        self._figures = figures
         self._values: dict[StudyFigure[Any], Any] = {}
         self._tables: tuple[int, dict[str, pl.DataFrame]] = (-1, {})
 
@@ -339,6 +440,26 @@ class Analysis:
             self._values[figure] = figure.rows(self)
         value: Value = self._values[figure]
         return value
+
+    @property
+    def figures(self) -> tuple[Figure[Any, Any], ...]:
+        """All figures, in the order of their places."""
+        return self._figures()
+
+    @cached_property
+    def of_judges(self) -> list[JudgeFigure[Any]]:
+        """Those of each judge."""
+        return [row for row in self.figures if isinstance(row, JudgeFigure)]
+
+    @cached_property
+    def of_study(self) -> list[StudyFigure[Any]]:
+        """Those of the study."""
+        return [row for row in self.figures if isinstance(row, StudyFigure)]
+
+    @cached_property
+    def named(self) -> dict[str, JudgeFigure[Any]]:
+        """Figures of each judge that files have, by name."""
+        return {row.name: row for row in self.of_judges if row.in_files}
 
     def tables_of(self, index: int) -> dict[str, pl.DataFrame]:
         """Return the tables of one judge by type of question, to be read and filled.
@@ -374,7 +495,7 @@ class Analysis:
         return dataset_facts(self.study)
 
     @property
-    def plots(self) -> dict[str, NamedPlot]:
+    def plots(self) -> dict[str, FigurePlot]:
         """The plots that a study has once, by name."""
         return {
             plot.name: plot for figure in self.figures for plot in figure.plots

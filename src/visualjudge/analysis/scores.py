@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import (
+from visualjudge.analysis.image_sums import (
     ImageSums,
     image_sums,
 )

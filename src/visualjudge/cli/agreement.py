@@ -56,10 +56,6 @@ def agreement(
     ] = None,
     json: JsonFile = None,
     out: PageFile = None,
-    as_published: Annotated[
-        Literal["viescore"] | None,
-        typer.Option(help="Figures as in a publication."),
-    ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
@@ -72,11 +68,6 @@ def agreement(
     """
     import polars as pl
 
-    from visualjudge.analysis.decisions.published_agreement import (
-        NOTE,
-        PUBLISHED,
-        as_published as published,
-    )
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
     from visualjudge.analysis.report.agreement_page import (
@@ -84,7 +75,7 @@ def agreement(
         sentence,
         tables_of,
     )
-    from visualjudge.analysis.table_layout import grid, plain
+    from visualjudge.analysis.table_layout import plain
     from visualjudge.core.text_tables import folded
 
     if not ratings and not run:
@@ -102,19 +93,15 @@ def agreement(
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
-    record = plain(asdict(result))
-    displayed = [*tables_of(result)]
-    if as_published is not None:
-        cells = published(every, judge or [])
-        record["as_published"] = {
-            "scheme": as_published,
-            "rows": [PUBLISHED.json(cell) for cell in cells],
-        }
-        displayed.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
-    write(json, record)
+    write(json, plain(asdict(result)))
     write(out, html(result) if out else None)
     print(
-        "\n\n".join([folded(sentence(result)), *(t.text() for t in displayed)])
+        "\n\n".join(
+            [
+                folded(sentence(result)),
+                *(table.text() for table in tables_of(result)),
+            ]
+        )
     )
     if of_runs.rankings:
         print(

@@ -742,7 +742,9 @@ def _other_channels(number: Any, ids: NDArray[np.uint32]) -> str:
 
 def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
     with opened(path) as png:
-        plain = png if png.mode == "RGB" else png.convert("RGB")
+        plain = (
+            png if png.mode in ("RGB", "L", "I", "I;16") else png.convert("RGB")
+        )
         colours = stored_samples(plain).astype(np.uint32)
     if colours.shape[:2] != image.size:
         raise other_size(
@@ -751,7 +753,9 @@ def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
             image.size,
             image.path,
         )
-    return colours @ np.array([1, 256, 65536], dtype=np.uint32)
+    # one channel has the ids themselves
+    factors = [1] if colours.ndim == 2 else [1, 256, 65536]
+    return np.atleast_3d(colours) @ np.array(factors, dtype=np.uint32)
 
 
 def _by_class(side: Masks, _things: set[str]) -> Masks:

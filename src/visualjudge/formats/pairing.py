@@ -118,14 +118,18 @@ def _listed(folder: Path, _changed: int) -> ByKey[str]:
 
 
 def hint_below(folder: Path, suffixes: Collection[str]) -> str:
-    """Return a hint if files of these suffixes are not in a folder but in one of its
-    own."""
-    inner = sorted(
-        path.parent
-        for path in folder.glob("*/*")
-        if path.suffix.lower() in suffixes
+    """Return a hint that names a file of these suffixes in a folder, or else in one of
+    its own."""
+    first = next(
+        (
+            path
+            for pattern in ("*", "*/*")
+            for path in sorted(folder.glob(pattern))
+            if path.suffix.lower() in suffixes
+        ),
+        None,
     )
-    return f"; {inner[0]} has some" if inner else ""
+    return "" if first is None else f"; there is {first}"
 
 
 def files_by_key(where: str | Path) -> ByKey[Path]:

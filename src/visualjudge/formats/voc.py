@@ -270,6 +270,9 @@ def _number(text: str | None, name: str) -> float:
     try:
         return float(text or "")
     except ValueError:
-        raise DataError(
-            f"{name.replace('/', '.')}: must be a number, got {text!r}"
-        ) from None
+        reason = (
+            "the field is missing"
+            if text is None
+            else f"must be a number, got {text!r}"
+        )
+        raise DataError(f"{name.replace('/', '.')}: {reason}") from None

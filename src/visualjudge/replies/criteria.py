@@ -3,6 +3,7 @@ answer."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -23,6 +24,9 @@ from visualjudge.replies.stripped_text import without_thoughts
 from visualjudge.vision.encodings import numbers_items
 
 FIELD = "criteria"
+_MEMBER = re.compile(rf'(,\s*)?"{FIELD}"\s*:\s*')
+_COMMA = re.compile(r"^\s*,\s*")
+_DECODER = json.JSONDecoder()
 _NOUNS = ("", "option ", "image ")
 _OPTIONS = {
     **{
@@ -46,10 +50,25 @@ def split_criteria(text: str) -> tuple[str, Mapping[str, Any]]:
     for start, end, value in objects(spoken) if FIELD in spoken else ():
         if isinstance(value.get(FIELD), dict):
             values = value.pop(FIELD)
-            rest = orjson.dumps(value).decode() if value else ""
-            pieces += [text[at:start], rest]
+            pieces += [text[at:start], _without(text[start:end], value)]
             at = end
     return "".join((*pieces, text[at:])), values
+
+
+def _without(text: str, value: Mapping[str, Any]) -> str:
+    """Return an object's text without its member, with the other members, ``value``, as
+    they stand: their lines matter to readers. Written anew where it is malformed.
+    """
+    for member in _MEMBER.finditer(text) if value else ():
+        try:
+            end = _DECODER.raw_decode(text, member.end())[1]
+            behind = text[end:] if member[1] else _COMMA.sub("", text[end:], 1)
+            rest = text[: member.start()] + behind
+            if orjson.loads(rest).keys() == value.keys():
+                return rest
+        except (ValueError, RecursionError):
+            continue
+    return orjson.dumps(value).decode() if value else ""
 
 
 def read_criterion(criterion: Criterion, value: Any, question: Asked) -> Any:

@@ -13,7 +13,7 @@ from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import checks
-from visualjudge.analysis.decisions.may_rank_models import system
+from visualjudge.analysis.decisions.source_order import source_order
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.leaks import LEAKS
 from visualjudge.analysis.report.card import Card, card_of
@@ -102,7 +102,7 @@ def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
                 str(question.answer) if right else "AB"[question.answer == "A"]
             )
             verdicts.append(Verdict(question.id, "AB", answer, "ok", answer))
-        main = system(study_of(questions, {"judge": verdicts}), 0).main
+        main = source_order(study_of(questions, {"judge": verdicts}), 0).main
         assert main is not None
         flagged += any(row.bias.sure for row in main.sources)
     assert flagged <= 2
@@ -110,7 +110,7 @@ def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
 
 def _favoured(study: Study) -> list[str]:
     """The sources that the judge is said to treat otherwise than a fair one."""
-    main = system(study, 0).main
+    main = source_order(study, 0).main
     assert main is not None
     return [
         n
@@ -168,7 +168,7 @@ def test_a_judge_that_follows_the_truth_alone_favours_nobody(
             for q, a in zip(questions, answers, strict=True)
         ]
     )
-    main = system(study_of(questions, {"judge": verdicts}), 0).main
+    main = source_order(study_of(questions, {"judge": verdicts}), 0).main
     assert main is not None
     assert [row.bias.value for row in main.sources] == pytest.approx(
         [0] * 4, abs=1e-6
@@ -188,7 +188,7 @@ def test_a_tie_is_half_a_win_for_both() -> None:
         )
         for i, answer in enumerate(answers)
     ]
-    main = system(
+    main = source_order(
         study_of(questions, {"judge": [said(q, q.answer) for q in questions]}),
         0,
     ).main
@@ -207,7 +207,7 @@ def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> (
         pair(i + 12, (5.0, 7.0), sources=("one", None)) for i in range(12)
     ]
     questions = [*(pair(i, (7.0, 5.0)) for i in range(12)), *unnamed]
-    main = system(
+    main = source_order(
         study_of(questions, {"judge": [said(q, q.answer) for q in questions]}),
         0,
     ).main
@@ -279,7 +279,7 @@ def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
     world = World.of(80, 8)
     questions = world.scoring_questions()
     verdicts = scores_of(questions, 0.8, 1, bias={"model 6": 1.5})
-    main = system(study_of(questions, {"judge": verdicts}), 0).main
+    main = source_order(study_of(questions, {"judge": verdicts}), 0).main
     assert main is not None
     flagged = [
         n

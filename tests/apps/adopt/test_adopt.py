@@ -595,6 +595,25 @@ def test_answers_of_the_user_are_read_in_verdicts_and_advised_for_words(
     assert [v["value"] for v in verdicts(done.runs[0])] == ["Failed"]
 
 
+def test_sentences_beside_scores_are_no_replies_unless_they_are_named(
+    tmp_path: Path,
+) -> None:
+    """They explain a score without stating it, and would all be failed replies."""
+    text = "It is good because the light is even"
+    rows = [
+        {"item": k, "model": "m", "judgment": text, "score": k, "truth": 5}
+        for k in range(4)
+    ]
+    done = vj.adopt(rows, tmp_path / "scores")
+    assert [v["value"] for v in verdicts(done.runs[0])] == [0, 1, 2, 3]
+    assert done.unused == ("judgment",)
+    read = vj.adopt(rows, tmp_path / "replies", reply="judgment")
+    assert {v["value"] for v in verdicts(read.runs[0])} == {"Failed"}
+    assert any(
+        "4 rows without a verdict that can be read" in n for n in read.notes
+    )
+
+
 def test_scores_up_to_100_are_noticed(tmp_path: Path) -> None:
     rows = [{"item": "q1", "model": "x", "score": 87, "human_score": 90}]
     with pytest.raises(

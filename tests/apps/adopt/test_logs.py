@@ -83,6 +83,24 @@ def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(
     }
 
 
+def test_a_grade_that_promptfoo_could_not_read_is_no_zero(
+    tmp_path: Path,
+) -> None:
+    """Versions without metadata.graderError say it in the reason alone."""
+    log = json.loads(tools.promptfoo(tmp_path).read_text("utf-8"))
+    results = log["results"]["results"]
+    for number, result in enumerate(results):
+        result |= {"vars": {"topic": str(number)}}
+    results[0]["gradingResult"]["componentResults"][0] |= {
+        "score": 0,
+        "reason": "Could not extract JSON from llm-rubric response: Sure!",
+    }
+    file = tmp_path / "old.json"
+    file.write_text(json.dumps(log), "utf-8")
+    done = vj.adopt(file, tmp_path / "out")
+    assert [v["value"] for v in verdicts(done)] == ["Failed", 3.0, "Failed"]
+
+
 def test_a_target_of_lmms_eval_may_be_a_list(tmp_path: Path) -> None:
     file = tmp_path / "samples_pairs.jsonl"
     file.write_text(
@@ -194,7 +212,9 @@ def test_a_zip_file_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
     at = content.index(b"PK\1\2") + 24
     content[at : at + 4] = (3).to_bytes(4, "little")
     file.write_bytes(content)
-    with pytest.raises(DataError, match=r"cannot be unpacked: Bad CRC"):
+    with pytest.raises(
+        DataError, match=r"cannot be unpacked: Bad CRC.*damaged"
+    ):
         vj.adopt(file, tmp_path / "out")
 
 

@@ -667,3 +667,20 @@ def test_a_step_of_a_staircase_is_compared_with_every_other_and_not_with_itself(
     )
     (row,) = probe_results(table)
     assert row.effect.value == pytest.approx(-1 / 3)
+
+
+def test_a_judge_that_is_wrong_without_the_original_leaks_nothing(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
+    verdicts = []
+    questions = enlarged(made[2], 16)
+    for q in questions:
+        text = fair(q, 1)
+        if q.probe is not None and q.probe.name == "withheld":
+            text = "BA"["AB".index(str(q.answer))]
+        verdicts.append(verdict(q, text))
+    results = probe_results(
+        study_of(questions, {"judge": verdicts}).answered[0]
+    )
+    (withheld,) = [row for row in results if row.name == "withheld"]
+    assert withheld.state != "fail"

@@ -92,9 +92,8 @@ def test_overlay_without_tags_and_boxes_reads_back_pixel_by_pixel(
     assert np.abs(shown[covered] - want).max(initial=0) <= 1
 
 
-def test_a_box_is_dashes_just_outside_the_mask() -> None:
-    image, mask = noise(120, 160), np.zeros((120, 160), bool)
-    mask[30:90, 40:120] = True
+def boxed_only(image: Pixels, mask: BoolArray) -> tuple[BoolArray, Pixels]:
+    """Where the box of a mask is, and the image with it."""
     boxed, bare = (
         encode(
             "instance_segmentation",
@@ -105,15 +104,29 @@ def test_a_box_is_dashes_just_outside_the_mask() -> None:
         for k in (1, 0)
     )
     assert boxed.image is not None and bare.image is not None
-    drawn, width = (
-        np.any(boxed.image != bare.image, axis=2),
-        line_width((120, 160)),
-    )
+    return np.any(boxed.image != bare.image, axis=2), boxed.image
+
+
+def test_a_box_at_the_image_s_edge_is_drawn_along_it() -> None:
+    mask = np.zeros((120, 160), bool)
+    mask[:60, :80] = True
+    drawn, _ = boxed_only(noise(120, 160), mask)
+    assert drawn[0, :80].any() and drawn[:60, 0].any()
+    mask = np.ascontiguousarray(mask[::-1, ::-1])
+    drawn, _ = boxed_only(noise(120, 160), mask)
+    assert drawn[-1, 80:].any() and drawn[60:, -1].any()
+
+
+def test_a_box_is_dashes_just_outside_the_mask() -> None:
+    image, mask = noise(120, 160), np.zeros((120, 160), bool)
+    mask[30:90, 40:120] = True
+    drawn, shown = boxed_only(image, mask)
+    width = line_width((120, 160))
     ring = np.zeros_like(mask)
     ring[30 - width : 90 + width, 40 - width : 120 + width] = True
     ring &= ~mask
     assert not drawn[~ring].any() and 0.4 < drawn[ring].mean() < 0.8
-    assert (boxed.image[drawn] == color_at(0)).all()
+    assert (shown[drawn] == color_at(0)).all()
 
 
 @SLOW

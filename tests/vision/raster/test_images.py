@@ -124,17 +124,26 @@ def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:
     assert read_rgb(tmp_path / "a.png")[0, :, 0].tolist() == [0, 100, 255]
 
 
-def test_exif_orientation_turns_image_and_size(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turn", range(1, 9))
+def test_exif_orientation_turns_image_and_size(
+    tmp_path: Path, turn: int
+) -> None:
     exif = Image.Exif()
-    exif[0x0112] = 6
-    pixels = np.zeros((4, 8, 3), dtype=np.uint8)
-    pixels[:, :4] = 255
+    exif[0x0112] = turn
+    pixels = np.arange(4 * 8 * 3, dtype=np.uint8).reshape(4, 8, 3)
     Image.fromarray(pixels).save(tmp_path / "a.png", exif=exif)
-    shown = read_rgb(tmp_path / "a.png")
-    assert shown.shape == (8, 4, 3)
-    assert image_size(tmp_path / "a.png") == (8, 4)
-    assert shown[0].min() == 255
-    assert shown[-1].max() == 0
+    expected = {
+        1: pixels,
+        2: pixels[:, ::-1],
+        3: pixels[::-1, ::-1],
+        4: pixels[::-1],
+        5: pixels.transpose(1, 0, 2),
+        6: pixels[::-1].transpose(1, 0, 2),
+        7: pixels[::-1, ::-1].transpose(1, 0, 2),
+        8: pixels[:, ::-1].transpose(1, 0, 2),
+    }[turn]
+    assert np.array_equal(read_rgb(tmp_path / "a.png"), expected)
+    assert image_size(tmp_path / "a.png") == expected.shape[:2]
 
 
 def test_size_of_a_plain_png_is_read_without_decoding_it(

@@ -3,12 +3,14 @@
 Modules::
 
     judged_items, label_files      a judge's value of every source; labels from people
+    source_order, pairs_of_models  how a judge orders the sources, and each two of them
+    checks, card                   what a judge must pass; its card
+    model_answer                   the answer where models have names
+    pair_answer, score_answer      the answer of pairs without names, and of scores
+    consistency, study_answer      the answer without truth, and the one of a study
     correct                        the leaderboard, corrected by the labels
     items_to_label                 items to label next
-    checks, pairs_of_models        the card's checks; pairs of models by judge and truth
-    may_rank_models, model_answer  how a judge orders the sources; the answer
-    card                           the card of a judge
-    published_agreement            agreement tables as published
+    accept, marking                from which score to accept, and what is accepted
 
 Each result is rows and columns, which JSON, the terminal and pages print.
 """

@@ -10,7 +10,6 @@ import polars as pl
 
 from visualjudge.analysis.accuracy_cells import (
     guessed,
-    image_sums,
     pairwise_asked,
 )
 from visualjudge.analysis.decisions.checks import (
@@ -21,11 +20,6 @@ from visualjudge.analysis.decisions.checks import (
     check,
     closed,
 )
-from visualjudge.analysis.decisions.may_rank_models import (
-    System,
-    level_of,
-    system,
-)
 from visualjudge.analysis.decisions.model_answer import (
     ModelAnswer,
     model_answer,
@@ -33,6 +27,11 @@ from visualjudge.analysis.decisions.model_answer import (
 from visualjudge.analysis.decisions.score_answer import (
     ScoreAnswer,
     score_answer,
+)
+from visualjudge.analysis.decisions.source_order import (
+    SourceOrder,
+    level_of,
+    source_order,
 )
 from visualjudge.analysis.decisions.study_answer import NAMED, study_answer
 from visualjudge.analysis.estimate import too_few
@@ -48,6 +47,7 @@ from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import PROBES
 from visualjudge.analysis.figures.right_reason import RIGHT_REASON
+from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.separation import AnswerState
@@ -87,7 +87,7 @@ class Answer:
     judge: str
     models: ModelAnswer
     checks: tuple[Check, ...]
-    system: System
+    system: SourceOrder
     task: str = ""
 
     @property
@@ -197,7 +197,7 @@ def answer_of(
     by task, or of all.
     """
     level = level_of(study, run) if tasks == 1 else 0.5 / tasks
-    ordered = system(study, run, level)
+    ordered = source_order(study, run, level)
     order_shown = study.runs[run].order_shown
     measured = {
         "macro_accuracy": _measured(pairwise.macro, pairwise),
@@ -310,7 +310,7 @@ def _failed(study: Study, run: int) -> Check:
     return check("failed", share, f"no reply failed here, but {may}")
 
 
-def _favour(ordered: System) -> Check:
+def _favour(ordered: SourceOrder) -> Check:
     """Check by how many ranks favouritism moves a source, if the favour is
     significant."""
     main = ordered.main

@@ -213,7 +213,7 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         )
     if len(unknown) == len(pairs):
         return _without_truth(pairs, total)
-    rest = [_open(undecided, groups)] if undecided else []
+    rest = list(_open(undecided, groups))
     rest += _too_close(close, groups)
     rest += (
         [f"of {many(len(unknown), 'pair')} no truth is known"]
@@ -317,9 +317,18 @@ def _task(pair: PairOfModels, groups: bool) -> str:
     return f" ({group_name(pair.group)})" if groups else ""
 
 
-def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
-    """Say which pairs are undecided; the range of images is that of the pairs that have
-    one."""
+def _open(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
+    """Say which pairs the judge can't separate yet, and of which the truth can't."""
+    by_judge = [pair for pair in undecided if pair.truth_order]
+    by_truth = [pair for pair in undecided if not pair.truth_order]
+    if by_judge:
+        yield f"it can’t separate {_not_yet(by_judge, groups)}"
+    if by_truth:
+        yield f"the truth can’t separate {_not_yet(by_truth, groups)}"
+
+
+def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> str:
+    """Name undecided pairs; the range of images is that of the pairs that have one."""
     soon = [pair for pair in undecided if pair.needs_images]
     rest = [pair for pair in undecided if not pair.needs_images]
     against = [pair for pair in rest if pair.truth_order and pair.judge <= 0.5]
@@ -340,7 +349,7 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
         parts.append(
             f"{_named(unclear, groups)} yet, and no number of images can be promised"
         )
-    return f"it can’t separate {', nor '.join(parts)}"
+    return ", nor ".join(parts)
 
 
 def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums
 from visualjudge.analysis.decisions.model_answer import (
     SIGN_OF,
     Reason,
@@ -27,6 +26,7 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.statistics.score_bar import (
     LEAST_IMAGES,
     Bar,

@@ -1,8 +1,8 @@
 """The figures of the analysis: one file each.
 
 A figure is computed for each judge
-(:class:`~visualjudge.analysis.figures.figure.JudgeFigure`) or once for the study
-(:class:`~visualjudge.analysis.figures.figure.StudyFigure`). Its file has all of it: the
+(:class:`~visualjudge.analysis.results.JudgeFigure`) or once for the study
+(:class:`~visualjudge.analysis.results.StudyFigure`). Its file has all of it: the
 type of its rows, what it needs, how it is computed, its columns, its section of the
 report and its plots. ``metrics.json``, the CSV tables, the report and the terminal loop
 over the figures and know none of them.
@@ -27,7 +27,7 @@ To add one, add one file to this folder, with what it needs from
         needs={"truth"},               # else its value is (); see Need
         place=75,                      # where it stands: sections, keys, headline columns
         section=Section("ties", "Where does the judge answer tie?"),
-        plots=(EstimatesPlot("ties", "Ties by encoding", ...),),
+        plots=(estimates_of_judges("ties", "Ties by encoding", ...),),
     )
 
 Other code reads it as ``judge[TIES]``, typed, computed once and only if it is asked
@@ -44,7 +44,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from visualjudge.analysis.figures.figure import Figure
+from visualjudge.analysis.results import Figure
 
 
 def every_figure() -> tuple[Figure[Any, Any], ...]:

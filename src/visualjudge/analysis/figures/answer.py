@@ -9,21 +9,21 @@ from dataclasses import replace
 
 from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
-from visualjudge.analysis.decisions.may_rank_models import KIND, System
 from visualjudge.analysis.decisions.model_answer import ANSWER
 from visualjudge.analysis.decisions.pairs_of_models import (
     pairs_table,
     resolution,
     separated,
 )
+from visualjudge.analysis.decisions.source_order import KIND, SourceOrder
 from visualjudge.analysis.figures.cells import TASKS_PLOT
 from visualjudge.analysis.figures.ranking import opening_plot
 from visualjudge.analysis.figures.vocabulary import (
     Column,
+    FigurePlot,
     Json,
     JudgeFigure,
     Layout,
-    OwnPlot,
     Section,
     Shown,
     Table,
@@ -72,7 +72,7 @@ def tasks_table(judges: Sequence[JudgeCard]) -> Table:
     return grid(TASK, rows, title="By task", notes=[note], keys=2)
 
 
-def _system(ordered: System) -> Json:
+def _system(ordered: SourceOrder) -> Json:
     main = (
         KIND.json(ordered.main)
         if ordered.main
@@ -114,7 +114,7 @@ def _checks(view: Shown) -> Section:
     return Section("checks", "Checks", asked=[checks_table(every)], detail=True)
 
 
-def _orders(ordered: System) -> list[str]:
+def _orders(ordered: SourceOrder) -> list[str]:
     return [kind.order for kind in ordered.kinds]
 
 
@@ -127,7 +127,7 @@ ANSWERS = JudgeFigure(
     tables=_pairs,
     section=_section,
     plots=(
-        OwnPlot(
+        FigurePlot(
             "ranking",
             lambda displayed: opening_plot(
                 [judge[CARDS] for judge in displayed.drawn]

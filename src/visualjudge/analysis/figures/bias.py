@@ -34,13 +34,13 @@ from visualjudge.analysis.figures.vocabulary import (
     NOTHING,
     Cells,
     Estimate,
-    EstimatesPlot,
     JudgeFigure,
     JudgeResult,
     Layout,
     Section,
     as_named,
     counts,
+    estimates_of_judges,
     figure,
     image_sums,
     named,
@@ -275,7 +275,7 @@ BIAS = JudgeFigure(
     tabled=lambda rows: [row for row in rows if row.estimate.n],
     marked=lambda row: row.flagged,
     plots=(
-        EstimatesPlot(
+        estimates_of_judges(
             "leanings",
             "Preference for one kind of option",
             "Half the difference in accuracy between pairs in which this option is "

@@ -12,7 +12,6 @@ from visualjudge.analysis.figures.vocabulary import (
     NONE,
     Cell,
     Cells,
-    EstimatesPlot,
     Json,
     JudgeFigure,
     JudgeResult,
@@ -23,6 +22,7 @@ from visualjudge.analysis.figures.vocabulary import (
     across,
     by_rows,
     cell_json,
+    estimates_of_judges,
     many,
     number,
     plain_name,
@@ -30,6 +30,7 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
+from visualjudge.analysis.shape import shape_of
 from visualjudge.core.text_tables import Styled
 
 Found = tuple[Cell, ...]
@@ -59,6 +60,8 @@ def _accuracies(cells: Iterable[Cell]) -> Cells:
 
 
 def _by_task(judge: JudgeResult) -> Cells:
+    if shape_of(judge.study, judge.index) == "unnamed_pairs":
+        return {}  # the first figure has them
     return _accuracies(judge[BY_TASK])
 
 
@@ -114,7 +117,7 @@ BY_ERROR_TYPE = JudgeFigure[Found](
     place=40,
     section=_errors,
     plots=(
-        EstimatesPlot(
+        estimates_of_judges(
             "errors",
             "Right answers by the error in the worse option",
             "Share of pairs in which the judge gives the right answer.",
@@ -133,13 +136,13 @@ BY_TASK = JudgeFigure[Found](
     place=130,
     section=_tasks,
 )
-TASKS_PLOT = EstimatesPlot(
+TASKS_PLOT = estimates_of_judges(
     "tasks",
     "Right answers by task",
     "Share of pairs in which the judge gives the right answer; a reply without an "
     "answer counts as wrong.",
     _by_task,
-    "no pairwise question with a known answer was asked",
+    "no pairs with a known answer, but those of the first figure",
     reading=f"The dashed line marks guessing. {INTERVALS}",
     opening=True,
 )

@@ -56,7 +56,8 @@ CHOICES = JudgeFigure(
     section=Section(
         "choices",
         "Where does it choose as the truth does?",
-        "Pairs whose options name no models, by task or category. Needed: images on "
-        "which both requirements are decided with a power of 80 %.",
+        "Pairs whose options name no models, by task or category. Where one is not "
+        "decided yet, images are named on which both requirements are, with a power "
+        "of 80 %.",
     ),
 )

@@ -16,19 +16,16 @@ import polars as pl
 
 from visualjudge.analysis.answers import by_models, letters_dealt
 from visualjudge.analysis.estimate import LEVEL, holm
-from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.vocabulary import (
     HOLM,
-    NONE,
     NOTHING,
     UNADJUSTED,
     Analysis,
     Column,
     Estimate,
-    JudgeResult,
+    FigurePlot,
     Layout,
     LeftOut,
-    OwnPlot,
     Plot,
     Scale,
     Section,
@@ -45,7 +42,6 @@ from visualjudge.analysis.figures.vocabulary import (
     named,
     number,
     of_row,
-    percent,
     points,
     with_ends,
 )
@@ -56,7 +52,6 @@ from visualjudge.analysis.score_comparisons import common_scores, score_gaps
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH, unknown
 from visualjudge.judges.registry import LOCAL
-from visualjudge.runs.budget import money
 
 
 @dataclass(frozen=True)
@@ -391,52 +386,6 @@ def _of(view: Shown) -> list[Comparison]:
     return [row for row in rows if {row.a, row.b} <= view.names]
 
 
-def efforts(judges: Sequence[JudgeResult]) -> Table:
-    """Return right answers, tokens, cost and cut replies by effort; no rows if the
-    judges do not differ in it.
-    """
-    named = [
-        (judge, (judge.info.get("parameters") or {}).get("effort"))
-        for judge in judges
-    ]
-    rows = [
-        _effort(judge, effort)
-        for judge, effort in named
-        if judge.tokens[1] is not None
-    ]
-    columns = (
-        "Judge",
-        "Effort",
-        "Right pairs",
-        "Tokens",
-        "Of them thinking",
-        "Cost",
-        "Cut replies",
-    )
-    differ = len({str(effort) for _, effort in named}) > 1
-    numeric = (False, False, *[True] * (len(columns) - 2))
-    return Table(
-        columns, tuple(rows) if differ else (), title="Effort", numeric=numeric
-    )
-
-
-def _effort(judge: JudgeResult, effort: object) -> tuple[str, ...]:
-    total = judge.info.get("total") or {}
-    return (
-        judge.name,
-        "the model's own" if effort is None else str(effort),
-        percent(judge[PAIRWISE].accuracy.share.value),
-        number(sum(part or 0 for part in judge.tokens)),
-        number(total.get("tokens_thinking")),
-        NONE if not total.get("cost") else money(total["cost"]),
-        percent(
-            judge.status.get("truncated", 0) / judge.verdicts
-            if judge.verdicts
-            else None
-        ),
-    )
-
-
 def _section(view: Shown) -> Section:
     note = not_compared(len(view.analysis.judges))
     table = grid(
@@ -455,7 +404,7 @@ def _section(view: Shown) -> Section:
         "are left out; by scores, items that both scored count, and ρ is the mean over "
         "tasks. p is clustered by image and adjusted by Holm’s method over all "
         "comparisons; rows with p below 5 % are bold. Intervals are not adjusted.",
-        [table, efforts(view.judges)],
+        [table],
     )
 
 
@@ -485,7 +434,6 @@ def _draw(view: Shown) -> Plot | LeftOut:
             "items that both scored, as the mean over tasks.",
             [(0, "difference", differences)],
             missing="",
-            label="In favour of the first",
             reading=UNADJUSTED,
             scale=correlation_scale(differences.values()),
         )
@@ -515,7 +463,7 @@ def correlation_scale(estimates: Iterable[Estimate]) -> Scale:
         most,
         number,
         lambda own: with_ends(own, number),
-        "difference in ρ",
+        "ρ in favour of the first",
         0.0,
     )
 
@@ -524,7 +472,13 @@ def _moved(analysis: Analysis) -> tuple[str, ...]:
     """Return a sentence per two runs of which only the model that answered, or its
     settings, differ."""
     twos = pairwise(analysis.judges)
-    return tuple(line for two in twos for line in moved_between(*two))
+    return tuple(
+        line
+        for two in twos
+        for line in moved_between(
+            [judge.identity for judge in two], [judge.info for judge in two]
+        )
+    )
 
 
 MOVED = StudyFigure(
@@ -537,5 +491,5 @@ COMPARISONS = StudyFigure(
     place=20,
     printed=_printed,
     section=_section,
-    plots=(OwnPlot("judges", _draw),),
+    plots=(FigurePlot("judges", _draw),),
 )

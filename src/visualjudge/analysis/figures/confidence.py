@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.figures.probabilities import RELIABILITY
 from visualjudge.analysis.figures.vocabulary import (
     RANGE,
     Column,
@@ -199,4 +200,5 @@ CONFIDENCE = JudgeFigure(
     place=77,
     tables=lambda _: {},
     section=_section,
+    plots=(RELIABILITY,),
 )

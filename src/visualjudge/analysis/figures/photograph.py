@@ -31,7 +31,6 @@ from visualjudge.analysis.figures.vocabulary import (
     Cells,
     Column,
     Estimate,
-    EstimatesPlot,
     Json,
     JudgeFigure,
     JudgeResult,
@@ -39,6 +38,7 @@ from visualjudge.analysis.figures.vocabulary import (
     Section,
     by_task,
     counts,
+    estimates_of_judges,
     figure,
     gaps,
     image_sums,
@@ -260,7 +260,7 @@ PHOTOGRAPH = JudgeFigure(
         "then come from the predictions alone.",
     ),
     plots=(
-        EstimatesPlot(
+        estimates_of_judges(
             "photograph",
             "Accuracy gained from the photograph",
             "Accuracy with the photograph minus accuracy without it, on the same pairs.",

@@ -12,9 +12,9 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeFigure,
     JudgeResult,
     Layout,
-    LinesPlot,
     Trace,
     as_named,
+    lines_of_judges,
     number3,
     span3,
 )
@@ -80,7 +80,7 @@ PROBABILITIES = JudgeFigure(
     "probabilities", _probabilities, json=_json, place=75, sentences=_came_true
 )
 """None without probabilities."""
-RELIABILITY = LinesPlot(
+RELIABILITY = lines_of_judges(
     "reliability",
     "Stated probabilities and how often they came true",
     "How often A was right, by the probability that the judge stated for A.",
@@ -89,5 +89,5 @@ RELIABILITY = LinesPlot(
     ("Stated probability of A", "A was right"),
     "On the dashed line, both are equal; larger markers stand for more answers.",
     "no reply states a probability",
-    1.0,
+    lambda _: (0.0, 1.0),
 )

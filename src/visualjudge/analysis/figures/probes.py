@@ -53,7 +53,6 @@ from visualjudge.analysis.figures.vocabulary import (
     Column,
     Ends,
     Estimate,
-    EstimatesPlot,
     ImageSums,
     JudgeFigure,
     JudgeResult,
@@ -61,6 +60,7 @@ from visualjudge.analysis.figures.vocabulary import (
     Section,
     as_named,
     counts,
+    estimates_of_judges,
     figure,
     gaps,
     image_sums,
@@ -367,7 +367,7 @@ PROBES = JudgeFigure(
     link=lambda judge, row: judge.address(probe=row.name),
     marked=lambda row: row.state == "fail",
     plots=(
-        EstimatesPlot(
+        estimates_of_judges(
             "probes",
             "Effect of irrelevant changes on the answers",
             "Effect of each probe; a probe changes one thing that must not affect the "

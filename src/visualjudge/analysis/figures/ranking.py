@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -173,7 +174,7 @@ SIGN_OF_LEVEL: Mapping[Level, Sign] = {
 RHO = Scale(
     -1.0,
     1.0,
-    "{:g}".format,
+    partial(number, digits=1),
     lambda estimate: with_ends(estimate, number),
     "Spearman’s ρ with the truth",
 )

@@ -9,6 +9,7 @@ import polars as pl
 
 from visualjudge.analysis.figures.reasons import TITLES
 from visualjudge.analysis.figures.vocabulary import (
+    Column,
     Estimate,
     JudgeFigure,
     JudgeResult,
@@ -98,15 +99,16 @@ REASON_TITLES = {**TITLES, "either": "Either"}
 RIGHT_COLUMNS = Layout[RightReason](
     named("reason", "Reason", REASON_TITLES.__getitem__, text=True),
     *counts("right"),
-    *figure("right", "right", "Right"),
-    *figure("right_reason", "both", "For the right reason"),
-    *figure("reason_if_right", "reasoned", "Right reason, of right ones"),
-    *figure(
-        "accuracy_right_reason", "with_reason", "Right, with a right reason"
-    ),
-    *figure(
-        "accuracy_wrong_reason", "without_reason", "Right, with a wrong one"
-    ),
+    *figure("right", "right"),
+    *figure("right_reason", "both"),
+    *figure("reason_if_right", "reasoned"),
+    *figure("accuracy_right_reason", "with_reason"),
+    *figure("accuracy_wrong_reason", "without_reason"),
+    Column(None, "right", "Right (95 %)", with_ends),
+    Column(None, "both", "For the right reason", with_ends),
+    Column(None, "reasoned", "Right reason, of right ones", with_ends),
+    Column(None, "with_reason", "Right, with a right reason", with_ends),
+    Column(None, "without_reason", "Right, with a wrong one", with_ends),
 )
 
 

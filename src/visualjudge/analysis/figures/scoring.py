@@ -11,7 +11,6 @@ from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
     score_answer,
 )
-from visualjudge.analysis.figures.probabilities import RELIABILITY
 from visualjudge.analysis.figures.vocabulary import (
     NONE,
     RANKING,
@@ -21,11 +20,11 @@ from visualjudge.analysis.figures.vocabulary import (
     JudgeFigure,
     JudgeResult,
     Layout,
-    LinesPlot,
     Section,
     Shown,
     Table,
     Trace,
+    lines_of_judges,
     number,
     percent,
     plain_name,
@@ -73,9 +72,18 @@ def _mean_scores(judge: JudgeResult) -> Trace:
         .group_by(tenth=tenth)
         .agg(pl.col("truth", "number").mean(), n=pl.len())
     )
+    scale = scale_of(judge.study)
     return Trace(
-        tuple(means.sort("tenth").select("truth", "number", "n").iter_rows())
+        tuple(
+            (scale.low + scale.size(truth), scale.low + scale.size(own), n)
+            for _, truth, own, n in means.sort("tenth").iter_rows()
+        )
     )
+
+
+def _ends(view: Shown) -> tuple[float, float]:
+    scale = scale_of(view.analysis.study)
+    return scale.low, scale.high
 
 
 WORDS: dict[ScoreState, str] = {
@@ -228,7 +236,7 @@ SCORES = JudgeFigure(
     ),
     section=_section,
     plots=(
-        LinesPlot(
+        lines_of_judges(
             "scores",
             "Scores of the judge by the true score",
             "Mean score of the judge in each tenth of the scale; on the dashed line "
@@ -238,8 +246,7 @@ SCORES = JudgeFigure(
             ("True score", "Judge’s score"),
             "Larger markers stand for more replies.",
             "no scoring question has a known score and a reply that was read",
-            10.0,
+            _ends,
         ),
-        RELIABILITY,
     ),
 )

@@ -32,10 +32,10 @@ from visualjudge.analysis.figures.vocabulary import (
     NONE,
     Column,
     Estimate,
+    FigurePlot,
     JudgeFigure,
     JudgeResult,
     Layout,
-    LinesPlot,
     Section,
     Shown,
     Trace,
@@ -43,6 +43,7 @@ from visualjudge.analysis.figures.vocabulary import (
     by_rows,
     counts,
     guessed_among_allowed,
+    lines_of_judges,
     named,
     number,
     plain_name,
@@ -79,6 +80,8 @@ class Sensitivity:
 
 
 TARGET = 0.75
+DIFFERENCES = {"margin": "true score", "severity": "severity"}
+"""What a distance is, in words."""
 BINS = 40
 POINTS = 10
 DRAWN = 48
@@ -211,7 +214,7 @@ def _parts_of(
             "task", "error_type", "right", "usable", "cluster", distance=column
         )
         rows = rows.filter(pl.col("distance") > 0)
-        if not scored if against == "margin" else rows.is_empty():
+        if rows.is_empty() or (against == "margin" and not scored):
             continue
         yield (ALL, ALL, against), rows
         for key in keys:
@@ -432,7 +435,7 @@ def threshold_text(row: Sensitivity) -> str:
 def _section(view: Shown) -> Section:
     cells = {
         (
-            f"{plain_name(row.value)} · {row.against}",
+            f"{plain_name(row.value)} · {DIFFERENCES[row.against]}",
             judge.name,
         ): threshold_text(row)
         for judge in view.judges
@@ -445,12 +448,13 @@ def _section(view: Shown) -> Section:
         "The table gives the difference at which a judge is right in 75 % of pairs; "
         "lower is better. It is given where accuracy rises significantly with the "
         "difference and the curve fits.",
-        [by_rows("Questions · distance", view.judges, cells, NONE)],
+        [by_rows("Questions · difference in", view.judges, cells, NONE)],
     )
 
 
-def _plot(against: str, difference: str, label: str, words: str) -> LinesPlot:
-    return LinesPlot(
+def _plot(against: str, label: str, words: str) -> FigurePlot:
+    difference = DIFFERENCES[against]
+    return lines_of_judges(
         against,
         f"Right answers by the difference in {difference}",
         f"Share of right answers to pairs, by how far {words} differ.",
@@ -458,7 +462,7 @@ def _plot(against: str, difference: str, label: str, words: str) -> LinesPlot:
         lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),
         CURVE,
-        f"no pairs with several differences in {against}",
+        f"no pairs with several differences in {difference}",
     )
 
 
@@ -472,12 +476,10 @@ SENSITIVITY = JudgeFigure(
     plots=(
         _plot(
             "margin",
-            "score",
             "Difference in true score, of 10",
             "the true scores of the two options",
         ),
         _plot(
-            "severity",
             "severity",
             "Difference in severity",
             "the severities (0 to 1) of the errors made in the two options",

@@ -19,12 +19,12 @@ from visualjudge.analysis.figures.vocabulary import (
     NONE,
     JudgeFigure,
     JudgeResult,
-    LinesPlot,
     Section,
     Shown,
     by_rows,
     by_task,
     guessed_among_allowed,
+    lines_of_judges,
     plain_name,
 )
 
@@ -75,7 +75,7 @@ FAULT_SIZE: JudgeFigure[tuple[Sensitivity, ...]] = JudgeFigure(
     place=94,
     section=_section,
     plots=(
-        LinesPlot(
+        lines_of_judges(
             "fault_size",
             "Right answers by the size of what is wrong",
             "Share of right answers to pairs, by the size of the heaviest fault.",

@@ -20,7 +20,7 @@ import polars as pl
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from visualjudge.analysis.decisions.may_rank_models import rank_sets
+from visualjudge.analysis.decisions.source_order import rank_sets
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     all_alike,

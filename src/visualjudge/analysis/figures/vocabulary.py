@@ -7,16 +7,11 @@ from __future__ import annotations
 from visualjudge.analysis.accuracy_cells import (
     NO_ACCURACY,
     Cell,
-    ImageSums,
     accuracy,
     accuracy_cells,
     by_task,
-    estimate_of,
-    gaps,
     guessed,
     guessed_among_allowed,
-    image_sums,
-    known,
 )
 from visualjudge.analysis.figure_text import (
     NONE,
@@ -45,14 +40,14 @@ from visualjudge.analysis.figures.columns import (
     cell_json,
     with_status,
 )
-from visualjudge.analysis.figures.figure import (
-    JudgeFigure,
-    StudyFigure,
-)
-from visualjudge.analysis.figures.section import (
-    Section,
-    across,
-    by_rows,
+from visualjudge.analysis.figures.judge_tables import across, by_rows
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.image_sums import (
+    ImageSums,
+    estimate_of,
+    gaps,
+    image_sums,
+    known,
 )
 from visualjudge.analysis.plots.forest import (
     Scale,
@@ -69,15 +64,17 @@ from visualjudge.analysis.plots.series import (
     SHARES,
     UNADJUSTED,
     Cells,
-    EstimatesPlot,
-    LinesPlot,
-    OwnPlot,
+    FigurePlot,
+    estimates_of_judges,
     estimates_plot,
+    lines_of_judges,
 )
 from visualjudge.analysis.results import (
     Analysis,
+    JudgeFigure,
     JudgeResult,
     Shown,
+    StudyFigure,
 )
 from visualjudge.analysis.table_layout import (
     Column,
@@ -128,15 +125,13 @@ __all__ = [
     "Column",
     "Ends",
     "Estimate",
-    "EstimatesPlot",
+    "FigurePlot",
     "ImageSums",
     "Json",
     "JudgeFigure",
     "JudgeResult",
     "Layout",
     "LeftOut",
-    "LinesPlot",
-    "OwnPlot",
     "Plot",
     "Scale",
     "Section",
@@ -155,6 +150,7 @@ __all__ = [
     "cell_json",
     "counts",
     "estimate_of",
+    "estimates_of_judges",
     "estimates_plot",
     "figure",
     "gaps",
@@ -165,6 +161,7 @@ __all__ = [
     "image_sums",
     "inside",
     "known",
+    "lines_of_judges",
     "listed",
     "many",
     "named",

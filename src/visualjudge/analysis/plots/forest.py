@@ -21,6 +21,8 @@ from visualjudge.analysis.plots.canvas import (
 from visualjudge.analysis.value_and_interval import Estimate
 
 DODGE = 11
+MOST_WORDS = 0.7
+"""Share of the width that words beside the axes may take."""
 LINE = 13
 """Height of a line of a label, in pixels."""
 
@@ -77,8 +79,11 @@ def forest(
     values = [
         scale.value(e) for e in firsts if e is not None and len(series) == 1
     ]
-    beside = min(0.3 * width, max(map(text_width, values), default=0) + 12)
     notes = max((text_width(row.note, 11) for row in rows), default=0)
+    beside = max(map(text_width, values), default=0) + 12
+    if label + notes + beside > MOST_WORDS * width:
+        values = []  # a number is not cut; it is in the tables
+        beside = 12
     slot = max(DODGE * len(series) + 10.0, 2.0 * LINE)
     ends = (scale.low, scale.high)
     box = Box(
@@ -101,7 +106,6 @@ def forest(
                 box.right + 14,
                 middle + 4,
                 scale.value(row.estimates[0]),
-                room=beside,
             )
         canvas.text(box.right + 18 + beside, middle + 4, row.note, "small")
         if row.chance is not None:

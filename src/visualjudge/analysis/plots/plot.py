@@ -17,7 +17,7 @@ from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.escaping import for_csv, for_html
 from visualjudge.core.outputs import OutputFile
 
-WIDE = 580.0
+WIDE = 560.0
 NARROW = 336.0
 """Widths of a figure on a screen, in pixels: it is drawn at both, and the page shows
 the one that has room.
@@ -184,7 +184,7 @@ columns that identify a row stay in place.
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;max-width:calc(1.25*var(--width));height:auto}"
     ".drawn{container-type:inline-size;min-width:0}.plot.narrow{display:none}"
-    "@container (max-width:579px){.plot.full{display:none}.plot.narrow{display:block}}"
+    "@container (max-width:559px){.plot.full{display:none}.plot.narrow{display:block}}"
     ".reading>summary{cursor:pointer}@media print{.reading>summary,.csv{display:none}}"
     + _SCROLL
 )

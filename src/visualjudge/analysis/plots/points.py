@@ -20,6 +20,8 @@ from visualjudge.analysis.value_and_interval import Estimate
 
 HEIGHT = 240
 """Height of the axes, in pixels."""
+UNIT = (0.0, 1.0)
+"""Ends of axes of shares."""
 LEVEL = 0.75
 """Share of right answers at which curves are compared."""
 MOST_BANDS = 3
@@ -54,28 +56,27 @@ def lines(
     drawn: Sequence[Line],
     labels: tuple[str, str],
     width: float,
-    end: float | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Canvas:
-    """Draw all judges on one pair of axes from 0; ``labels`` are for x and y.
+    """Draw all judges on one pair of axes; ``labels`` are for x and y.
 
-    With ``end`` both axes go to it, and a diagonal marks equal values; without, y is a
-    share.
+    With ``ends`` both axes have them, and a diagonal marks equal values; without, x
+    begins at 0 and y is a share.
     """
     canvas = Canvas(width)
     names = [line.title for line in drawn]
     top = legend(canvas, names, [line.series for line in drawn]) + 24
     points = [point for line in drawn for point in line.trace.points]
-    low = 0.4 if end is None and min(y for _, y, _ in points) > 0.4 else 0.0
-    x_end = end or 1.05 * max(x for x, _, _ in points) or 1.0
-    box = Box(
-        48, width - 60, top, top + HEIGHT, (0.0, x_end), (low, end or 1.0)
-    )
+    low = 0.4 if min(y for _, y, _ in points) > 0.4 else 0.0
+    x_end = 1.05 * max(x for x, _, _ in points) or 1.0
+    x_range = ends or (0.0, x_end)
+    y_range = ends or (low, 1.0)
+    box = Box(48, width - 60, top, top + HEIGHT, x_range, y_range)
     show: Callable[[float], str] = "{:g}".format
-    x_axis(canvas, box, percent_tick if end == 1.0 else show, labels[0])
-    y_axis(
-        canvas, box, percent_tick if box.y_range[1] == 1.0 else show, labels[1]
-    )
-    if end is None:
+    x_axis(canvas, box, percent_tick if ends == UNIT else show, labels[0])
+    shares = ends is None or ends == UNIT
+    y_axis(canvas, box, percent_tick if shares else show, labels[1])
+    if ends is None:
         for share, words in ((0.5, "guessing"), (LEVEL, percent_tick(LEVEL))):
             canvas.line(
                 box.left, box.y(share), box.right, box.y(share), "chance"

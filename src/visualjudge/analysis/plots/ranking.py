@@ -23,7 +23,7 @@ WIDE_ENOUGH = 560
 """Width in pixels from which two rankings stand side by side."""
 SIGNS: Mapping[Sign, str] = {
     "right": "separated rightly",
-    "open": "not separated yet",
+    "open": "judge or truth can’t tell yet",
     "wrong": "in the wrong order",
     "close": "too close by truth",
 }

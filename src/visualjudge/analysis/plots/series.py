@@ -123,90 +123,88 @@ def estimates_plot(
 
 
 @dataclass(frozen=True)
-class EstimatesPlot:
-    """A plot with a row for each label and a series for each judge, from the ``cells``
-    of a judge; see :func:`estimates_plot`.
-    """
-
-    name: str
-    title: str
-    caption: str
-    cells: Callable[[JudgeResult], Cells]
-    missing: str
-    label: str = ""
-    reading: str = INTERVALS
-    least: int = 1
-    opening: bool = False
-
-    def __call__(self, view: Shown) -> Plot | LeftOut:
-        """Draw it for the judges of plots."""
-        judges = view.drawn
-        cells = (
-            (k, judge.name, self.cells(judge)) for k, judge in enumerate(judges)
-        )
-        return estimates_plot(
-            self.name,
-            self.title,
-            self.caption,
-            [series for series in cells if series[2]],
-            missing=self.missing,
-            label=self.label,
-            chance=None if self.label else judges[0].chance,
-            reading=self.reading,
-            least=self.least,
-        )
-
-
-@dataclass(frozen=True)
-class LinesPlot:
-    """A plot with a line or curve for each judge, the ``trace`` of a judge, in files
-    ``columns``; axes and ``end`` as in :func:`lines`.
-    """
-
-    name: str
-    title: str
-    caption: str
-    columns: tuple[str, str]
-    trace: Callable[[JudgeResult], Trace]
-    labels: tuple[str, str]
-    reading: str
-    missing: str
-    end: float | None = None
-    opening: bool = False
-
-    def __call__(self, view: Shown) -> Plot | LeftOut:
-        """Draw it for the judges of plots."""
-        each = [
-            Line(judge.name, k, self.trace(judge))
-            for k, judge in enumerate(view.drawn)
-        ]
-        drawn = [line for line in each if line.trace.points]
-        if not drawn:
-            return LeftOut(self.name, self.missing)
-        rows = (
-            (line.title, x, y, int(n))
-            for line in drawn
-            for x, y, n in line.trace.points
-        )
-        return Plot(
-            self.name,
-            self.title,
-            self.caption,
-            ("judge", *self.columns, "n"),
-            tuple(rows),
-            lambda width: lines(drawn, self.labels, width, self.end),
-            self.reading,
-        )
-
-
-@dataclass(frozen=True)
-class OwnPlot:
-    """A plot of which ``draw`` is all."""
+class FigurePlot:
+    """A plot of a figure; ``opening``: the first of these that is drawn stands beside
+    the answer."""
 
     name: str
     draw: Callable[[Shown], Plot | LeftOut]
     opening: bool = False
 
-    def __call__(self, view: Shown) -> Plot | LeftOut:
-        """Draw it."""
-        return self.draw(view)
+
+def estimates_of_judges(
+    name: str,
+    title: str,
+    caption: str,
+    cells: Callable[[JudgeResult], Cells],
+    missing: str,
+    label: str = "",
+    reading: str = INTERVALS,
+    *,
+    least: int = 1,
+    opening: bool = False,
+) -> FigurePlot:
+    """Return a plot with a row for each label and a series for each judge, from the
+    ``cells`` of a judge; see :func:`estimates_plot`.
+    """
+
+    def draw(view: Shown) -> Plot | LeftOut:
+        judges = view.drawn
+        result = (
+            (k, judge.name, cells(judge)) for k, judge in enumerate(judges)
+        )
+        return estimates_plot(
+            name,
+            title,
+            caption,
+            [series for series in result if series[2]],
+            missing=missing,
+            label=label,
+            chance=None if label else judges[0].chance,
+            reading=reading,
+            least=least,
+        )
+
+    return FigurePlot(name, draw, opening)
+
+
+def lines_of_judges(
+    name: str,
+    title: str,
+    caption: str,
+    columns: tuple[str, str],
+    trace: Callable[[JudgeResult], Trace],
+    labels: tuple[str, str],
+    reading: str,
+    missing: str,
+    ends: Callable[[Shown], tuple[float, float]] | None = None,
+) -> FigurePlot:
+    """Return a plot with a line or curve for each judge, the ``trace`` of a judge, in
+    files ``columns``; axes and ``ends`` as in :func:`lines`.
+    """
+
+    def draw(view: Shown) -> Plot | LeftOut:
+        each = [
+            Line(judge.name, k, trace(judge))
+            for k, judge in enumerate(view.drawn)
+        ]
+        drawn = [line for line in each if line.trace.points]
+        if not drawn:
+            return LeftOut(name, missing)
+        rows = (
+            (line.title, x, y, int(n))
+            for line in drawn
+            for x, y, n in line.trace.points
+        )
+        axes = ends(view) if ends else None
+        return Plot(
+            name,
+            title,
+            caption,
+            ("judge", *columns, "n"),
+            tuple(rows),
+            lambda width: lines(drawn, labels, width, axes),
+            reading,
+        )
+
+    return FigurePlot(name, draw)

@@ -13,8 +13,8 @@ from visualjudge.analysis.decisions.checks import (
     State,
     checks_table,
 )
-from visualjudge.analysis.decisions.may_rank_models import sources_table
 from visualjudge.analysis.decisions.pairs_of_models import pairs_table
+from visualjudge.analysis.decisions.source_order import sources_table
 from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.answer import CARDS, tasks_table
 from visualjudge.analysis.figures.benchmarks import BENCHMARKS, benchmarks_table

@@ -17,6 +17,7 @@ from PIL import Image
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
+from visualjudge.analysis.score_scale import ScoreScale, asked_scale
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study
 from visualjudge.core.addresses import question_address
@@ -65,7 +66,7 @@ class Example:
     link: str
 
 
-def _wrong(table: pl.DataFrame) -> pl.DataFrame:
+def _wrong(table: pl.DataFrame, scale: ScoreScale) -> pl.DataFrame:
     """Return usable but wrong replies with ``distance`` (larger is worse) and
     ``why``."""
     usable = table.filter("usable")
@@ -74,10 +75,12 @@ def _wrong(table: pl.DataFrame) -> pl.DataFrame:
     taus = pl.Series(rank_taus(ranked), dtype=pl.Float64)
     scored = usable.filter(kind="scoring")
     off = (pl.col("number") - pl.col("truth")).abs()
-    apart = pl.format("wrong, true scores {} apart", pl.col("margin").round(1))
+    point = scale.size(1.0)
+    margin = (pl.col("margin") * point).round(1)
+    apart = pl.format("wrong, true scores {} apart", margin)
     wide = pl.when(pl.col("margin") > 0).then(apart).otherwise(pl.lit("wrong"))
     ordered = pl.format("ranked with τ-b {}", taus.round(2))
-    missed = pl.format("off by {} points", off.round(1))
+    missed = pl.format("off by {} points", (off * point).round(1))
     return pl.concat(
         [
             pairs.with_columns(distance="margin", why=wide),
@@ -100,7 +103,7 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     if not study.has_scores:  # the margins are not known then
         table = table.with_columns(margin=pl.lit(0.0))
     known = table.clear() if study.lacks_truth(run) else table
-    wrong = _spread(_wrong(known), count - count // 4)
+    wrong = _spread(_wrong(known, asked_scale(study.meta)), count - count // 4)
     unread = table.filter(~pl.col("usable") & ~withheld()).with_columns(
         distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause")
     )
@@ -167,11 +170,12 @@ def _example(
             DataError
         ):  # of another tool: its options cannot be told apart in the prompt
             question = None
-    options = _options(
-        row["scores"][::side], row["sources"][::side], scored=study.has_scores
-    )
+    scale = asked_scale(study.meta)
+    scores = [scale.score(score) for score in row["scores"][::side]]
+    options = _options(scores, row["sources"][::side], scored=study.has_scores)
     prompt = question.prompt if question else ""
-    stated = _value(row["text"], row["number"], turned=turned)
+    stated = _value(row["text"], row["number"], scale, turned=turned)
+    answer = _value(row["answer"], row["truth"], scale, turned=turned)
     stored = placed.question if placed else None
     faults = (stored.faults if stored else None) or ()
     words = stored.prompt if stored else ""
@@ -184,7 +188,7 @@ def _example(
         row["image"],
         row["error_type"],
         stated if row["usable"] else "not read",
-        _value(row["answer"], row["truth"], turned=turned),
+        answer,
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
         prompt,
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
@@ -223,10 +227,12 @@ def _places(faults: Sequence[Fault]) -> str:
     )
 
 
-def _value(text: str | None, value: float | None, *, turned: bool) -> str:
+def _value(
+    text: str | None, value: float | None, scale: ScoreScale, *, turned: bool
+) -> str:
     if text is not None:
         return {"A": "B", "B": "A"}.get(text, text) if turned else text
-    return "–" if value is None else f"{value:.1f}"
+    return "–" if value is None else f"{scale.score(value):.1f}"
 
 
 def _options(
@@ -241,8 +247,10 @@ def _options(
     )
     known = zip(letters, scores, sources or [None] * len(scores), strict=False)
     return {
-        name: (f"true score {score:.2f} " if scored else "")
-        + (f"({source})" if source else "")
+        name: " ".join(
+            [f"true score {score:.2f}"] * scored
+            + [f"({source})"] * bool(source)
+        )
         for name, score, source in known
     }
 

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.figures.section import MOST_COLUMNS, Section
-from visualjudge.analysis.results import FACTS, Analysis, JudgeResult
+from visualjudge.analysis.figures.judge_tables import MOST_COLUMNS
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.results import (
+    FACTS,
+    Analysis,
+    JudgeFigure,
+    JudgeResult,
+)
 from visualjudge.analysis.table_layout import Column, Layout, grid, inside
 from visualjudge.core.text_tables import Table
 

@@ -45,6 +45,7 @@ ABSOLUTE = re.compile(r"/\w|\w:[\\/](?!/)|\\\\\w")
 """Begin of an absolute path, on any system."""
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
+LETTERS = " The letters are those that the judge saw."
 
 
 SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided"}
@@ -120,7 +121,9 @@ def _lines(
 def drawn(analysis: Analysis) -> dict[str, Plot | LeftOut]:
     """Return every plot of the study by name."""
     displayed = analysis.shown
-    plots = {name: plot(displayed) for name, plot in analysis.plots.items()}
+    plots = {
+        name: plot.draw(displayed) for name, plot in analysis.plots.items()
+    }
     for figure in analysis.figures:
         plots |= {plot.name: plot for plot in figure.more_plots(displayed)}
     return plots
@@ -171,8 +174,8 @@ def _sections(
     misses = Section(
         "questions",
         "Examples of errors",
-        "Answers that were wrong by a wide margin, and replies that could not be read. "
-        "The letters are those that the judge saw.",
+        "Answers that were wrong by a wide margin, and replies that could not be read."
+        + LETTERS * any(judge.pairs.height for judge in judges),
         examples=collected,
     )
     out += [misses, headline_section(view.analysis)]

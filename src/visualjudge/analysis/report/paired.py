@@ -66,7 +66,11 @@ def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
         f"Compared on {many(both, 'pairwise question')}, of {asked[0]:,} and "
         f"{asked[1]:,}."
     )
-    return [common, *moved_between(judges[first], judges[second])]
+    two = (judges[first], judges[second])
+    moved = moved_between(
+        [judge.identity for judge in two], [judge.info for judge in two]
+    )
+    return [common, *moved]
 
 
 def differences(analysis: Analysis, first: int, second: int) -> Plot | LeftOut:

@@ -10,7 +10,7 @@ coverages).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,11 +64,18 @@ def abstaining(
         answered = _mean(loss, own, group, images)
         gain = everything - answered
         rows.append(
-            Abstaining(
-                least, float(own.mean()), answered.estimate, gain.estimate
-            )
+            Abstaining(least, float(own.mean()), _loss(answered), gain.estimate)
         )
     return tuple(rows)
+
+
+def _loss(mean: Figure) -> Estimate:
+    """Return a mean loss: it is never negative, nor is an end of its interval."""
+    loss = mean.estimate
+    if loss.interval is None:
+        return loss
+    low, high = loss.interval
+    return replace(loss, interval=(max(0.0, low or 0.0), high))
 
 
 def _mean(

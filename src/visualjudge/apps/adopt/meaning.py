@@ -51,7 +51,6 @@ from visualjudge.prompts.rubric import Rubric
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
 
-TASK = "verdicts"
 FAILURE = -1
 """What many tools write where a reply could not be read."""
 TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
@@ -71,7 +70,6 @@ TEXTS = (
 """Roles whose cells are text, or missing."""
 NUMBERED = ("item", "group", "repeat")
 """Roles whose cells may be numbers, which data frames write as 1.0 beside a gap."""
-ORDER = "the order shown (--column order=NAME), "
 FEW = 5
 """Number of duplicates that a message names."""
 
@@ -207,7 +205,7 @@ class Table:
         """Return the question of a row, and whether the row has its options in the
         other order."""
         names = models_of(row) if self.pairs else (row.get("model"),)
-        task = str(row.get("task") or TASK)
+        task = str(row.get("task") or "verdicts")
         name = row.get("item") or row.place.removeprefix(f"{self.name}: ")
         group = row.get("group") or ""
         first = self.groups.setdefault((task, name), group) if group else group
@@ -469,9 +467,10 @@ def distinct(table: Table, drop: bool) -> list[Answered]:
     """
     judged: dict[tuple[Any, ...], Answered] = {}
     again: list[Row] = []
+    order = "the order shown (--column order=NAME), " if table.pairs else ""
     how = (
-        f"name a column that tells them apart: {ORDER if table.pairs else ''}the "
-        "repeat (--column repeat=NAME) or the item (--column item=NAME)"
+        f"name a column that tells them apart: {order}the repeat (--column "
+        "repeat=NAME) or the item (--column item=NAME)"
     )
     for answered in table.answered():
         reply = answered.reply

@@ -48,7 +48,7 @@ class Plots:
     def _drawn(self, name: str) -> Plot:
         from visualjudge.analysis.plots.plot import LeftOut
 
-        result = self._analysis.plots[name](self._analysis.shown)
+        result = self._analysis.plots[name].draw(self._analysis.shown)
         if isinstance(result, LeftOut):
             raise UsageError(f"figure {name!r} is not drawn: {result.reason}")
         return result

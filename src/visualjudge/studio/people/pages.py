@@ -51,7 +51,7 @@ from visualjudge.studio.people.rating_run import (
     as_shown,
     read_answer,
 )
-from visualjudge.studio.people.reading import (
+from visualjudge.studio.people.texts_for_raters import (
     Instructions,
     for_people,
     read_instructions,

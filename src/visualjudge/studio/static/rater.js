@@ -133,7 +133,7 @@ class Rater extends HTMLElement {
       ...question.options.filter((o) => o.image).map((o) => ({ key: o.letter, title: question.type === "scoring" ? "Prediction" : o.letter, src: o.image }))];
     const texts = question.options.filter((o) => o.text);
     const written = texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
-      h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, swatches(o.text))))) : null;
+      h("div", { class: "text-option" }, h("h2", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, swatches(o.text))))) : null;
     const beside = layers.length && texts.length <= 2 && texts.every((o) => o.text.length <= 200); // leaves images the height
     this.choices = h("div", { class: "choices", role: "group", "aria-label": "Your answer" });
     const aside = h("div", { class: "answer panel" },

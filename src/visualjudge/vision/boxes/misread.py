@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import cos, sin
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.record import Detections, corners
 from visualjudge.vision.rows import Misreading, letterboxes
 
@@ -53,12 +53,6 @@ def _moved(
             (y2 - down) / factor,
         )
     )
-    return change(prediction, prediction)
-
-
-def _mirrored(prediction: Detections, size: Size) -> Detections:
-    width = size[1]
-    change = _each(lambda x1, y1, x2, y2: (width - x2, y1, width - x1, y2))
     return change(prediction, prediction)
 
 
@@ -117,7 +111,20 @@ MISREADINGS = (
         ),
     ),
     Misreading("the confidence is an angle in radians", _turned),
-    Misreading("the image was mirrored", _mirrored, of_size=True),
+    Misreading(
+        "the image was mirrored",
+        lambda prediction, size: _each(
+            lambda x1, y1, x2, y2: (size[1] - x2, y1, size[1] - x1, y2)
+        )(prediction, prediction),
+        of_size=True,
+    ),
+    Misreading(
+        "y is counted from the bottom",
+        lambda prediction, size: _each(
+            lambda x1, y1, x2, y2: (x1, size[0] - y2, x2, size[0] - y1)
+        )(prediction, prediction),
+        of_size=True,
+    ),
     Misreading(
         "boxes refer to an image of another size",
         _at_size_of_truth,

@@ -22,6 +22,13 @@ def _negative(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
     return replace(prediction, values=known.max() + known.min() - values)
 
 
+def _with_holes(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
+    values = prediction.values
+    return replace(
+        prediction, values=np.where(values == values.max(), 0, values)
+    )
+
+
 def _turned(
     axis: int,
 ) -> Callable[[DepthMap, DepthMap], DepthMap]:
@@ -46,6 +53,7 @@ MISREADINGS = (
         _inverse,
     ),
     Misreading("near and far are exchanged", _negative),
+    Misreading("the largest value marks holes (--hole)", _with_holes),
     Misreading("maps are upside down", _turned(0)),
     Misreading("the image was mirrored", _turned(1)),
     _unit("millimetres", 1e-3),

@@ -28,6 +28,13 @@ GRADED = (
     *("context-", "conversation-relevance"),
 )
 """Prefixes of the assertions that a model scores."""
+FAILED = (
+    "Could not extract JSON",
+    "llm-rubric produced malformed response",
+    "No output",
+    "API error",
+)
+"""How the reasons of grades begin that are no grades; older versions give them 0."""
 
 
 def rows(path: Path, log: Any) -> Iterator[Json]:
@@ -87,11 +94,10 @@ def _graded(result: Json) -> list[Json]:
 
 def _people(result: Json, kind: str, field: str) -> Any:
     """Return a field of the first assertion of this kind."""
-    parts = at(result, "gradingResult.componentResults") or []
     return next(
         (
             at(part, field)
-            for part in parts
+            for part in at(result, "gradingResult.componentResults") or []
             if at(part, "assertion.type") == kind
         ),
         None,
@@ -114,6 +120,7 @@ def _grades(result: Json, known: Json, model: str) -> Iterator[Json]:
             part.get("error")
             or at(part, "metadata.graderError")
             or result.get("error")
+            or str(part.get("reason")).startswith(FAILED)
         )
         yield {
             "item": known["item"]

@@ -65,7 +65,7 @@ class SourceByJudge:
 
 
 @dataclass(frozen=True, eq=False)
-class KindOfSystem:
+class OrderOfKind:
     """Results of one kind of question on the order of the sources. ``exact``: whether
     the truth is, so that favouritism is tested.
     """
@@ -167,7 +167,7 @@ SOURCE = Layout[SourceByJudge](
     Column(None, "bias.interval", "95 %", span3),
     Column(None, _message, "Favour"),
 )
-KIND = Layout[KindOfSystem](
+KIND = Layout[OrderOfKind](
     *as_named("kind", "left_out"),
     Column("measure", lambda kind: MEASURES[kind.kind]),
     Column("tau_b", "models.tau_b.value"),
@@ -191,7 +191,7 @@ TO_TRUTH = (
 )
 
 
-def sources_table(kind: KindOfSystem) -> Table:
+def sources_table(kind: OrderOfKind) -> Table:
     """Return each source by judge and by truth, its possible ranks in its group, and
     which sources are favoured.
     """
@@ -213,7 +213,7 @@ def sources_table(kind: KindOfSystem) -> Table:
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class SourceOrder:
     """The kinds that compare at least two sources, and each pair of models by the first
     of them; ``main`` is the first of pairwise, ranking, scoring.
 
@@ -221,35 +221,35 @@ class System:
     questions about the sources.
     """
 
-    kinds: tuple[KindOfSystem, ...]
+    kinds: tuple[OrderOfKind, ...]
     why: str | None = None
     images: int = 0
     models: PairsOfModels | None = None
 
     @property
-    def main(self) -> KindOfSystem | None:
+    def main(self) -> OrderOfKind | None:
         """The kind whose figures represent the judge."""
         return self.kinds[0] if self.kinds else None
 
 
-_SYSTEMS = WeakKeyDictionary[Study, dict[tuple[int, float], "System"]]()
+_ORDERS = WeakKeyDictionary[Study, dict[tuple[int, float], "SourceOrder"]]()
 """What was computed: the report, the card and the leaderboard read the same."""
 
 
-def system(study: Study, run: int, level: float = 1.0) -> System:
+def source_order(study: Study, run: int, level: float = 1.0) -> SourceOrder:
     """Return how one run orders the sources. Tests of favouritism have the part
     ``level`` of 5 %: the rest is for other tables of the judge.
     """
-    known = _SYSTEMS.setdefault(study, {})
+    known = _ORDERS.setdefault(study, {})
     if (run, level) not in known:
-        known[run, level] = _system(study, run, level)
+        known[run, level] = _ordered(study, run, level)
     return known[run, level]
 
 
 def rank_sets(study: Study, run: int) -> dict[tuple[str, str], tuple[int, int]]:
     """Return the ranks that the pairwise answers of a run leave to each (group,
     source)."""
-    kinds = system(study, run, level_of(study, run)).kinds
+    kinds = source_order(study, run, level_of(study, run)).kinds
     return next(
         (k.models.rank_sets() for k in kinds if k.kind == "pairwise"), {}
     )
@@ -262,7 +262,7 @@ def level_of(study: Study, run: int) -> float:
     return 1.0 if study.joined[run]["task"].n_unique() < 2 else 0.5
 
 
-def _system(study: Study, run: int, level: float) -> System:
+def _ordered(study: Study, run: int, level: float) -> SourceOrder:
     every = (items(study, kind, run) for kind in KINDS)
     asked = [result for result in every if result.comparable]
     rows = [comparisons(result) for result in asked]
@@ -276,9 +276,9 @@ def _system(study: Study, run: int, level: float) -> System:
         and (kind := _measured(result, pairs, exact, level)) is not None
     )
     if kinds:
-        return System(kinds, models=models)
+        return SourceOrder(kinds, models=models)
     if not asked:
-        return System(
+        return SourceOrder(
             (),
             "no question compares two named sources of one task",
             models=models,
@@ -286,7 +286,7 @@ def _system(study: Study, run: int, level: float) -> System:
     images = (
         asked[0].rows.filter(pl.col("said").is_not_nan())["image"].n_unique()
     )
-    return System((), _why_none(asked[0]), images, models)
+    return SourceOrder((), _why_none(asked[0]), images, models)
 
 
 def _why_none(judged: Items) -> str:
@@ -302,7 +302,7 @@ def _why_none(judged: Items) -> str:
 
 def _measured(
     asked: Items, models: PairsOfModels, exact: bool, level: float
-) -> KindOfSystem | None:
+) -> OrderOfKind | None:
     result, silent = asked.answered()
     if not result.names:
         return None
@@ -341,4 +341,4 @@ def _measured(
         bias,
     )
     sources = tuple(SourceByJudge(*row) for row in zip(*columns, strict=True))
-    return KindOfSystem(result.kind, models, sources, fair is not None, silent)
+    return OrderOfKind(result.kind, models, sources, fair is not None, silent)
