@@ -22,6 +22,9 @@ from visualjudge.formats.importers import IMPORTERS
 if TYPE_CHECKING:
     from visualjudge.formats.samples import Samples
 
+IN_FOLDERS = {".xml": "voc", ".txt": "yolo"}
+"""Importers of ground truth in a file an image, by the ends of the files' names."""
+
 
 def perturb(
     task: Annotated[str, typer.Option(help="Task name.", metavar="TASK")],
@@ -140,11 +143,9 @@ def truth_reader(
         raise UsageError(
             f"{task} has no controlled errors: its scores are given, not computed"
         )
-    first = (
-        added("importer")
-        if "gt_pngs" in data
-        else (*added("importer"), "label-map")
-    )
+    first = [*_of_folder(Path(gt)), *added("importer")]
+    if "gt_pngs" not in data:
+        first.append("label-map")
     name = next(
         item for item in (*first, *IMPORTERS) if kind in IMPORTERS[item].types
     )
@@ -166,3 +167,9 @@ def truth_reader(
         if "Path" in str(known[word].annotation)
     }
     return partial(reader, task=task, pred=None, **{**values, **paths})
+
+
+def _of_folder(gt: Path) -> list[str]:
+    """Return the importers of a folder of ground truth, by the names of its files."""
+    held = {path.suffix for path in gt.iterdir()} if gt.is_dir() else set()
+    return [name for suffix, name in IN_FOLDERS.items() if suffix in held]

@@ -79,6 +79,8 @@ class FolderWriter:
         self, root: str | Path, task: str, *, replace: bool = False
     ) -> None:
         self.root = Path(root)
+        if self.root.is_file():
+            raise UsageError(f"{root}: must be a folder, got a file")
         for name, kind in NOT_DATA.items():
             if (self.root / name).is_file():
                 raise UsageError(
