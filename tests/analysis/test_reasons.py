@@ -15,7 +15,7 @@ import pytest
 import visualjudge as vj
 from making import make_folder
 from visualjudge.analysis.figures.reasons import reason_of
-from visualjudge.analysis.reasons import exchanged, points_at
+from visualjudge.analysis.reasons import NOWHERE, exchanged, points_at
 from visualjudge.core.records import BoolArray, IntArray
 
 IMAGES, EACH = 30, 4
@@ -30,7 +30,9 @@ def table(said: np.ndarray, kinds: np.ndarray) -> pl.DataFrame:
     def hits(row: int, others: IntArray) -> BoolArray:
         return np.asarray(said[others] == kinds[row], dtype=bool)
 
-    own, gap = exchanged(hits, np.ones(image.size, dtype=bool), task, image)
+    asked = np.ones(image.size, dtype=bool)
+    question = np.arange(image.size)
+    own, gap = exchanged(hits, asked, task, question, image)
     return pl.DataFrame({"cluster": image, "names": own, "names_gap": gap})
 
 
@@ -73,7 +75,7 @@ def test_a_place_points_by_its_centre_or_its_overlap() -> None:
         [0, 0, 400, 400],  # around: the centre is a corner's
         [150, 100, 260, 200],  # IoU 0.31
         [210, 100, 300, 200],
-        [np.nan] * 4,
+        NOWHERE,
     ]
     found = points_at(np.array(boxes, dtype=float), fault)
     assert found.tolist() == [True, True, True, False, False]

@@ -410,7 +410,8 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
         ProbeResult("label", "cue", NOTHING, 0.1, "not_shown", 48, "q0"),
     )
     assert "Probes" not in terminal(analysis, [])
-    probed = Analysis(analysis.study, [replace(PROBES, rows=lambda _: probes)])
+    figures = (replace(PROBES, rows=lambda _: probes),)
+    probed = Analysis(analysis.study, lambda: figures)
     assert (
         "Probes: 1 fail (author), 1 pass, 1 undecided, 1 not measured."
         in " ".join(terminal(probed, []).split())

@@ -353,3 +353,20 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
     assert low < 0.765 < high
     assert [row["task"] for row in judge["choices"]] == ["t0", "t1", ""]
     assert "One person chooses as the others do" in page_of(analysis)
+
+
+def test_half_points_are_not_exact_beside_half_points(tmp_path: Path) -> None:
+    rows = [
+        {
+            "item": f"i{k}",
+            "model": "m",
+            "score": 3 + (k % 3) / 2,
+            "truth": 3 + (k % 2) / 2,
+            "judge": "j",
+        }
+        for k in range(60)
+    ]
+    study = vj.adopt(rows, tmp_path / "study", score_range=(1, 5))
+    row = vj.analyse(study.runs).metrics["judges"][0]["scoring"]
+    same = sum(own["score"] == own["truth"] for own in rows)
+    assert row["exact"] == pytest.approx(same / 60)

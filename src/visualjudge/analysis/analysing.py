@@ -61,7 +61,7 @@ def analyse_study(
     """Analyse questions and verdicts that are already in memory (see
     :func:`visualjudge.analysis.study_table.study_of`).
     """
-    analysis = Analysis(study, every_figure())
+    analysis = Analysis(study, every_figure)
     if progress is not None:
         analysis.compute(progress)
     return analysis

@@ -12,7 +12,7 @@ such as naming the commonest error or pointing at the middle.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -53,7 +53,8 @@ from visualjudge.vision.raster.overlaps import box_ious
 NEAR_IOU = 0.3
 MOST_PARTNERS = 400
 """Maximum number of questions of a task whose answers are exchanged with each."""
-NOWHERE = (np.nan,) * 4
+NOWHERE = (-1.0,) * 4
+"""The box of an answer that states none: outside of every image."""
 
 
 def rubric_in(info: Mapping[str, Any]) -> Rubric | None:
@@ -117,7 +118,7 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
     answers = [orjson.loads(text) for text in rows["criteria"]]
     table = rows.select("cluster", "task", "kind", "right", "usable")
     task = table["task"].cast(pl.String).to_numpy()
-    image = table["cluster"].to_numpy()
+    place = rows["question"].to_numpy(), table["cluster"].to_numpy()
     columns = {}
     for criterion in rubric.criteria:
         values = [values.get(criterion.id, FAILED) for values in answers]
@@ -125,13 +126,13 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
             [criterion.id in values for values in answers], dtype=bool
         )
         if asks_for_error(criterion):
-            columns["names"] = _names(values, known, asked, task, image)
+            columns["names"] = _names(values, known, asked, task, *place)
         elif criterion.answer == "place":
             located = np.array(
                 [fact.places is not None for fact in known], dtype=bool
             )
             columns["points"] = pointed(
-                values, known, asked & located, task, image
+                values, known, asked & located, task, *place
             )
     return table.with_columns(
         series
@@ -156,6 +157,7 @@ def _names(
     known: list[Deciding],
     asked: BoolArray,
     task: Any,
+    question: IntArray,
     image: IntArray,
 ) -> Column:
     words = np.array([str(value) for value in values], dtype=object)
@@ -163,7 +165,7 @@ def _names(
     def hits(row: int, others: IntArray) -> BoolArray:
         return names_error(words[others], known[row])
 
-    return *exchanged(hits, asked, task, image), asked
+    return *exchanged(hits, asked, task, question, image), asked
 
 
 def names_error(words: Any, fact: Deciding) -> BoolArray:
@@ -176,6 +178,7 @@ def pointed(
     known: list[Deciding],
     asked: BoolArray,
     task: Any,
+    question: IntArray,
     image: IntArray,
 ) -> Column:
     """Return whether each of n answers points at what decides (``known``), its gap
@@ -189,12 +192,13 @@ def pointed(
     def hits(row: int, others: IntArray) -> BoolArray:
         return points_at_error(boxes[others], items[others], known[row])
 
-    return *exchanged(hits, asked, form, image), asked
+    return *exchanged(hits, asked, form, question, image), asked
 
 
 def stated_places(values: Sequence[Any]) -> tuple[FloatArray, IntArray]:
-    """Return the boxes (n, 4) of n answers, NaN where they state none, and the numbers
-    of items (n,): 0 of an answer that there is no place, −1 where none is stated.
+    """Return the boxes (n, 4) of n answers (:data:`NOWHERE` where they state none), and
+    the numbers of items (n,): 0 of an answer that there is no place, −1 where none is
+    stated.
     """
     boxes = [value if isinstance(value, list) else NOWHERE for value in values]
     items = [
@@ -249,7 +253,7 @@ def points_at(boxes: FloatArray, places: FloatArray) -> BoolArray:
     y = boxes[:, 1::2].mean(axis=1)[:, None]
     x1, y1, x2, y2 = places.T
     inside = (x >= x1) & (x <= x2) & (y >= y1) & (y <= y2)
-    near = box_ious(np.nan_to_num(boxes), places) >= NEAR_IOU
+    near = box_ious(boxes, places) >= NEAR_IOU
     return np.asarray((inside | near).any(axis=1))
 
 
@@ -257,48 +261,51 @@ def exchanged(
     hits: Callable[[int, IntArray], BoolArray],
     asked: BoolArray,
     task: Any,
+    question: IntArray,
     image: IntArray,
 ) -> tuple[BoolArray, FloatArray]:
     """Return whether each answer is right, (n,), and values (n,) whose mean is the
     share of right answers less that of answers exchanged between questions of one task
     on other images; NaN without another image.
 
-    ``hits(k, others)`` states whether the answers to ``others`` would be right for
-    question k. A value is the answer's own hit, less the mean of other answers for its
-    question, less how far its answer does better than others elsewhere: the projection
-    of a U-statistic (Hoeffding 1948), so that the spread over images is that of the
-    difference.
+    ``hits(k, others)`` states whether the answers to ``others`` would be right for the
+    question of answer k. A value is the answer's own hit, less the mean of other
+    answers for its question, less how far its answer does better than others elsewhere:
+    the projection of a U-statistic (Hoeffding 1948), so that the spread over images is
+    that of the difference.
     """
     own = np.zeros(asked.size, dtype=bool)
     gap = np.full(asked.size, np.nan)
-    for members in _members(task, asked):
+    known = np.flatnonzero(asked)
+    for members in _alike(known, task):
         count = min(MOST_PARTNERS, members.size)
         partners = members[np.linspace(0, members.size - 1, count).astype(int)]
-        for_question = np.full(members.size, np.nan)
+        for_question = np.full(asked.size, np.nan)
         elsewhere = np.zeros(count)
         times = np.zeros(count)
-        for place, k in enumerate(members):
-            own[k] = hits(k, np.array([k]))[0]
-            apart = image[partners] != image[k]
-            right = hits(k, partners) & apart
-            elsewhere += right
-            times += apart
+        for rows in _alike(members, question):
+            tried = hits(rows[0], np.concatenate([rows, partners]))
+            own[rows] = tried[: rows.size]
+            apart = image[partners] != image[rows[0]]
+            right = tried[rows.size :] & apart
+            elsewhere += rows.size * right
+            times += rows.size * apart
             if apart.any():
-                for_question[place] = right.sum() / apart.sum()
-        mean = (
-            np.nanmean(for_question)
-            if np.isfinite(for_question).any()
-            else np.nan
-        )
-        gap[members] = own[members] - for_question
+                for_question[rows] = right.sum() / apart.sum()
+        theirs = for_question[members]
+        mean = np.nanmean(theirs) if np.isfinite(theirs).any() else np.nan
+        gap[members] = own[members] - theirs
         better = elsewhere / np.maximum(times, 1) - mean
         gap[partners] -= better * members.size / count
     return own, gap
 
 
-def _members(task: Any, asked: BoolArray) -> Iterator[IntArray]:
-    for name in np.unique(task[asked]):
-        yield np.flatnonzero(asked & (task == name))
+def _alike(rows: IntArray, code: Any) -> list[IntArray]:
+    """Return ``rows`` in parts of one ``code`` each."""
+    ordered = rows[np.argsort(code[rows], kind="stable")]
+    own = code[ordered]
+    parts = np.split(ordered, np.flatnonzero(own[1:] != own[:-1]) + 1)
+    return [part for part in parts if part.size]
 
 
 def true_criteria(

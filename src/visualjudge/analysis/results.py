@@ -418,26 +418,20 @@ MOST_TABLED = 20
 
 class Analysis:
     """The study, its judges, and its figures: ``analysis[FIGURE]`` is computed when it
-    is first read. ``figures`` are those that files and pages have.
+    is first read. ``figures`` are those that files and pages have; a card loads only
+    those that it reads.
     """
 
     def __init__(
-        self, study: Study, figures: Sequence[Figure[Any, Any]] = ()
+        self,
+        study: Study,
+        figures: Callable[[], tuple[Figure[Any, Any], ...]] = tuple,
     ) -> None:
         self.study = study
         self.judges = tuple(
             JudgeResult(self, k) for k in range(len(study.runs))
         )
-        self.figures = tuple(figures)
-        self.of_judges = [
-            figure for figure in figures if isinstance(figure, JudgeFigure)
-        ]
-        self.of_study = [
-            figure for figure in figures if isinstance(figure, StudyFigure)
-        ]
-        self.named = {
-            figure.name: figure for figure in self.of_judges if figure.in_files
-        }
+        self._figures = figures
         self._values: dict[StudyFigure[Any], Any] = {}
         self._tables: tuple[int, dict[str, pl.DataFrame]] = (-1, {})
 
@@ -446,6 +440,26 @@ class Analysis:
             self._values[figure] = figure.rows(self)
         value: Value = self._values[figure]
         return value
+
+    @property
+    def figures(self) -> tuple[Figure[Any, Any], ...]:
+        """All figures, in the order of their places."""
+        return self._figures()
+
+    @cached_property
+    def of_judges(self) -> list[JudgeFigure[Any]]:
+        """Those of each judge."""
+        return [row for row in self.figures if isinstance(row, JudgeFigure)]
+
+    @cached_property
+    def of_study(self) -> list[StudyFigure[Any]]:
+        """Those of the study."""
+        return [row for row in self.figures if isinstance(row, StudyFigure)]
+
+    @cached_property
+    def named(self) -> dict[str, JudgeFigure[Any]]:
+        """Figures of each judge that files have, by name."""
+        return {row.name: row for row in self.of_judges if row.in_files}
 
     def tables_of(self, index: int) -> dict[str, pl.DataFrame]:
         """Return the tables of one judge by type of question, to be read and filled.

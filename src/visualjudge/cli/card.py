@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following, write
+from visualjudge.cli.output import end_with, following
 from visualjudge.options import AnswerOptions
 
 
@@ -32,7 +32,8 @@ def card(
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)
-    write(json, result.metrics)
+    if json is not None:
+        json.write(result.metrics)
     print(result.details if details else result)
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge = result.judges[0]

@@ -267,8 +267,11 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
         OSError,
     ) as error:
         # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
-        hint = "; for Zstandard run: pip install 'visualjudge[logs]'"
-        more = hint if isinstance(error, NotImplementedError) else ""
+        hints: dict[type, str] = {
+            NotImplementedError: "; for Zstandard run: pip install 'visualjudge[logs]'",
+            zipfile.BadZipFile: "; it is cut off or damaged: copy it again",
+        }
+        more = hints.get(type(error), "")
         raise DataError(f"{path}: cannot be unpacked: {error}{more}") from None
 
 

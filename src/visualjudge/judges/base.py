@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from visualjudge.core.records import (
     FAILED,
@@ -22,6 +22,8 @@ from visualjudge.core.records import (
 ORDERS: tuple[Order, Order] = ("AB", "BA")
 
 Key = tuple[str, Order, int]
+Schema = Literal["followed", "refused", "ignored"]
+"""How a server treats a schema."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from visualjudge.clients.base import (
     Client,
@@ -28,7 +27,7 @@ from visualjudge.clients.tool_calls import Ending, converse
 from visualjudge.core.errors import ApiError, DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
-from visualjudge.judges.base import Ask, failed, in_stored_letters
+from visualjudge.judges.base import Ask, Schema, failed, in_stored_letters
 from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.reply_extractor import extracted
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
@@ -38,8 +37,6 @@ from visualjudge.prompts.spans import interleaved, spans_of, swapped
 from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.criteria import FIELD, read_criteria, split_criteria
 
-Schema = Literal["followed", "refused", "ignored"]
-"""How a server treats a schema."""
 TOP_LOGPROBS = 20
 TIE_ALLOWED = (
     "\n\nIf the two are equally good, answer Tie instead; if both are bad, "

@@ -20,8 +20,7 @@ from visualjudge.core.records import Verdict
 from visualjudge.core.registry import MadeWith, note_made_with
 from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.core.untrusted import confined_target
-from visualjudge.judges.base import Key
-from visualjudge.judges.question_judge import Schema
+from visualjudge.judges.base import Key, Schema
 from visualjudge.runs.budget import StatedCost
 from visualjudge.runs.journal import Journal, Line, read_lines
 from visualjudge.runs.verdicts import verdict_in

@@ -420,7 +420,7 @@ def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
             DataError, match=f"{value} is read in a column named swapped"
         ):
             vj.adopt([row(order=value)], tmp_path / "order")
-    for value in ("75%", "8/10"):
+    for value in ("75%", "4/5"):
         with pytest.raises(DataError, match="score must be a number, got"):
             vj.adopt(
                 [{"item": "q", "model": "x", "score": value}],
@@ -593,6 +593,25 @@ def test_answers_of_the_user_are_read_in_verdicts_and_advised_for_words(
         answers={"can't decide": "Failed"},
     )
     assert [v["value"] for v in verdicts(done.runs[0])] == ["Failed"]
+
+
+def test_sentences_beside_scores_are_no_replies_unless_they_are_named(
+    tmp_path: Path,
+) -> None:
+    """They explain a score without stating it, and would all be failed replies."""
+    text = "It is good because the light is even"
+    rows = [
+        {"item": k, "model": "m", "judgment": text, "score": k, "truth": 5}
+        for k in range(4)
+    ]
+    done = vj.adopt(rows, tmp_path / "scores")
+    assert [v["value"] for v in verdicts(done.runs[0])] == [0, 1, 2, 3]
+    assert done.unused == ("judgment",)
+    read = vj.adopt(rows, tmp_path / "replies", reply="judgment")
+    assert {v["value"] for v in verdicts(read.runs[0])} == {"Failed"}
+    assert any(
+        "4 rows without a verdict that can be read" in n for n in read.notes
+    )
 
 
 def test_scores_up_to_100_are_noticed(tmp_path: Path) -> None:

@@ -105,8 +105,8 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
         f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error "
         f"at most {percent(bar.error, 0)} of that of the best constant, each by its "
         "whole 95 % interval (--bar changes both).",
-        f"Errors are in points of the scale, {answer.scale}; exact: within half a step "
-        f"of {number(answer.scale.size(answer.scale.step))}.",
+        f"Errors are in points of the scale, {answer.scale}; exact: off by less than "
+        f"half a step of {number(answer.scale.size(answer.scale.step))}.",
     )
     return Table(COLUMNS, cells, notes, judge, 1, (False, False, *[True] * 10))
 
@@ -114,7 +114,7 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
 COLUMNS = (
     "Task",
     "May I use them?",
-    "Items",
+    "Scores",
     "Images",
     "ρ (95 %)",
     "r (95 %)",

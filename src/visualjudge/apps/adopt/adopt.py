@@ -208,14 +208,11 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         )
     if CONFIDENCE in columns:
         yield f"{columns[CONFIDENCE]}: read as {form_of(table.rows)}"
-    failed = sum(
-        entry.verdict.value == FAILED and entry.reply.text is None
-        for entry in judged
-    )
+    failed = sum(entry.verdict.value == FAILED for entry in judged)
     if failed:
         yield (
             f"{columns.get('verdict') or columns['reply']}: {pluralize(failed, 'row')} "
-            "without a verdict, which count as failed replies"
+            "without a verdict that can be read, which count as failed replies"
         )
     if table.in_several:
         yield (

@@ -24,7 +24,6 @@ SAID = "criterion."
 TRUE = "truth."
 MOST_WORDS = 50
 """Maximum number of words of a choice; a column with more holds sentences."""
-NAME = "adopted@v1"
 ANY = Comparison("pairwise")
 _PLACE = re.compile(r"\[.*\]")
 
@@ -43,7 +42,7 @@ def rubric_of_rows(
     if not names:
         return None
     criteria = tuple(_criterion(rows, roles, name, pairs) for name in names)
-    return Rubric(NAME, criteria)
+    return Rubric("adopted@v1", criteria)
 
 
 def _criterion(

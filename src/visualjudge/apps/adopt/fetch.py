@@ -24,7 +24,6 @@ from visualjudge.vision.raster.images import opened
 MOST_BYTES = 20 * 10**9
 """Bytes after which a call downloads no further file."""
 AT_ONCE = 8
-FETCHED = "files/fetched"
 INDEXES = ("images", "images_v2")
 ANNOTATIONS = ("annotations", "data_json_v2")
 ADDRESS = re.compile(r"(https?|hf)://\S+")
@@ -106,7 +105,7 @@ def fetch(
     }
     before = {path: contents(path) for path in files}
     done = download(
-        texts_in([*before.values()]), home, FETCHED, allow_private, tick
+        texts_in([*before.values()]), home, "files/fetched", allow_private, tick
     )
     names = {
         address: path.relative_to(home).as_posix()

@@ -17,6 +17,7 @@ from visualjudge.apps.adopt.answers import (
     is_number,
     letter_of,
     order_of,
+    written_number,
 )
 from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
 from visualjudge.apps.adopt.criteria import TRUE, rubric_of_rows, values_of
@@ -51,7 +52,6 @@ from visualjudge.prompts.rubric import Rubric
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
 
-TASK = "verdicts"
 FAILURE = -1
 """What many tools write where a reply could not be read."""
 TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
@@ -71,7 +71,6 @@ TEXTS = (
 """Roles whose cells are text, or missing."""
 NUMBERED = ("item", "group", "repeat")
 """Roles whose cells may be numbers, which data frames write as 1.0 beside a gap."""
-ORDER = "the order shown (--column order=NAME), "
 FEW = 5
 """Number of duplicates that a message names."""
 
@@ -207,7 +206,7 @@ class Table:
         """Return the question of a row, and whether the row has its options in the
         other order."""
         names = models_of(row) if self.pairs else (row.get("model"),)
-        task = str(row.get("task") or TASK)
+        task = str(row.get("task") or "verdicts")
         name = row.get("item") or row.place.removeprefix(f"{self.name}: ")
         group = row.get("group") or ""
         first = self.groups.setdefault((task, name), group) if group else group
@@ -322,14 +321,14 @@ class Table:
             raise row.fault(
                 role,
                 f"must be a number{point}, got {value!r}; --answer "
-                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column "
-                f"{role}=NAME names another column",
+                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --score-range "
+                f"the scale of 80 % and 4/5, --column {role}=NAME another column",
             )
         number = float(text)
         if not low <= number <= high:
             likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
             hint = likely if high < number <= 100 else "see --score-range"
-            if number == FAILURE:
+            if number == FAILURE and role == "verdict":
                 hint = (
                     f"--answer {FAILURE}={FAILED} reads it as a failed verdict"
                 )
@@ -394,6 +393,10 @@ def meaning_of(
     low, high = scale or (UNIT if grades else TEN)
     meant = {
         text: repr(low + GRADES[text.lower()] * (high - low)) for text in grades
+    } | {
+        text: number
+        for text in spelt
+        if not is_number(text) and (number := written_number(text, high))
     }
     meant |= answers
     labelled = [
@@ -469,9 +472,10 @@ def distinct(table: Table, drop: bool) -> list[Answered]:
     """
     judged: dict[tuple[Any, ...], Answered] = {}
     again: list[Row] = []
+    order = "the order shown (--column order=NAME), " if table.pairs else ""
     how = (
-        f"name a column that tells them apart: {ORDER if table.pairs else ''}the "
-        "repeat (--column repeat=NAME) or the item (--column item=NAME)"
+        f"name a column that tells them apart: {order}the repeat (--column "
+        "repeat=NAME) or the item (--column item=NAME)"
     )
     for answered in table.answered():
         reply = answered.reply
@@ -545,7 +549,7 @@ def is_pairs(
         return True
     # "7,5", "75%" and "8/10" are scores, too
     numbers = (
-        value.replace(",", ".").strip("% ").partition("/")[0]
+        value.replace(",", ".").strip("% ★⭐").partition("/")[0]
         for value in verdicts - {"0"}
     )
     if any(is_number(value) and value not in LETTER_OF for value in numbers):

@@ -41,8 +41,6 @@ from visualjudge.dataset.write_dataset import write_dataset
 
 NAMED = ("task", "encoding", "question_type", "prompt", "images")
 """Fields that a question must have."""
-UNKNOWN_FIELDS = "other_fields.jsonl"
-"""Fields of a question set that datasets do not have, beside the dataset."""
 _KNOWN = {field.name for field in fields(Question)}
 _ORIGINAL = re.compile(r"original_(.+)\.\w+")
 
@@ -136,13 +134,14 @@ def adopt_questions(
         write_dataset(
             folders[DATASET], made, {"seed": None, "options": {}, "prompts": {}}
         )
+    # fields that datasets do not have, beside the dataset
     lines = [
         orjson.dumps({"id": question.id, **more}) + b"\n"
         for row, question in zip(rows, made, strict=True)
         if (more := {name: row[name] for name in row if name not in _KNOWN})
     ]
     if lines:
-        write_bytes(target / UNKNOWN_FIELDS, b"".join(lines))
+        write_bytes(target / "other_fields.jsonl", b"".join(lines))
     for path in done.paths.values():  # they are in the dataset now
         path.unlink()
     return len(made)

@@ -207,8 +207,8 @@ def roles_of(records: Records, stated: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_numbers(rows: PlacedRows, roles: Mapping[str, str]) -> dict[str, str]:
-    """Return a column of numbers as the verdict, and the one named for it as the reply,
-    where that holds sentences.
+    """Return a column of numbers as the verdict where the one named for it holds
+    sentences; these may explain it without stating it, so they are no replies.
     """
     named = [name for name in NAMES["verdict"] if name in rows[0][1]]
     scores = [
@@ -219,14 +219,13 @@ def _with_numbers(rows: PlacedRows, roles: Mapping[str, str]) -> dict[str, str]:
     ]
     if not scores or "verdict" not in roles:
         return {}
-    column = roles["verdict"]
-    cells = [row.get(column) for _, row in rows]
+    cells = [row.get(roles["verdict"]) for _, row in rows]
     words = sum(
         len(str(cell).split()) for cell in cells if not is_missing(cell)
     )
     if words < MOST_WORDS * len(rows):
         return {}
-    return {"verdict": scores[0], "reply": column}
+    return {"verdict": scores[0]}
 
 
 def _check(records: Records, roles: Mapping[str, str]) -> None:

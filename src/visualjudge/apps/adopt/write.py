@@ -37,7 +37,6 @@ from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
 
 DATASET = "dataset"
-BACKENDS = ("adopted", "published")
 PROMPT = "published/pair"
 """The asset with our words for the questions of others."""
 GAP = "\n\n"
@@ -62,7 +61,9 @@ def check_targets(
         names[judge] = re.sub(r"[^\w.-]", "_", judge).strip(".") or "judge"
         run = home / names[judge]
         if run.exists() and not (
-            force and RunFolder(run).manifest().get("backend") in BACKENDS
+            force
+            and RunFolder(run).manifest().get("backend")
+            in ("adopted", "published")
         ):
             raise UsageError(
                 f"{run} already exists; --force replaces an older adoption"

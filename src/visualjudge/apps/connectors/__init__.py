@@ -4,5 +4,5 @@
 
     inspect_tasks    a dataset as a task of Inspect: ``inspect eval visualjudge/judge``
     lmms_eval_tasks  a dataset as a task of lmms-eval
-    results          what these tools wrote, as runs
+    results          the figures of a run in forms that other sites read
 """
