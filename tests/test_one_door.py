@@ -104,9 +104,6 @@ ALLOWED = {
     "apps/pipelines/config.py": {
         "OmegaConf.load(io.StringIO(plain))": "text of an opened file",
     },
-    "apps/starting/project.py": {
-        "(assets / asset).read_text('utf-8')": "of the package",
-    },
     "cli/gate.py": {
         "Path(step).open('a', encoding='utf-8')": "GITHUB_STEP_SUMMARY"
     },

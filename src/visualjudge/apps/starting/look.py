@@ -63,13 +63,6 @@ class Sight:
     """What reads it, without ``visualjudge``, or None if it belongs to another."""
 
 
-@dataclass(frozen=True)
-class _Labels:
-    path: Path
-    values: int
-    """Number of values in the first line."""
-
-
 def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     """Return what ``folder`` has, the surest beginning first; empty if nothing is
     known.
@@ -105,9 +98,12 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         for place, count in photographs.items()
     ]
     if not any(sight.command for sight in sights):
+        tables = (path for path in files if path.suffix in (".csv", ".tsv"))
+        named = (path for path in tables if "class" in path.stem)
+        classes = next(named, Path("classes.csv"))
         sights = [
             *_maps(DEPTH, deep, photographs),
-            *_maps(LABELS, masks, photographs, classes=_class_table(files)),
+            *_maps(LABELS, masks, photographs, classes=classes),
             *sights,
         ]
     if places and not sights:
@@ -214,25 +210,23 @@ def _coco_task(text: str) -> str:
 
 
 def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
-    folders: dict[Path, _Labels] = {}
+    values: dict[Path, int] = {}
     for path in files:
-        if path.suffix.lower() == ".txt" and path.parent not in folders:
+        if path.suffix.lower() == ".txt" and path.parent not in values:
             line = _head(path).partition("\n")[0]
             if _YOLO_LINE.fullmatch(line):
-                folders[path.parent] = _Labels(path.parent, len(line.split()))
-    if not folders:
+                values[path.parent] = len(line.split())
+    if not values:
         return
-    truth = min(
-        folders.values(), key=lambda item: (item.values, len(item.path.parts))
-    )
-    boxes = truth.values == _BOX_VALUES
+    truth = min(values, key=lambda place: (values[place], len(place.parts)))
+    boxes = values[truth] == _BOX_VALUES
     task = "object_detection" if boxes else "instance_segmentation"
     classes = next(filter(_names_classes, files), "data.yaml")
     images = next(iter(photographs), "IMAGES")
-    others = [folder.path for folder in folders.values() if folder is not truth]
-    command = _study("yolo", task, truth.path, images, others, classes=classes)
+    others = [place for place in values if place != truth]
+    command = _study("yolo", task, truth, images, others, classes=classes)
     message = "boxes" if boxes else "polygons"
-    yield Sight(truth.path, f"YOLO labels, {message}", command)
+    yield Sight(truth, f"YOLO labels, {message}", command)
     yield from (Sight(path, "YOLO labels of a model") for path in others)
 
 
@@ -245,20 +239,17 @@ def _study(
     **options: object,
 ) -> Words:
     """Return the import of models' predictions; without any, of controlled errors."""
-    words = ("--task", task, "--gt", truth, "--images", images)
-    end = ("--out", "data")
-    if not models:
-        own = [
-            word for k, v in options.items() for word in ("--set", f"{k}={v}")
-        ]
-        return ("perturb", *words, *own, *end)
-    own = [word for k, v in options.items() for word in (f"--{k}", v)]
-    preds = [
-        word
-        for path in models
-        for word in ("--pred", path, "--source", _model(path))
-    ]
-    return ("import", form, *words, *own, *preds, *end)
+    words: Words = ("--task", task, "--gt", truth, "--images", images)
+    if models:
+        words = (form, *words)
+        for name, value in options.items():
+            words = (*words, f"--{name}", value)
+    else:
+        for name, value in options.items():
+            words = (*words, "--set", f"{name}={value}")
+    for path in models:
+        words = (*words, "--pred", path, "--source", _model(path))
+    return ("import" if models else "perturb", *words, "--out", "data")
 
 
 def _model(path: Path) -> object:
@@ -288,13 +279,11 @@ def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     if not folders:
         return
     images = next(iter(photographs), "IMAGES")
-    truth, *models = sorted(folders, key=_is_not_truth)
+    truth, *models = sorted(
+        folders, key=lambda path: not _TRUTH.search(path.name)
+    )
     command = _study("voc", "object_detection", truth, images, models)
     yield Sight(truth, "PASCAL VOC annotations", command)
-
-
-def _is_not_truth(path: Path) -> bool:
-    return not _TRUTH.search(path.name)
 
 
 def _has_maps(place: Path, files: list[Path]) -> bool:
@@ -331,16 +320,13 @@ def _maps(
     if not places:
         return
     images = next(iter(photographs), "IMAGES")
-    truth, *models = sorted(places, key=_is_not_truth)
+    truth, *models = sorted(
+        places, key=lambda path: not _TRUTH.search(path.name)
+    )
     name, task, text = form
     command = _study(name, task, truth, images, models, **options)
     yield Sight(truth, text, command)
     yield from (Sight(path, text.partition(";")[0]) for path in models)
-
-
-def _class_table(files: list[Path]) -> Path:
-    tables = (path for path in files if path.suffix in (".csv", ".tsv"))
-    return next((p for p in tables if "class" in p.stem), Path("classes.csv"))
 
 
 def _panoptic(
