@@ -86,7 +86,7 @@ OVER: dict[str, int] = {
     "vision": 4717,
     "formats and data": 3082,
     "prompts": 561,
-    "dataset": 1829,
+    "dataset": 1828,
     "clients": 1877,
     "replies": 830,
     "judges": 1506,

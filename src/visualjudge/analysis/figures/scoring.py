@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import polars as pl
 
@@ -79,11 +79,6 @@ def _mean_scores(judge: JudgeResult) -> Trace:
             for _, truth, own, n in means.sort("tenth").iter_rows()
         )
     )
-
-
-def _ends(view: Shown) -> tuple[float, float]:
-    scale = scale_of(view.analysis.study)
-    return scale.low, scale.high
 
 
 WORDS: dict[ScoreState, str] = {
@@ -246,7 +241,7 @@ SCORES = JudgeFigure(
             ("True score", "Judge’s score"),
             "Larger markers stand for more replies.",
             "no scoring question has a known score and a reply that was read",
-            _ends,
+            lambda view: astuple(scale_of(view.analysis.study)),
         ),
     ),
 )
