@@ -143,7 +143,12 @@ def truth_reader(
         raise UsageError(
             f"{task} has no controlled errors: its scores are given, not computed"
         )
-    first = [*_of_folder(Path(gt)), *added("importer")]
+    place = Path(gt)
+    held = (
+        {path.suffix for path in place.iterdir()} if place.is_dir() else set()
+    )
+    first = [name for suffix, name in IN_FOLDERS.items() if suffix in held]
+    first += added("importer")
     if "gt_pngs" not in data:
         first.append("label-map")
     name = next(
@@ -167,9 +172,3 @@ def truth_reader(
         if "Path" in str(known[word].annotation)
     }
     return partial(reader, task=task, pred=None, **{**values, **paths})
-
-
-def _of_folder(gt: Path) -> list[str]:
-    """Return the importers of a folder of ground truth, by the names of its files."""
-    held = {path.suffix for path in gt.iterdir()} if gt.is_dir() else set()
-    return [name for suffix, name in IN_FOLDERS.items() if suffix in held]

@@ -104,7 +104,10 @@ def report(
                 write(place, html(analysis, **of))
         write(json, analysis.metrics)
         if csv is not None:
-            _write_tables(analysis, csv)
+            for name, frame in analysis.tables.items():
+                file = OutputFile(csv / f"{name}.csv", "--csv")
+                with file.scratch() as scratch:
+                    for_csv(frame).write_csv(scratch)
         if figures is not None:
             say(*save_all(analysis, figures))
     judges = card_of(analysis).judges
@@ -134,10 +137,3 @@ def report(
         *(line for judge in result for line in judge["warnings"]),
     )
     end_with(line for judge in result for line in judge["problems"])
-
-
-def _write_tables(analysis: Analysis, folder: Path) -> None:
-    for name, frame in analysis.tables.items():
-        file = OutputFile(folder / f"{name}.csv", "--csv")
-        with file.scratch() as scratch:
-            for_csv(frame).write_csv(scratch)
