@@ -104,10 +104,7 @@ def report(
                 write(place, html(analysis, **of))
         write(json, analysis.metrics)
         if csv is not None:
-            for name, frame in analysis.tables.items():
-                file = OutputFile(csv / f"{name}.csv", "--csv")
-                with file.scratch() as scratch:
-                    for_csv(frame).write_csv(scratch)
+            _write_tables(analysis, csv)
         if figures is not None:
             say(*save_all(analysis, figures))
     judges = card_of(analysis).judges
@@ -137,3 +134,10 @@ def report(
         *(line for judge in result for line in judge["warnings"]),
     )
     end_with(line for judge in result for line in judge["problems"])
+
+
+def _write_tables(analysis: Analysis, folder: Path) -> None:
+    for name, frame in analysis.tables.items():
+        file = OutputFile(folder / f"{name}.csv", "--csv")
+        with file.scratch() as scratch:
+            for_csv(frame).write_csv(scratch)

@@ -98,8 +98,11 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         for place, count in photographs.items()
     ]
     if not any(sight.command for sight in sights):
-        tables = (path for path in files if path.suffix in (".csv", ".tsv"))
-        named = (path for path in tables if "class" in path.stem)
+        named = (
+            path
+            for path in files
+            if path.suffix in (".csv", ".tsv") and "class" in path.stem
+        )
         classes = next(named, Path("classes.csv"))
         sights = [
             *_maps(DEPTH, deep, photographs),
