@@ -112,8 +112,9 @@ def agreement(
         following("card", run[0])
     say(*of_runs.remarks.warnings)
     tell(problems)
-    left_out = [f"{len(problems)} ratings left out"] if problems else []
-    end_with([*lost, *left_out, *of_runs.remarks.problems])
+    if problems:
+        lost.append(f"{len(problems)} ratings left out")
+    end_with([*lost, *of_runs.remarks.problems])
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

@@ -23,6 +23,12 @@ HEAD = 1 << 16
 """Bytes read of each file."""
 IMAGES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff"))
 TABLES = frozenset((".csv", ".tsv", ".jsonl"))
+COCO_TASKS = {
+    '"keypoints"': "keypoint",
+    '"segmentation"': "instance_segmentation",
+    "": "object_detection",
+}
+"""Task of results by a field of theirs, the first that is there."""
 MAPS = frozenset((".npy", ".npz", ".pfm"))
 CLEAN = ("sharp", "gt", "clean", "hq", "hr")
 DEGRADED = {
@@ -98,12 +104,12 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         for place, count in photographs.items()
     ]
     if not any(sight.command for sight in sights):
-        named = (
+        tables = (
             path
             for path in files
             if path.suffix in (".csv", ".tsv") and "class" in path.stem
         )
-        classes = next(named, Path("classes.csv"))
+        classes = next(tables, Path("classes.csv"))
         sights = [
             *_maps(DEPTH, deep, photographs),
             *_maps(LABELS, masks, photographs, classes=classes),
@@ -203,13 +209,7 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
 
 
 def _coco_task(text: str) -> str:
-    if '"keypoints"' in text:
-        return "keypoint"
-    return (
-        "instance_segmentation"
-        if '"segmentation"' in text
-        else "object_detection"
-    )
+    return next(task for word, task in COCO_TASKS.items() if word in text)
 
 
 def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
