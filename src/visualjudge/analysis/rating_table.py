@@ -116,7 +116,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
     if votes and "verdict" in raw.columns:
         raise DataError(
-            f"{path}: is a table of verdicts: `visualjudge adopt {path} --out STUDY`"
+            f"{path}: must have ratings, got verdicts: `visualjudge adopt {path} --out STUDY`"
         )
     if votes:
         raw = _of_votes(raw)
