@@ -289,6 +289,9 @@ OF_SIZE: dict[str, Callable[..., Any]] = {
     "fractions of a letterboxed image": (
         lambda a, b, c, d: (a, (b + 80) * 0.75, c, (d + 80) * 0.75)
     ),
+    "letterboxed to 1024 × 1024": (
+        lambda a, b, c, d: (1.6 * a, 1.6 * b + 128, 1.6 * c, 1.6 * d + 128)
+    ),
     "the image was mirrored": lambda a, b, c, d: (640 - c, b, 640 - a, d),
     "y is counted from the bottom": lambda a, b, c, d: (a, 480 - d, c, 480 - b),
 }

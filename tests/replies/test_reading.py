@@ -84,6 +84,7 @@ def test_none_is_misread_and_few_are_refused(
         ("### Option A\nSharp.\n\n### Option B\nBlurry.", "no answer"),
         ("Answer: A\n\nWait, actually I am not sure.", "several answers"),
         ("Answer: A. Wait, A misses the dog. Answer: B", "B"),
+        ("Answer: A. The sky actually looks blue.", "A"),
         ("The worse one is [[A]].", "no answer"),
         ("- [x] A\n- [ ] B", "A"),
         ("Answer:\n- [ ] A\n- [x] B", "B"),
