@@ -98,6 +98,13 @@ def _instances(rng: np.random.Generator, least: int) -> Masks:
     return Masks(SIZE, (Instance("cat", mask_from_array(dense)),))
 
 
+def _small_instance(rng: np.random.Generator) -> Masks:
+    dense = np.zeros(SIZE, np.bool_)
+    top, left = int(rng.integers(2, 10)), int(rng.integers(2, 20))
+    dense[top : top + 14, left : left + 26] = True
+    return Masks(SIZE, (Instance("cat", mask_from_array(dense)),))
+
+
 def _masks_as(change: Callable[..., Any]) -> Callable[[Masks], Masks]:
     return lambda found: found.with_items(
         replace(item, mask=mask_from_array(change(item.mask.dense())))
@@ -171,6 +178,13 @@ MISTAKES = {
         "instance_segmentation",
         lambda rng: _instances(rng, 5),
         _masks_as(lambda dense: np.pad(dense[::2, ::2], ((0, 30), (0, 50)))),
+    ),
+    "all coordinates were multiplied by 2": (
+        "instance_segmentation",
+        _small_instance,
+        _masks_as(
+            lambda dense: dense.repeat(2, axis=0).repeat(2, axis=1)[:60, :100]
+        ),
     ),
     "relative to the box": (
         "keypoint",
