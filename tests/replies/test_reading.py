@@ -120,6 +120,7 @@ def test_a_pairwise_reply_has_a_value_or_a_cause(
     [
         ("从低到高：1. C 2. A 3. B", "ranking", "several answers"),
         ("从低到高：C、A、B", "ranking", "several answers"),
+        ("Answer: C, A, B (worst first)", "ranking", "several answers"),
         ("Noise: A > B > C", "ranking", "no answer"),
         ("B is best, followed by A, and C is the worst.", "ranking", "no answer"),
         ("[[C]], [[A]], [[B]]", "ranking", "CAB"),
