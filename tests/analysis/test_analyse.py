@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from judged_records import (
@@ -289,6 +290,26 @@ def _sensitive(
     )
     found = curves(pairs, floor)[0]
     return SENSITIVITY.in_json((found,))[0]
+
+
+def test_the_band_of_a_curve_has_the_error_of_the_share_that_was_read() -> None:
+    """Each reply that was read is right: the curve is that share, a proportion."""
+    rng = np.random.default_rng(0)
+    read = rng.random(240) < 0.65
+    pairs = pl.DataFrame(
+        {
+            "task": "t",
+            "error_type": "e",
+            "right": read,
+            "usable": read,
+            "cluster": np.arange(240) // 2,
+            "margin": rng.uniform(3.0, 9.0, 240),
+        }
+    ).with_columns(severity_gap=pl.lit(None, pl.Float64))
+    _, _, low, high = curves(pairs)[0].band[-1]
+    share = read.mean()
+    width = 2 * 1.96 * math.sqrt(share * (1 - share) / 240)
+    assert high - low == pytest.approx(width, rel=0.25)
 
 
 def test_just_noticeable_difference_is_recovered() -> None:

@@ -46,6 +46,12 @@ def within(error: Any, step: float) -> Any:
     return abs(error) <= step + TINY
 
 
+def exact(error: Any, step: float) -> Any:
+    """Return whether scores are off by less than half a ``step``: beside half points, a
+    half is not exact."""
+    return abs(error) < step / 2 - TINY
+
+
 def norm_isf(tail: Any) -> Any:
     """Return the x with P(Z > x) = ``tail``."""
     return -special.ndtri(tail)

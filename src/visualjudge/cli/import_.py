@@ -365,7 +365,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
 def _tell(
     done: Imported, task: str, source: str | None, out: Path, *, predicted: bool
 ) -> None:
-    from visualjudge.data.importing import doubts, notices, precision_of
+    from visualjudge.data.importing import doubts, notices
 
     named = source or "sources of the table"
     print(
@@ -380,11 +380,3 @@ def _tell(
     say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
     for line in notices(task, done):
         print(line)
-    if ap := precision_of(done):
-        rule = "COCO's definition, of all predictions"
-        if done.federated:
-            rule += (
-                ", on the classes that each image was annotated for; LVIS counts "
-                "300 an image"
-            )
-        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} ({rule})")

@@ -35,8 +35,12 @@ from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.limits import check_items
 from visualjudge.vision.score import measured_by, notes, score, scores_by_class
-from visualjudge.vision.scoring.average_precision import CocoImages
+from visualjudge.vision.scoring.average_precision import (
+    COCO_THRESHOLDS,
+    CocoImages,
+)
 from visualjudge.vision.scoring.operating_point import (
+    SIMILARITY,
     OperatingPoint,
     best_f1,
     confident,
@@ -612,20 +616,14 @@ def notices(task: str, done: Imported) -> Iterator[str]:
             f"{done.unasked} of {done.predictions - done.left_out}, neither shown nor "
             "scored; --class-of-interest all counts them"
         )
-
-
-def precision_of(done: Imported) -> tuple[float, float] | None:
-    """Return (AP, AP50) by COCO's definition, or None if the task has none or a
-    prediction has no confidence.
-    """
-    if done.evaluated is None:
-        return None
-    values = (
-        done.evaluated.average_precision(),
-        done.evaluated.average_precision((0.5,)),
-    )
-    return (
-        None
-        if values[0] is None or values[1] is None
-        else (values[0], values[1])
-    )
+    if done.evaluated is not None:
+        precisions = [
+            done.evaluated.average_precision(thresholds)
+            for thresholds in (COCO_THRESHOLDS, (SIMILARITY,))
+        ]
+        rule = "on the classes that each image was annotated for; LVIS counts 300 an image"
+        if None not in precisions:  # no ground truth must be found
+            yield (
+                f"AP {precisions[0]:.3f}, AP50 {precisions[1]:.3f} (COCO's definition, "
+                f"of all predictions{f', {rule}' if done.federated else ''})"
+            )

@@ -322,17 +322,18 @@ def deal(items: Sequence[Item], seed: int) -> list[bool]:
             stems, key=lambda name: seed_for(seed, "turn", task, name)
         ).index(stem)
         start = seed_for(seed, "first", task) % 2 + turn
-        for k, place in enumerate(
-            sorted(places, key=lambda place: _deal_order(items[place], seed))
-        ):
+        order = {
+            place: (
+                items[place].subset,
+                seed_for(
+                    seed, "deal", task, (*sorted(items[place].annotation_ids),)
+                ),
+            )
+            for place in places
+        }
+        for k, place in enumerate(sorted(places, key=order.__getitem__)):
             turned[place] = (start + k) % 2 == 1
     return turned
-
-
-def _deal_order(item: Item, seed: int) -> tuple[tuple[str, ...], int]:
-    return item.subset, seed_for(
-        seed, "deal", item.task, tuple(sorted(item.annotation_ids))
-    )
 
 
 def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:

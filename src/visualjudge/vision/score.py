@@ -204,6 +204,8 @@ def _named(options: Fields) -> Json:
     }
     if named.pop("psnr", False):
         named["metric"] = "psnr"
+    if not named:  # nearly always
+        return named
     every = {"metric", "size"}.union(*(row.options for row in METRICS.values()))
     unknown = sorted(set(named) - every)
     if unknown:

@@ -8,7 +8,7 @@ nothing about the other judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
@@ -27,7 +27,6 @@ from visualjudge.analysis.figures.vocabulary import (
     Layout,
     LeftOut,
     Plot,
-    Scale,
     Section,
     Shown,
     StudyFigure,
@@ -47,6 +46,7 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.identity import moved_between
+from visualjudge.analysis.plots.series import differences_scale
 from visualjudge.analysis.results import overlap
 from visualjudge.analysis.score_comparisons import common_scores, score_gaps
 from visualjudge.analysis.study_table import Study
@@ -435,7 +435,9 @@ def _draw(view: Shown) -> Plot | LeftOut:
             [(0, "difference", differences)],
             missing="",
             reading=UNADJUSTED,
-            scale=correlation_scale(differences.values()),
+            scale=differences_scale(
+                differences.values(), "ρ in favour of the first", number, number
+            ),
         )
     return estimates_plot(
         "judges",
@@ -452,20 +454,6 @@ def _draw(view: Shown) -> Plot | LeftOut:
 def _missing(rows: Sequence[Comparison]) -> str:
     why = {row.gap.why or "" for row in rows}
     return why.pop() if len(why) == 1 else "no two judges can be compared"
-
-
-def correlation_scale(estimates: Iterable[Estimate]) -> Scale:
-    """Return an axis of differences of correlations, symmetric about 0."""
-    ends = [abs(end) for own in estimates for end in own.interval or () if end]
-    most = max(0.1, 1.08 * max(ends, default=0.0))
-    return Scale(
-        -most,
-        most,
-        number,
-        lambda own: with_ends(own, number),
-        "ρ in favour of the first",
-        0.0,
-    )
 
 
 def _moved(analysis: Analysis) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """What a judge's stated confidence is worth: is it as often right as it says, what
 abstaining gains, and how much narrower the ranges of its surer scores are.
 
-A score is right within half a step of the truth; its loss is the absolute error, that
-of a choice 0 or 1. The confidence of a choice is the stated one, or the probability of
-the chosen option.
+A score is right if it is off by less than half a step; its loss is the absolute error,
+that of a choice 0 or 1. The confidence of a choice is the stated one, or the
+probability of the chosen option.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.estimate import exact
 from visualjudge.analysis.figures.probabilities import RELIABILITY
 from visualjudge.analysis.figures.vocabulary import (
     RANGE,
@@ -84,7 +85,7 @@ def _rows(judge: JudgeResult) -> tuple[Confidence, ...]:
 def _of_scores(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
     known = table.drop_nulls(["confidence", "truth"])
     error = (known["number"] - known["truth"]).abs().to_numpy()
-    right = error <= scale_of(judge.study).step / 2
+    right = exact(error, scale_of(judge.study).step)
     if known.height < LEAST_ITEMS:
         return None
     sure = known["confidence"].to_numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import polars as pl
 
@@ -81,11 +81,6 @@ def _mean_scores(judge: JudgeResult) -> Trace:
     )
 
 
-def _ends(view: Shown) -> tuple[float, float]:
-    scale = scale_of(view.analysis.study)
-    return scale.low, scale.high
-
-
 WORDS: dict[ScoreState, str] = {
     "yes": "yes",
     "in_part": "in part",
@@ -105,8 +100,8 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
         f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error "
         f"at most {percent(bar.error, 0)} of that of the best constant, each by its "
         "whole 95 % interval (--bar changes both).",
-        f"Errors are in points of the scale, {answer.scale}; exact: within half a step "
-        f"of {number(answer.scale.size(answer.scale.step))}.",
+        f"Errors are in points of the scale, {answer.scale}; exact: off by less than "
+        f"half a step of {number(answer.scale.size(answer.scale.step))}.",
     )
     return Table(COLUMNS, cells, notes, judge, 1, (False, False, *[True] * 10))
 
@@ -114,7 +109,7 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
 COLUMNS = (
     "Task",
     "May I use them?",
-    "Items",
+    "Scores",
     "Images",
     "ρ (95 %)",
     "r (95 %)",
@@ -246,7 +241,7 @@ SCORES = JudgeFigure(
             ("True score", "Judge’s score"),
             "Larger markers stand for more replies.",
             "no scoring question has a known score and a reply that was read",
-            _ends,
+            lambda view: astuple(scale_of(view.analysis.study)),
         ),
     ),
 )

@@ -181,9 +181,9 @@ def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
 @dataclass(frozen=True, eq=False)
 class _Curve:
     """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, all
-    (bins,); the fitted ``theta``, how far each image ``moved`` it (images, 3), its 75 %
-    point ``jnd``, the relative standard error of that point, and the effective number
-    of images behind it.
+    (bins,); the fitted ``theta``, how far each image ``moved`` it and the log of the
+    share of replies that were read (images, 4), its 75 % point ``jnd``, the relative
+    standard error of that point, and the effective number of images behind it.
     """
 
     x: FloatArray
@@ -288,11 +288,17 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     far = moved(
         gradient[which], weight, rest, image, np.asarray(inverse, float)
     )
+    # ψ is proportional to the share of replies that were read, which has an error too
+    usable = rows["usable"].to_numpy().astype(float)
+    others = image.size - np.bincount(image)
+    more_read = np.bincount(image, usable - read) / others / read
+    turned = inverse @ gradient[which].T @ (weight * psi[which])
+    far = np.column_stack([far - np.outer(more_read, turned), more_read])
     # how log m moves with θ where ψ(m; θ) = ¾: ψ's gradient over its slope in log m
-    slopes = _psi(theta, np.log([min(jnd, x.max())]), limits)[1][0]
-    error = float(np.linalg.norm(far @ slopes / slopes[0]))
+    level, slopes = _psi(theta, np.log([min(jnd, x.max())]), limits)
+    error = float(np.linalg.norm(far @ np.append(slopes, level) / slopes[0, 0]))
     images = effective(
-        (gradient[which] @ inverse @ slopes) * np.sqrt(weight), image
+        (gradient[which] @ inverse @ slopes[0]) * np.sqrt(weight), image
     )
     slope = rising_p(x, right, clusters)
     return _Curve(mean, n, k, limits, theta, far, jnd, error, images, slope)
@@ -333,7 +339,8 @@ def _band(curve: _Curve) -> tuple[tuple[float, float, float, float], ...]:
     log-odds."""
     x = np.linspace(curve.x[0], curve.x[-1], DRAWN)
     psi, gradient = _psi(curve.theta, np.log(x), curve.limits)
-    error = np.linalg.norm(curve.moved @ gradient.T, axis=0) / (psi * (1 - psi))
+    slopes = np.column_stack([gradient, psi])
+    error = np.linalg.norm(curve.moved @ slopes.T, axis=0) / (psi * (1 - psi))
     odds = np.log(psi / (1 - psi))
     reach = _quantile(curve) * error
     low = 1 / (1 + np.exp(reach - odds))

@@ -76,7 +76,7 @@ def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     columns = 2 if width >= WIDE_ENOUGH and len(drawn) > 1 else 1
     room = (width - 24 * (columns - 1)) / columns
     label = min(
-        0.42 * room, max(text_width(m.name) for r in drawn for m in r.models)
+        0.46 * room, max(text_width(m.name) for r in drawn for m in r.models)
     )
     for start in range(0, len(drawn), columns):
         bottoms = [

@@ -40,9 +40,14 @@ def figures_of(estimate: Estimate | None) -> Row:
     return (estimate.value, low, high, estimate.n, estimate.images)
 
 
-def points_scale(estimates: Iterable[Estimate | None], label: str) -> Scale:
-    """Return an axis of points, symmetric about 0, that covers the estimates and
-    intervals."""
+def differences_scale(
+    estimates: Iterable[Estimate | None],
+    label: str,
+    tick: Callable[[float], str] = signed,
+    show: Callable[[float | None], str] = points,
+) -> Scale:
+    """Return an axis of differences, of points by default, symmetric about 0, that
+    covers the estimates and intervals."""
     known = [
         end
         for e in estimates
@@ -51,7 +56,7 @@ def points_scale(estimates: Iterable[Estimate | None], label: str) -> Scale:
         if end
     ]
     end = max(0.1, 1.08 * max(map(abs, known), default=0.0))
-    return Scale(-end, end, signed, partial(with_ends, show=points), label, 0.0)
+    return Scale(-end, end, tick, partial(with_ends, show=show), label, 0.0)
 
 
 def estimates_plot(
@@ -107,7 +112,9 @@ def estimates_plot(
         for row in labels[:most]
     ]
     if label:
-        scale = points_scale((e for row in rows for e in row.estimates), label)
+        scale = differences_scale(
+            (e for row in rows for e in row.estimates), label
+        )
     if len(rows) < len(labels):
         reading = f"{reading} {len(rows)} of {len(labels)} rows are drawn."
     colours, names, _ = zip(*result, strict=True)

@@ -212,8 +212,8 @@ class Scores:
 
     @property
     def exact(self) -> Estimate:
-        """Share within half a step of the truth."""
-        return self.share(np.abs(self.error) < self.step / 2 + estimate.TINY)
+        """Share that is off by less than half a step."""
+        return self.share(estimate.exact(self.error, self.step))
 
     @property
     def within_one(self) -> Estimate:

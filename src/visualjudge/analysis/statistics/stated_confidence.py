@@ -72,10 +72,11 @@ def abstaining(
 def _loss(mean: Figure) -> Estimate:
     """Return a mean loss: it is never negative, nor is an end of its interval."""
     loss = mean.estimate
-    if loss.interval is None:
-        return loss
-    low, high = loss.interval
-    return replace(loss, interval=(max(0.0, low or 0.0), high))
+    ends = loss.interval and (
+        max(0.0, loss.interval[0] or 0.0),
+        loss.interval[1],
+    )
+    return replace(loss, interval=ends)
 
 
 def _mean(

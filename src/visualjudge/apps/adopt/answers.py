@@ -88,6 +88,7 @@ SWAPPED: Mapping[str, Order] = {
     **dict.fromkeys(("1", "1.0", "true", "yes"), "BA"),
 }
 """Values of a column that says whether the options were swapped."""
+_WRITTEN = re.compile(r"([-+]?\d+(?:\.\d+|,\d\d?)?)\s*(?:(%)|/\s*(\d+)|[★⭐])?")
 SAYS_SWAPPED = re.compile(r"swap|flip|revers")
 
 
@@ -103,6 +104,20 @@ def is_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return "_" not in str(value)  # Python reads 1_0 as 10
+
+
+def written_number(text: str, high: float) -> str | None:
+    """Return the number in "7,5", "75 %", "8/10" or "3★", on a scale that ends at
+    ``high``; None if it is another text, or of another scale. Three digits behind a
+    comma may be thousands.
+    """
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
+        return None
+    number, percent, whole = match.groups()
+    end = "100" if percent else whole
+    same = end is None or float(end) == high
+    return number.replace(",", ".") if same else None
 
 
 def is_answer(value: Any) -> bool:
@@ -220,4 +235,7 @@ def _advice(text: str, models: Models) -> str:
             "true scores of the two options go into columns score_a and score_b"
         )
     meaning = shlex.quote(f"{text}=MEANING")
-    return f"--answer {meaning} says which of A, B, tie, both_bad, {FAILED} it means"
+    return (
+        f"--answer {meaning} says which of A, B, tie, both_bad, {FAILED} it means, or "
+        "which score"
+    )

@@ -17,6 +17,7 @@ from visualjudge.apps.adopt.answers import (
     is_number,
     letter_of,
     order_of,
+    written_number,
 )
 from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
 from visualjudge.apps.adopt.criteria import TRUE, rubric_of_rows, values_of
@@ -320,14 +321,14 @@ class Table:
             raise row.fault(
                 role,
                 f"must be a number{point}, got {value!r}; --answer "
-                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column "
-                f"{role}=NAME names another column",
+                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --score-range "
+                f"the scale of 80 % and 4/5, --column {role}=NAME another column",
             )
         number = float(text)
         if not low <= number <= high:
             likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
             hint = likely if high < number <= 100 else "see --score-range"
-            if number == FAILURE:
+            if number == FAILURE and role == "verdict":
                 hint = (
                     f"--answer {FAILURE}={FAILED} reads it as a failed verdict"
                 )
@@ -392,6 +393,10 @@ def meaning_of(
     low, high = scale or (UNIT if grades else TEN)
     meant = {
         text: repr(low + GRADES[text.lower()] * (high - low)) for text in grades
+    } | {
+        text: number
+        for text in spelt
+        if not is_number(text) and (number := written_number(text, high))
     }
     meant |= answers
     labelled = [
@@ -544,7 +549,7 @@ def is_pairs(
         return True
     # "7,5", "75%" and "8/10" are scores, too
     numbers = (
-        value.replace(",", ".").strip("% ").partition("/")[0]
+        value.replace(",", ".").strip("% ★⭐").partition("/")[0]
         for value in verdicts - {"0"}
     )
     if any(is_number(value) and value not in LETTER_OF for value in numbers):

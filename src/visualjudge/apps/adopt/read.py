@@ -56,7 +56,9 @@ def read(table: Any, form: str | None) -> Records:
 
 
 def _records(
-    name: str, rows: PlacedRows, scale: Scale | None = None
+    name: str,
+    rows: PlacedRows,
+    scale: Scale | None = None,
 ) -> Records:
     if not rows:
         raise DataError(f"{name}: has no rows")
@@ -69,12 +71,18 @@ def _records(
     return Records(name, rows, scale, header)
 
 
-def _placed(name: str, rows: Iterable[Mapping[str, Any]]) -> PlacedRows:
+def _placed(
+    name: str,
+    rows: Iterable[Mapping[str, Any]],
+) -> PlacedRows:
     # The first row of a file is its header.
     return [(f"{name}: row {k}", dict(row)) for k, row in enumerate(rows, 2)]
 
 
-def _file(path: Path, form: str | None) -> tuple[PlacedRows, Scale | None]:
+def _file(
+    path: Path,
+    form: str | None,
+) -> tuple[PlacedRows, Scale | None]:
     content = contents(path)
     log = log_of(path, content, form)
     cells = content if log is None else rows_of(log, path, content)

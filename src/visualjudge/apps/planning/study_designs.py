@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import THRESHOLDS
-from visualjudge.analysis.figure_text import many, percent
+from visualjudge.analysis.figure_text import NONE, many, number, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import (
     Design,
@@ -513,25 +513,22 @@ def answer(plan: Plan) -> str:
 
 
 def designs_table(plan: Plan) -> Table:
-    """Return the best designs, the chosen one first."""
+    """Return the best designs, the chosen one first; their costs where a price is
+    known."""
     rows = [
         (
-            str(option.design.images),
+            number(option.design.images),
             shape(option),
-            f"{option.calls:,}",
-            "–" if option.cost is None else money(option.cost),
+            number(option.calls),
             with_error(option.power),
-            str(option.missing) if option.missing else "–",
+            number(option.missing) if option.missing else NONE,
+            *([] if option.cost is None else [money(option.cost)]),
         )
         for option in plan.options
     ]
     columns = (
-        "Images",
-        "Each with",
-        "Calls",
-        "Cost",
-        "Power, %",
-        "Images missing",
+        *("Images", "Each with", "Calls", "Power, %", "Images missing"),
+        *["Cost"] * (plan.chosen.cost is not None),
     )
     note = "Power ± twice the error of the simulation."
     return Table(columns, tuple(rows), (note,), keys=0)

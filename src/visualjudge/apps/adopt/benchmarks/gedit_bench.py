@@ -134,12 +134,6 @@ def _rated(
     )
 
 
-def _quality(_: tuple[str, ...]) -> tuple[Score, ...]:
-    return (
-        Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),
-    )
-
-
 def _by_dimension(parts: tuple[str, ...]) -> tuple[Score, ...]:
     dimensions = dict.fromkeys(part.partition("/")[0] for part in parts)
     whole = [
@@ -161,7 +155,9 @@ EDITREWARD = Benchmark(
     "https://github.com/ZhangqiJiang07/GEditBench_v2",
     f"{QUALITY}.jsonl and editreward_bench_images/; replies/MODEL.jsonl for replies",
     read_editreward,
-    _quality,
+    lambda _: (
+        Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),
+    ),
 )
 EDITSCORE = Benchmark(
     "EditScore's EditReward-Bench as GEditBench v2 carries it: pairs of edited images; "
