@@ -87,7 +87,7 @@ OVER: dict[str, int] = {
     "formats and data": 3082,
     "prompts": 561,
     "dataset": 1828,
-    "clients": 1887,
+    "clients": 1893,
     "replies": 830,
     "judges": 1506,
     "runs": 1349,

@@ -9,7 +9,29 @@ the networking modules.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from visualjudge.clients.api import ApiClient as ApiClient
+    from visualjudge.clients.base import (
+        Client as Client,
+        Diagnostics as Diagnostics,
+        Identity as Identity,
+        ImagePart as ImagePart,
+        Reply as Reply,
+        Request as Request,
+        TextPart as TextPart,
+    )
+    from visualjudge.clients.image_parts import (
+        ImageStore as ImageStore,
+        image_part as image_part,
+    )
+    from visualjudge.clients.registry import (
+        CLIENT_REGISTRY as CLIENT_REGISTRY,
+        build_client as build_client,
+        open_client as open_client,
+    )
+    from visualjudge.clients.retry import RetryPolicy as RetryPolicy
 
 _HOMES = {
     "ApiClient": "api",
