@@ -81,10 +81,6 @@ ALLOWED = {
     "analysis/question_table.py": {
         "pl.read_json(piece, schema=WIRE)": "bytes of an opened file",
     },
-    "analysis/report/printing.py": {
-        "page.write_text(html, 'utf-8')": "in a temporary folder",
-        "printed.read_bytes()": "in a temporary folder",
-    },
     "apps/adopt/write.py": {
         "run.journal_path.write_bytes(b''.join(lines))": "a new folder of ours",
     },
@@ -103,9 +99,6 @@ ALLOWED = {
     },
     "apps/pipelines/config.py": {
         "OmegaConf.load(io.StringIO(plain))": "text of an opened file",
-    },
-    "apps/starting/project.py": {
-        "(assets / asset).read_text('utf-8')": "of the package",
     },
     "cli/gate.py": {
         "Path(step).open('a', encoding='utf-8')": "GITHUB_STEP_SUMMARY"

@@ -100,14 +100,14 @@ def test_models_equal_by_truth_are_rarely_separated() -> None:
 
 
 def test_at_the_resolution_the_power_is_as_stated() -> None:
-    found = [compared((5.0, 5.5), 80, 0.8, seed) for seed in range(20)]
+    found = [compared((5.0, 5.5), 80, 0.8, seed) for seed in range(10)]
     points = [each.resolution_points for each in found]
     resolution = float(
         np.mean([point for point in points if point is not None])
     )
     states = [
         state(compared((5.0, 5.0 + resolution), 80, 0.8, seed))
-        for seed in range(150)
+        for seed in range(100)
     ]
     assert 0.68 <= states.count("right") / len(states) <= 0.92
 

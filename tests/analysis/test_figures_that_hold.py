@@ -146,7 +146,7 @@ def test_figures_of_a_judge_are_the_same_beside_other_judges() -> None:
     pairs."""
     rng = rng_for(0, "beside others")
     spots = [
-        {"task": ("keypoint", "object_detection")[i % 2]} for i in range(160)
+        {"task": ("keypoint", "object_detection")[i % 2]} for i in range(80)
     ]
     pairs = [
         pair(

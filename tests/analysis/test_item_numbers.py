@@ -157,6 +157,7 @@ def test_numbers_and_boxes_are_not_exchanged_for_each_other() -> None:
         known,
         np.ones(120, dtype=bool),
         np.full(120, "t", dtype=object),
+        np.arange(120),
         np.arange(120) // 2,
     )
     assert hit.mean() == pytest.approx(0.5, abs=0.1)

@@ -40,7 +40,7 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
-STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "24"))
+STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "16"))
 
 
 Judged = dict[str, list[Verdict]]

@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,14 +23,12 @@ from visualjudge.analysis.figures.encodings import encoding_name, encodings
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.plot import BEHIND, LeftOut, Plot
-from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.page import drawn as every_plot
 from visualjudge.analysis.report.paired import differences, opening_notes
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.main import app
-from visualjudge.core.errors import RunError, UsageError
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.errors import UsageError
 from visualjudge.vision.encodings import encoding_title
 
 
@@ -302,25 +299,6 @@ def test_a_formula_in_a_name_does_not_act_in_the_data() -> None:
 def test_the_name_of_a_task_does_not_leave_the_folder() -> None:
     assert encoding_name("../../x y") == "encoding--x-y"
     assert encoding_name("lowlevel-deblur") == "encoding-lowlevel-deblur"
-
-
-def test_a_report_as_pdf_needs_a_browser(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(printing.shutil, "which", lambda name: None)
-    with pytest.raises(
-        UsageError, match=r"r\.pdf: needs Chromium or Chrome on the PATH"
-    ):
-        printing.print_page("<html>", OutputFile(tmp_path / "r.pdf"))
-
-
-def test_a_browser_that_prints_nothing_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(printing.shutil, "which", lambda name: sys.executable)
-    with pytest.raises(RunError, match="did not print the page"):
-        printing.print_page("<html>", OutputFile(tmp_path / "r.pdf"))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:

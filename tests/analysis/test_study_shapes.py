@@ -17,6 +17,10 @@ from typer.testing import CliRunner
 
 import visualjudge as vj
 from visualjudge.analysis import analyse
+from visualjudge.analysis.figure_text import number, with_ends
+from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.plots.plot import Plot
+from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.page import html as page_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import UsageError
@@ -370,3 +374,19 @@ def test_half_points_are_not_exact_beside_half_points(tmp_path: Path) -> None:
     row = vj.analyse(study.runs).metrics["judges"][0]["scoring"]
     same = sum(own["score"] == own["truth"] for own in rows)
     assert row["exact"] == pytest.approx(same / 60)
+
+
+def test_a_page_of_scores_has_the_scale_on_which_they_were_given(
+    tmp_path: Path,
+) -> None:
+    runs = adopted(scores(frozenset({"truth", "two"})), tmp_path, SCORES)
+    analysis = analyse(list(runs))
+    means = analysis.plots["scores"].draw(analysis.shown)
+    assert isinstance(means, Plot)
+    assert {row[1] for row in means.rows} == {1.0, 2.0, 3.0, 4.0, 5.0}
+    known = [row.answer for row in examples(analysis.study, 1)]
+    assert {"1.0", "5.0"} <= set(known) <= {f"{k}.0" for k in range(1, 6)}
+    (gap, _) = analysis[COMPARISONS]
+    between = analysis.plots["judges"].draw(analysis.shown)
+    assert isinstance(between, Plot)
+    assert with_ends(gap.gap, number) in between.svg()

@@ -161,7 +161,7 @@ ENDINGS = {
     "report": (lambda made: ("report", made.run), "card"),
     "card": (lambda made: ("card", made.run), "report"),
     "describe dataset": (lambda made: ("describe", made.dataset), "judge"),
-    "init": (lambda made: ("init", made.out / "project"), "import"),
+    "init": (lambda made: ("init", made.out), "card"),
     "mmbench circular": (
         lambda made: (
             "mmbench",

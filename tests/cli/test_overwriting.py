@@ -128,7 +128,7 @@ def test_two_outputs_of_a_command_are_two_files(
     [
         (
             "report run --out ds.txt",
-            ".html or .htm or .pdf or .csv or .md or .tex",
+            ".html or .htm or .csv or .md or .tex",
         ),
         ("report run --json ds.txt", ".json"),
     ],

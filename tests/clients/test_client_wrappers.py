@@ -269,6 +269,27 @@ def test_no_call_begins_before_a_retry_after_has_passed() -> None:
     assert times[1] - times[0] >= 0.2
 
 
+def test_calls_fail_once_none_was_answered_for_the_longest_wait() -> None:
+    """Six calls of 300 s each, one question after another, would take days."""
+    silent = TransportError("no reply within 9 s", cause="timeout")
+    crowd = Crowd(lambda n: silent)
+    often = RetryPolicy(attempts=10**6, first_wait_s=0.01, longest_wait_s=0.01)
+    client = Retrying(Limited(crowd, 4, 0.1), often)
+
+    async def main() -> tuple[list[Reply | BaseException], Reply]:
+        questions = (client.ask(HELLO) for _ in range(40))
+        failed = await asyncio.gather(*questions, return_exceptions=True)
+        await asyncio.sleep(0.11)
+        crowd.outcome = lambda n: None
+        return failed, await client.ask(HELLO)
+
+    failed, later = run(main())
+    assert {str(error).partition(" for ")[0] for error in failed} == {
+        "no reply within 9 s; no call was answered"
+    }
+    assert later.text == "A"
+
+
 def test_a_cancelled_waiter_gives_its_turn_on() -> None:
     async def main() -> int:
         crowd = Crowd()

@@ -98,6 +98,13 @@ def _instances(rng: np.random.Generator, least: int) -> Masks:
     return Masks(SIZE, (Instance("cat", mask_from_array(dense)),))
 
 
+def _small_instance(rng: np.random.Generator) -> Masks:
+    dense = np.zeros(SIZE, np.bool_)
+    top, left = int(rng.integers(2, 10)), int(rng.integers(2, 20))
+    dense[top : top + 14, left : left + 26] = True
+    return Masks(SIZE, (Instance("cat", mask_from_array(dense)),))
+
+
 def _masks_as(change: Callable[..., Any]) -> Callable[[Masks], Masks]:
     return lambda found: found.with_items(
         replace(item, mask=mask_from_array(change(item.mask.dense())))
@@ -171,6 +178,13 @@ MISTAKES = {
         "instance_segmentation",
         lambda rng: _instances(rng, 5),
         _masks_as(lambda dense: np.pad(dense[::2, ::2], ((0, 30), (0, 50)))),
+    ),
+    "all coordinates were multiplied by 2": (
+        "instance_segmentation",
+        _small_instance,
+        _masks_as(
+            lambda dense: dense.repeat(2, axis=0).repeat(2, axis=1)[:60, :100]
+        ),
     ),
     "relative to the box": (
         "keypoint",
@@ -288,6 +302,9 @@ def test_a_scale_is_blamed_on_the_side_that_leaves_or_hardly_fills_the_image(
 OF_SIZE: dict[str, Callable[..., Any]] = {
     "fractions of a letterboxed image": (
         lambda a, b, c, d: (a, (b + 80) * 0.75, c, (d + 80) * 0.75)
+    ),
+    "letterboxed to 1024 × 1024": (
+        lambda a, b, c, d: (1.6 * a, 1.6 * b + 128, 1.6 * c, 1.6 * d + 128)
     ),
     "the image was mirrored": lambda a, b, c, d: (640 - c, b, 640 - a, d),
     "y is counted from the bottom": lambda a, b, c, d: (a, 480 - d, c, 480 - b),

@@ -127,7 +127,6 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "--no-cache",
         "judge": f"judge {made}/dataset --out out {asked}",
         "benchmark": f"adopt {made}/judgebench --benchmark judgebench --out out",
-        "init": "init out",
         "describe dataset": f"describe {made}/dataset --json a.json",
         "gate write": f"gate write {made}/run --out judge.lock",
         "gate check": f"gate check {made}/run --lock {made}/judge.lock --junit g.xml "

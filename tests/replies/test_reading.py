@@ -84,6 +84,7 @@ def test_none_is_misread_and_few_are_refused(
         ("### Option A\nSharp.\n\n### Option B\nBlurry.", "no answer"),
         ("Answer: A\n\nWait, actually I am not sure.", "several answers"),
         ("Answer: A. Wait, A misses the dog. Answer: B", "B"),
+        ("Answer: A. The sky actually looks blue.", "A"),
         ("The worse one is [[A]].", "no answer"),
         ("- [x] A\n- [ ] B", "A"),
         ("Answer:\n- [ ] A\n- [x] B", "B"),
@@ -119,6 +120,7 @@ def test_a_pairwise_reply_has_a_value_or_a_cause(
     [
         ("从低到高：1. C 2. A 3. B", "ranking", "several answers"),
         ("从低到高：C、A、B", "ranking", "several answers"),
+        ("Answer: C, A, B (worst first)", "ranking", "several answers"),
         ("Noise: A > B > C", "ranking", "no answer"),
         ("B is best, followed by A, and C is the worst.", "ranking", "no answer"),
         ("[[C]], [[A]], [[B]]", "ranking", "CAB"),

@@ -114,6 +114,10 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     """
     raw = _with_item(_read(Path(path))).with_row_index("__line", 2)
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
+    if votes and "verdict" in raw.columns:
+        raise DataError(
+            f"{path}: must have ratings, got verdicts: `visualjudge adopt {path} --out STUDY`"
+        )
     if votes:
         raw = _of_votes(raw)
         if {"1", "2"} <= set(raw["score"]) <= {"0", "1", "2", "3", "", None}:

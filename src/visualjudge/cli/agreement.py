@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from visualjudge.cli.options import JsonFile, PageFile
-from visualjudge.cli.output import end_with, following, say, write
+from visualjudge.cli.output import end_with, following, say, tell, write
 from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def agreement(
     )
     lost = _unmatched(every, [*(judge or []), *of_runs.judges])
     if not result.rows:
-        say(*problems)
+        tell(problems)
         raise DataError(lost[0] if lost else NOTHING)
     write(json, plain(asdict(result)))
     write(out, html(result) if out else None)
@@ -111,10 +111,10 @@ def agreement(
     if run:  # ratings alone have no card
         following("card", run[0])
     say(*of_runs.remarks.warnings)
-    left_out = (
-        [*problems, f"{len(problems)} ratings left out"] if problems else []
-    )
-    end_with([*lost, *left_out, *of_runs.remarks.problems])
+    tell(problems)
+    if problems:
+        lost.append(f"{len(problems)} ratings left out")
+    end_with([*lost, *of_runs.remarks.problems])
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

@@ -103,7 +103,17 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
         "2  Questions: which of two predictions is better? Each also without its "
         "photograph": [("probe", data, *probe)],
         "3  Two simulated judges answer, in both orders": [
-            ("judge", dataset, *_simulated(run.name), "--out", run)
+            (
+                "judge",
+                dataset,
+                *(
+                    *BASELINE,
+                    STUDY_JUDGES[run.name],
+                    "--set",
+                    f"name={run.name}",
+                ),
+                *("--swap", "--rubric", "reason", "--out", run),
+            )
             for run in runs
         ],
         "4  The answer: may the four models be ranked with the judge “careful”?": [
@@ -125,11 +135,6 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
             ),
         ],
     }
-
-
-def _simulated(name: str) -> tuple[str, ...]:
-    model = (*BASELINE, STUDY_JUDGES[name], "--set", f"name={name}")
-    return (*model, "--swap", "--rubric", "reason")
 
 
 def _everything(out: Path, seed: int) -> dict[str, list[Step]]:

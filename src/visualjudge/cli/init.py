@@ -1,6 +1,4 @@
-"""``visualjudge init``: what a folder has and the commands of its study, or a project
-to fill in.
-"""
+"""``visualjudge init``: what a folder has and the commands of its study."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following, shell
+from visualjudge.cli.output import following
 from visualjudge.core.errors import UsageError
 
 MOST_LINES = 12
@@ -27,38 +25,27 @@ STUDY = (
 
 def init(
     folder: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Folder of data, or of a new project; default: this one."
-        ),
-    ] = None,
+        Path, typer.Argument(help="Folder of data; default: this one.")
+    ] = Path(),
 ) -> None:
-    """Say what a folder has and print the commands of its study; in a new or empty
-    FOLDER, create a project instead: a commented config.yaml, and study.py, which runs
-    it.
+    """Say what a folder has and print the commands of its study; nothing is written.
 
     Example: visualjudge init my-data
     """
     from visualjudge.apps.starting.look import look
-    from visualjudge.apps.starting.project import write_project
 
-    place = folder or Path()
-    full = place.is_dir() and any(place.iterdir())
-    if full or folder is None:
-        sights = look(place, _is_verdicts) if full else []
-        for sight in sights[:MOST_LINES]:
-            print(f"{sight.path}: {sight.text}")
-        if len(sights) > MOST_LINES:
-            print(f"and {len(sights) - MOST_LINES} more")
-        if not sights:
-            print(
-                f"{place}: nothing that visualjudge knows; docs/tables.md has the forms"
-            )
-        _print_commands([sight.command for sight in sights if sight.command])
-        return
-    print("\n".join(map(str, write_project(place))))
-    following("import", "FORMAT", "--out", place / "data")
-    print(f"then: {shell('python', place / 'study.py')}")
+    if not folder.is_dir():
+        raise UsageError(f"FOLDER must be a folder, got {folder}")
+    sights = look(folder, _is_verdicts)
+    for sight in sights[:MOST_LINES]:
+        print(f"{sight.path}: {sight.text}")
+    if len(sights) > MOST_LINES:
+        print(f"and {len(sights) - MOST_LINES} more")
+    if not sights:
+        print(
+            f"{folder}: nothing that visualjudge knows; docs/tables.md has the forms"
+        )
+    _print_commands([sight.command for sight in sights if sight.command])
 
 
 def _is_verdicts(header: list[str]) -> bool:

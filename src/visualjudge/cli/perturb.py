@@ -22,6 +22,9 @@ from visualjudge.formats.importers import IMPORTERS
 if TYPE_CHECKING:
     from visualjudge.formats.samples import Samples
 
+IN_FOLDERS = {".xml": "voc", ".txt": "yolo"}
+"""Importers of ground truth in a file an image, by the ends of the files' names."""
+
 
 def perturb(
     task: Annotated[str, typer.Option(help="Task name.", metavar="TASK")],
@@ -140,11 +143,14 @@ def truth_reader(
         raise UsageError(
             f"{task} has no controlled errors: its scores are given, not computed"
         )
-    first = (
-        added("importer")
-        if "gt_pngs" in data
-        else (*added("importer"), "label-map")
+    place = Path(gt)
+    held = (
+        {path.suffix for path in place.iterdir()} if place.is_dir() else set()
     )
+    first = [name for suffix, name in IN_FOLDERS.items() if suffix in held]
+    first += added("importer")
+    if "gt_pngs" not in data:
+        first.append("label-map")
     name = next(
         item for item in (*first, *IMPORTERS) if kind in IMPORTERS[item].types
     )

@@ -24,7 +24,7 @@ from visualjudge.options import AnswerOptions
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
 
-PAGES = (".html", ".htm", ".pdf")
+PAGES = (".html", ".htm")
 
 
 def report(
@@ -35,13 +35,13 @@ def report(
     out: Annotated[
         OutputFile | None,
         output(
-            "Page, or .pdf (needs Chromium); with --table .csv, .md or .tex.",
-            metavar="FILE.html|.htm|.pdf|.csv|.md|.tex",
+            "Page; with --table .csv, .md or .tex.",
+            metavar="FILE.html|.htm|.csv|.md|.tex",
         ),
     ] = None,
     summary: Annotated[
         OutputFile | None,
-        output("One page to pass on.", metavar="FILE.html|.htm|.pdf"),
+        output("One page to pass on.", metavar="FILE.html|.htm"),
     ] = None,
     json: JsonFile = None,
     csv: Annotated[
@@ -80,7 +80,6 @@ def report(
         opening_notes,
     )
     from visualjudge.analysis.report.paper import paper_tables
-    from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.publishing import save_all
     from visualjudge.analysis.report.terminal import text
     from visualjudge.core.text_tables import folded
@@ -92,16 +91,12 @@ def report(
         two = [named_run(analysis, name) for name in compare or ()]
         progress("writing the report")
         tables = paper_tables(analysis) if table else []
-        for place, of in (
-            (out, {"compare": two or None}),
-            (summary, {"summary": True}),
-        ):
-            if place is not None and place.path.suffix.lower() == ".pdf":
-                print_page(html(analysis, **of), place)
-            elif place is not None and place.path.suffix.lower() in WRITERS:
-                write(place, WRITERS[place.path.suffix.lower()](tables))
-            elif place is not None:
-                write(place, html(analysis, **of))
+        if table and out is not None:
+            write(out, WRITERS[out.path.suffix.lower()](tables))
+        elif out is not None:
+            write(out, html(analysis, (two[0], two[1]) if two else None))
+        if summary is not None:
+            write(summary, html(analysis, summary=True))
         write(json, analysis.metrics)
         if csv is not None:
             _write_tables(analysis, csv)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Mapping
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.core.errors import ApiError, ClientError
+from visualjudge.clients.retry import LONG_WAIT
+from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 _BUSY = frozenset({408, 429, 503, 529})
 # Windows, and at least calls, that must be answered before a place is added at the
@@ -26,6 +28,9 @@ class Limited(Wrapping):
     Where it was refused before, it rises slowly and steps back by one, so that it stays
     near the server's own limit. No call begins before a Retry-After has passed, unless
     that is longer than ``longest_wait_s``.
+
+    If no call was answered for as long, all fail, until the client was left alone for
+    as long.
     """
 
     def __init__(
@@ -41,6 +46,10 @@ class Limited(Wrapping):
         self._refused_at = 0.0
         self._stepped_back = False
         self._resume_at = 0.0
+        # Time of the first failure since a call was answered, and the last failure.
+        self._silent_since: float | None = None
+        self._failed_at = 0.0
+        self._failure: BaseException | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
@@ -53,10 +62,14 @@ class Limited(Wrapping):
             raise
         finally:
             self._leave(number, failure)
+            self._check_silence(getattr(failure, "usage", None))
 
     async def _enter(self) -> int:
         # Wait for a place; returns the number of the call.
+        if time.monotonic() - self._failed_at > self.longest_wait_s:
+            self._silent_since = None
         while True:
+            self._check_silence()
             pause_s = self._resume_at - time.monotonic()
             if self.in_flight >= int(self.allowed):
                 turn = asyncio.get_running_loop().create_future()
@@ -74,9 +87,28 @@ class Limited(Wrapping):
         self._begun += 1
         return self._begun
 
+    def _check_silence(self, usage: Mapping[str, int] | None = None) -> None:
+        since = self._silent_since
+        if since is not None and self._failed_at - since >= self.longest_wait_s:
+            self._wake()
+            raise TransportError(
+                f"{self._failure}; no call was answered for "
+                f"{self._failed_at - since:,.0f} s, longer than --set "
+                f"longest_wait={self.longest_wait_s:g}",
+                cause=LONG_WAIT,
+                usage=usage,
+                retryable=False,
+            ) from None
+
     def _leave(self, number: int, error: BaseException | None) -> None:
         # Return the place, and learn from how the call ended.
         self.in_flight -= 1
+        if not getattr(error, "retryable", False):
+            self._silent_since = None
+        elif getattr(error, "reached", True):  # ``Retrying`` waits for a start
+            self._failure = error
+            self._failed_at = time.monotonic()
+            self._silent_since = self._silent_since or self._failed_at
         if error is None:
             calls = (
                 max(_CALLS, _WINDOWS * self.allowed)

@@ -71,7 +71,7 @@ class Redactor:
         }
         self._forms = sorted(
             {
-                form
+                _bytes_of(form)
                 for secret in known
                 for form in _forms(secret)
                 if len(form) >= SHORTEST_KEY
@@ -82,23 +82,19 @@ class Redactor:
         # One by one: a pattern that begins with one of few characters is searched for
         # quickly.
         self._escaped = [
-            "".join(map(_ways, secret))
+            _bytes_of("".join(map(_ways, secret)))
             for secret in sorted(known, key=len, reverse=True)
         ]
 
     def __call__(self, text: str) -> str:
-        for form in self._forms:
-            text = text.replace(form, MASK)
-        for pattern in self._escaped:
-            text = re.sub(pattern, MASK, text)
-        return text
+        return self.body(_bytes_of(text)).decode("utf-8", "surrogatepass")
 
     def body(self, raw: bytes) -> bytes:
         """Mask secrets in the body of an answer, before it is parsed."""
         for form in self._forms:
-            raw = raw.replace(form.encode(), MASK.encode())
-        for pattern in self._escaped if re.search(rb"%|\\u00|\\/", raw) else ():
-            raw = re.sub(pattern.encode(), MASK.encode(), raw)
+            raw = raw.replace(form, MASK.encode())
+        for pattern in self._escaped if re.search(rb"%|u00|\\/", raw) else ():
+            raw = re.sub(pattern, MASK.encode(), raw)
         return raw
 
     def setting(self, name: str, value: Any) -> Any:
@@ -145,6 +141,11 @@ def looks_secret(value: str) -> bool:
     return _KEY_SHAPE.search(value) is not None
 
 
+def _bytes_of(text: str) -> bytes:
+    """Variables of the environment need not be UTF-8."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _ways(letter: str) -> str:
     """Return a pattern of a character: as it is, as in JSON, which may be inside JSON,
     or as in URLs. Each way begins with a character that has one case, and digits have
@@ -158,7 +159,7 @@ def _ways(letter: str) -> str:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    raw = secret.encode()
+    raw = _bytes_of(secret)
     yield secret
     yield secret[: 2 * len(secret) // 3] if len(secret) >= _LONG else secret
     # Base64 of a text that contains the secret: its middle depends only on the offset.

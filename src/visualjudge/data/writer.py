@@ -47,7 +47,7 @@ FILES = "files"
 FILE_FIELDS = ("file", "mask", "control")
 LONGEST_STEM = 100
 # Files that show that a folder is not a data folder; nothing is written to it.
-NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
+NOT_DATA = {"": "a file", "dataset.json": "a dataset", "run.json": "a run"}
 ID_REMEDY = "give --id-prefix, such as '{folder}_', or an image_id of its own"
 
 
@@ -72,7 +72,7 @@ class FolderWriter:
     Raises
     ------
     UsageError
-        If ``root`` is a dataset or a run.
+        If ``root`` is a dataset, a run or a file.
     """
 
     def __init__(

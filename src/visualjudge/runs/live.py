@@ -112,9 +112,7 @@ class LiveEngine:
                     "starts"
                 )
             if first.cause == LONG_WAIT:
-                advice = (
-                    "; give the same command then, or with --resume to continue"
-                )
+                advice = "; give the same command later, or with --resume to continue"
             at = "" if server in error else f"{server}: "
             raise RunError(f"{at}{error}{advice}")
         now = Served(

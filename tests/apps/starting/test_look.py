@@ -51,7 +51,58 @@ def votes(folder: Path) -> None:
     (folder / "votes.csv").write_text("\n".join([header, *rows]) + "\n")
 
 
-@pytest.mark.parametrize("make", [coco, yolo, votes])
+def voc(folder: Path) -> None:
+    image(folder / "JPEGImages/a.jpg")
+    box = "<xmin>2</xmin><ymin>2</ymin><xmax>12</xmax><ymax>12</ymax>"
+    item = f"<object><name>cat</name><bndbox>{box}</bndbox></object>"
+    size = "<size><width>32</width><height>24</height><depth>3</depth></size>"
+    (folder / "Annotations").mkdir()
+    (folder / "Annotations/a.xml").write_text(
+        f"<annotation><filename>a.jpg</filename>{size}{item}</annotation>"
+    )
+
+
+def depth(folder: Path) -> None:
+    image(folder / "rgb/a.png")
+    for name, scale in {"midas": 1100, "truth": 1000}.items():
+        deep = np.full((24, 32), scale, np.uint16)
+        image(folder / name / "a.png", deep + np.arange(32, dtype=np.uint16))
+
+
+def label_maps(folder: Path) -> None:
+    image(folder / "photos/a.png")
+    for name in ("a_model", "gt"):
+        image(folder / name / "a.png", np.eye(24, 32, dtype=np.uint8))
+    (folder / "classes.csv").write_text("id,name\n0,wall\n1,line\n")
+
+
+def panoptic(folder: Path) -> None:
+    image(folder / "val/a.png")
+    ids = np.zeros((24, 32, 3), np.uint8)
+    ids[:12, :, 2] = 1
+    part = {"id": 1, "category_id": 1, "area": 384, "iscrowd": 0}
+    entry = {"image_id": 1, "file_name": "a.png", "segments_info": [part]}
+    size = {"id": 1, "file_name": "a.png", "width": 32, "height": 24}
+    truth = {
+        "images": [size],
+        "annotations": [entry],
+        "categories": [{"id": 1, "name": "cat", "isthing": 1}],
+    }
+    for name, content in {"gt": truth, "net": {"annotations": [entry]}}.items():
+        image(folder / name / "a.png", ids)
+        (folder / f"{name}.json").write_text(json.dumps(content))
+
+
+def restored(folder: Path) -> None:
+    for k, name in enumerate(("clean", "net", "noisy")):
+        rgb = np.random.default_rng(k).integers(0, 255, (24, 32, 3), np.uint8)
+        image(folder / name / "a.png", rgb)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [coco, yolo, votes, voc, depth, label_maps, panoptic, restored],
+)
 def test_the_first_command_runs_as_printed(
     make: Callable[[Path], None],
     tmp_path: Path,
@@ -76,7 +127,7 @@ def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
     first = look(tmp_path, lambda _header: False)[0]
     assert first.path == tmp_path / "masks"
     assert first.command is not None
-    assert first.command[:2] == ("import", "label-map")
+    assert first.command[:3] == ("perturb", "--task", "semantic_segmentation")
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.error_types import error_types, perturbed
 from visualjudge.vision.errors.groups import graded
 from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.random_fields import elsewhere
 from visualjudge.vision.predictions import (
     TYPES,
     DepthMap,
@@ -262,3 +263,12 @@ def test_an_error_function_that_returns_none_is_named(
         match=r"error type missed of detection: must return a prediction, got NoneType",
     ):
         graded("object_detection", "missed", truth, SCENE, seed=1, key="a")
+
+
+def test_a_box_elsewhere_keeps_its_shape_and_about_its_size() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        x1, y1, x2, y2 = elsewhere((10, 20, 90, 60), (300, 500), rng, [])
+        assert 0.6 <= (x2 - x1) / 80 <= 1.1
+        assert (x2 - x1) / (y2 - y1) == pytest.approx(2)
+        assert 0 <= x1 <= x2 <= 500 and 0 <= y1 <= y2 <= 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,16 +23,38 @@ HEAD = 1 << 16
 """Bytes read of each file."""
 IMAGES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff"))
 TABLES = frozenset((".csv", ".tsv", ".jsonl"))
-CLEAN = ("sharp", "gt", "clean")
-DEGRADED = ("blurred", "blur", "input", "degraded")
-"""Names of folders of images for a restoration, in lower case."""
+COCO_TASKS = {
+    '"keypoints"': "keypoint",
+    '"segmentation"': "instance_segmentation",
+    "": "object_detection",
+}
+"""Task of results by a field of theirs, the first that is there."""
+MAPS = frozenset((".npy", ".npz", ".pfm"))
+CLEAN = ("sharp", "gt", "clean", "hq", "hr")
+DEGRADED = {
+    "blurred": "lowlevel-deblur",
+    "blur": "lowlevel-deblur",
+    "rainy": "lowlevel-derain",
+    "rain": "lowlevel-derain",
+    "snowy": "lowlevel-desnow",
+    "snow": "lowlevel-desnow",
+    "noisy": "lowlevel-denoise",
+    "lr": "lowlevel-super-resolution",
+    "lq": "lowlevel-restore",
+    "input": "lowlevel-restore",
+    "degraded": "lowlevel-restore",
+}
+"""Names of folders of images for a restoration, in lower case; its task."""
+_TRUTH = re.compile("gt|truth|annotation", re.IGNORECASE)
+"""A part of the name of a folder with ground truth."""
 _YOLO_LINE = re.compile(r"\d+( -?[\d.]+(e-?\d+)?){4,}\s*", re.IGNORECASE)
 _BOX_VALUES = 5
 """Values of a YOLO line of a box without a confidence."""
 PNG = b"\x89PNG\r\n\x1a\n"
 GREY = 0
 PALETTE = 3
-"""Types of colour in byte 25 of a PNG file (its IHDR chunk)."""
+"""Types of colour in byte 25 of a PNG file (its IHDR chunk); byte 24 is its depth."""
+DEEP = b"\x10"
 Words = tuple[object, ...]
 
 
@@ -45,13 +67,6 @@ class Sight:
     """What it is, in words."""
     command: Words | None = None
     """What reads it, without ``visualjudge``, or None if it belongs to another."""
-
-
-@dataclass(frozen=True)
-class _Labels:
-    path: Path
-    values: int
-    """Number of values in the first line."""
 
 
 def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
@@ -72,10 +87,14 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     if own := list(_own(folder, files)):
         return own
     every = _folders(files, IMAGES)
-    masks = [place for place in every if _has_masks(place, files)]
-    photographs = {place: every[place] for place in every if place not in masks}
+    maps = [place for place in every if _has_maps(place, files)]
+    deep = [place for place in maps if _png_of(place, files)[24:25] == DEEP]
+    masks = [place for place in maps if place not in deep]
+    deep += _folders(files, MAPS)
+    photographs = {place: every[place] for place in every if place not in maps}
+    panoptic = [*_panoptic(files, photographs)]
     sights = [
-        *_coco(files, photographs),
+        *(panoptic or _coco(files, photographs)),
         *_yolo(files, photographs),
         *_voc(files, photographs),
         *_tables(files, is_verdicts),
@@ -84,8 +103,18 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         Sight(place, pluralize(count, "image"))
         for place, count in photographs.items()
     ]
-    if masks and not any(sight.command for sight in sights):
-        sights = [*_label_maps(masks, photographs), *sights]
+    if not any(sight.command for sight in sights):
+        tables = (
+            path
+            for path in files
+            if path.suffix in (".csv", ".tsv") and "class" in path.stem
+        )
+        classes = next(tables, Path("classes.csv"))
+        sights = [
+            *_maps(DEPTH, deep, photographs),
+            *_maps(LABELS, masks, photographs, classes=classes),
+            *sights,
+        ]
     if places and not sights:
         named = {place.path.name.lower(): place.path for place in places}
         return [*places, _images_alone(places[0].path, named)]
@@ -168,16 +197,11 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
             truths.append(path)
     if not truths:
         return
-    tasks = [*results.values()] or ["object_detection"]
+    task = next(iter(results.values()), "object_detection")
+    models = [path for path, own in results.items() if own == task]
     images = next(iter(photographs), "IMAGES")
-    command: Words = ("import", "coco", "--task", tasks[0], "--gt", truths[0])
-    command = (*command, "--images", images)
-    for path, task in results.items():
-        if task == tasks[0]:
-            command = (*command, "--pred", path, "--source", path.stem)
-    if not results:
-        command = ("perturb", *command[2:])
-    yield Sight(truths[0], "COCO annotations", (*command, "--out", "data"))
+    command = _study("coco", task, truths[0], images, models)
+    yield Sight(truths[0], "COCO annotations", command)
     yield from (Sight(path, "COCO annotations") for path in truths[1:])
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
@@ -185,46 +209,57 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
 
 
 def _coco_task(text: str) -> str:
-    if '"keypoints"' in text:
-        return "keypoint"
-    return (
-        "instance_segmentation"
-        if '"segmentation"' in text
-        else "object_detection"
-    )
+    return next(task for word, task in COCO_TASKS.items() if word in text)
 
 
 def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
-    folders: dict[Path, _Labels] = {}
+    values: dict[Path, int] = {}
     for path in files:
-        if path.suffix.lower() == ".txt" and path.parent not in folders:
+        if path.suffix.lower() == ".txt" and path.parent not in values:
             line = _head(path).partition("\n")[0]
             if _YOLO_LINE.fullmatch(line):
-                folders[path.parent] = _Labels(path.parent, len(line.split()))
-    if not folders:
+                values[path.parent] = len(line.split())
+    if not values:
         return
-    truth = min(
-        folders.values(), key=lambda item: (item.values, len(item.path.parts))
-    )
-    boxes = truth.values == _BOX_VALUES
+    truth = min(values, key=lambda place: (values[place], len(place.parts)))
+    boxes = values[truth] == _BOX_VALUES
     task = "object_detection" if boxes else "instance_segmentation"
     classes = next(filter(_names_classes, files), "data.yaml")
     images = next(iter(photographs), "IMAGES")
-    others = [folder.path for folder in folders.values() if folder is not truth]
-    command: Words = ("--task", task, "--gt", truth.path, "--images", images)
-    command = ("import", "yolo", *command, "--classes", classes)
-    for path in others:
-        command = (*command, "--pred", path, "--source", _model(path))
+    others = [place for place in values if place != truth]
+    command = _study("yolo", task, truth, images, others, classes=classes)
     message = "boxes" if boxes else "polygons"
-    yield Sight(
-        truth.path, f"YOLO labels, {message}", (*command, "--out", "data")
-    )
+    yield Sight(truth, f"YOLO labels, {message}", command)
     yield from (Sight(path, "YOLO labels of a model") for path in others)
 
 
-def _model(labels: Path) -> str:
-    """Return the name of a model whose labels are in a folder; ``labels`` is none."""
-    return labels.parent.name if labels.name == "labels" else labels.name
+def _study(
+    form: str,
+    task: str,
+    truth: Path,
+    images: object,
+    models: Sequence[Path],
+    **options: object,
+) -> Words:
+    """Return the import of models' predictions; without any, of controlled errors."""
+    words: Words = ("--task", task, "--gt", truth, "--images", images)
+    if models:
+        words = (form, *words)
+        for name, value in options.items():
+            words = (*words, f"--{name}", value)
+    else:
+        for name, value in options.items():
+            words = (*words, "--set", f"{name}={value}")
+    for path in models:
+        words = (*words, "--pred", path, "--source", _model(path))
+    return ("import" if models else "perturb", *words, "--out", "data")
+
+
+def _model(path: Path) -> object:
+    """Return the name of a model with these predictions; ``labels`` is none."""
+    if path.is_file():
+        return path.stem
+    return path.parent.name if path.name == "labels" else path.name
 
 
 def _names_classes(path: Path) -> bool:
@@ -244,47 +279,83 @@ def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     folders = [
         place for place, path in first.items() if "<annotation" in _head(path)
     ]
-    folders.sort()
     if not folders:
         return
     images = next(iter(photographs), "IMAGES")
-    command: Words = ("import", "voc", "--gt", folders[0], "--images", images)
-    for path in folders[1:]:
-        command = (*command, "--pred", path, "--source", path.name)
-    yield Sight(
-        folders[0], "PASCAL VOC annotations", (*command, "--out", "data")
+    truth, *models = sorted(
+        folders, key=lambda path: not _TRUTH.search(path.name)
     )
+    command = _study("voc", "object_detection", truth, images, models)
+    yield Sight(truth, "PASCAL VOC annotations", command)
 
 
-def _has_masks(place: Path, files: list[Path]) -> bool:
+def _has_maps(place: Path, files: list[Path]) -> bool:
     """Return whether a folder's first image has one channel, or indices of a
     palette."""
+    header = _png_of(place, files)
+    return header.startswith(PNG) and header[-1] in (GREY, PALETTE)
+
+
+def _png_of(place: Path, files: list[Path]) -> bytes:
+    """Return the first bytes of a folder's first image, as far as its colour type."""
     path = next(
         path
         for path in files
         if path.parent == place and path.suffix.lower() in IMAGES
     )
-    header = _bytes(path)[:26]
-    return header.startswith(PNG) and header[-1] in (GREY, PALETTE)
+    return _bytes(path)[:26]
 
 
-def _label_maps(
-    masks: list[Path], photographs: dict[Path, int]
+DEPTH = ("depth", "depth_estimation", "depth maps")
+LABELS = (
+    "label-map",
+    "semantic_segmentation",
+    "label maps; --classes is a table of theirs with the columns id,name",
+)
+
+
+def _maps(
+    form: tuple[str, str, str],
+    places: list[Path],
+    photographs: dict[Path, int],
+    **options: object,
 ) -> Iterator[Sight]:
+    if not places:
+        return
     images = next(iter(photographs), "IMAGES")
-    command: Words = (
-        "import",
-        "label-map",
-        "--gt",
-        masks[0],
-        "--images",
-        images,
+    truth, *models = sorted(
+        places, key=lambda path: not _TRUTH.search(path.name)
     )
-    command = (*command, "--classes", "classes.csv")
-    for path in masks[1:]:
-        command = (*command, "--pred", path, "--source", path.name)
-    yield Sight(masks[0], "label maps", (*command, "--out", "data"))
-    yield from (Sight(path, "label maps") for path in masks[1:])
+    name, task, text = form
+    command = _study(name, task, truth, images, models, **options)
+    yield Sight(truth, text, command)
+    yield from (Sight(path, text.partition(";")[0]) for path in models)
+
+
+def _panoptic(
+    files: list[Path], photographs: dict[Path, int]
+) -> Iterator[Sight]:
+    """Yield panoptic files, each with its PNGs in a folder of its name."""
+    found = [
+        path
+        for path in files
+        if path.suffix == ".json" and '"segments_info"' in _head(path)
+    ]
+    found.sort(key=lambda path: '"categories"' not in _head(path) + _tail(path))
+    if not found:
+        return
+    truth, *models = found
+    pngs = [path.with_suffix("") for path in found]
+    for place in pngs:
+        photographs.pop(place, None)
+    images = next(iter(photographs), "IMAGES")
+    command = _study("coco", "semantic_segmentation", truth, images, models)
+    own = [word for path in pngs[1:] for word in ("--pred-pngs", path)]
+    form = ("--gt-pngs", pngs[0], *own)
+    if not models:
+        form = ("--set", f"gt_pngs={pngs[0]}")
+    yield Sight(truth, "panoptic COCO annotations", (*command, *form))
+    yield from (Sight(path, "panoptic COCO results") for path in models)
 
 
 def _tables(
@@ -320,25 +391,13 @@ def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
     """Return controlled errors of photographs, or the import of what names tell
     apart."""
     sharp = next((named[name] for name in CLEAN if name in named), None)
-    poor = next((named[name] for name in DEGRADED if name in named), None)
+    poor = next((name for name in DEGRADED if name in named), None)
     if sharp and poor:
-        command: Words = ("import", "pairs", "--task", "lowlevel-deblur")
-        command = (*command, "--images", poor, "--gt", sharp)
-        for path in named.values():
-            if path not in (sharp, poor):
-                command = (*command, "--pred", path, "--source", path.name)
-        return Sight(sharp, "clean images", (*command, "--out", "data"))
-    task = ("--task", "lowlevel-deblur")
-    command = (
-        "perturb",
-        *task,
-        "--gt",
-        first,
-        "--images",
-        first,
-        "--out",
-        "data",
-    )
+        others = (sharp, named[poor])
+        models = [path for path in named.values() if path not in others]
+        command = _study("pairs", DEGRADED[poor], sharp, named[poor], models)
+        return Sight(sharp, "clean images", command)
+    command = _study("pairs", "lowlevel-deblur", first, first, ())
     return Sight(
         first, "photographs alone: controlled errors test a judge", command
     )

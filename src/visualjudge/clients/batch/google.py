@@ -21,6 +21,7 @@ from visualjudge.clients.batch.provider import (
     Part,
     Provider,
     count_of,
+    patiently,
     word_of,
 )
 from visualjudge.clients.reply_fields import member
@@ -48,7 +49,7 @@ class GoogleBatches(Provider):
         return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
 
     async def create(self, part: Part, path: Path) -> str:
-        file = await self.patiently(lambda: self._upload(part.name, path))
+        file = await patiently(lambda: self._upload(part.name, path))
         model = quote(self.client.model.removeprefix("models/"), safe="")
         batch = {
             "displayName": f"{TAG}-{part.name}",

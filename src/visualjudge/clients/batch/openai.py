@@ -19,6 +19,7 @@ from visualjudge.clients.batch.provider import (
     Part,
     Provider,
     count_of,
+    patiently,
     word_of,
 )
 from visualjudge.clients.reply_fields import member
@@ -59,7 +60,7 @@ class OpenAiBatches(Provider):
                 return self.id_in(await self.call("POST", "/files", form))
 
         body = {
-            "input_file_id": await self.patiently(upload),
+            "input_file_id": await patiently(upload),
             "endpoint": ENDPOINT,
             "completion_window": "24h",
             "metadata": {TAG: part.name},

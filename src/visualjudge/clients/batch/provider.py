@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
@@ -26,10 +26,11 @@ LONGEST_WORD = 60
 # Maximum number of pages in a server's list of batches.
 MOST_PAGES = 1_000
 
-Found = TypeVar("Found")
 PATIENCE = RetryPolicy(
     attempts=8, absent=8, longest_wait_s=120.0, patience_s=3600.0
 )
+# Returns the result of a call that is safe to repeat.
+patiently = partial(retried, policy=PATIENCE)
 # Field that names the part of a run in a provider's batch metadata.
 TAG = "visualjudge_part"
 # A batch or file id that is safe in a URL, a file and a message.
@@ -144,7 +145,7 @@ class Provider(ABC):
         """
         address = self.listed
         for _ in range(MOST_PAGES):
-            page = await self.patiently(partial(self.call, "GET", address))
+            page = await patiently(partial(self.call, "GET", address))
             rows = page.get(self.rows)
             for row in rows if isinstance(rows, list) else ():
                 if isinstance(row, Mapping) and self.fits(row, part):
@@ -179,7 +180,7 @@ class Provider(ABC):
                 self.client.object_of(answer)
             return answer.body
 
-        return await self.patiently(once)
+        return await patiently(once)
 
     def result_of(self, line: bytes) -> tuple[str, Result]:
         """Return the result of :meth:`read` for a line of results."""
@@ -238,10 +239,6 @@ class Provider(ABC):
             if error.status >= 500 or error.status in (408, 409):
                 raise Unsure(str(error)) from None
             raise
-
-    async def patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
-        """Return the result of a call that is safe to repeat, retrying as needed."""
-        return await retried(call, PATIENCE)
 
     def _last(self, page: Fields) -> str | None:
         # Return what names the end of a page if others follow.
