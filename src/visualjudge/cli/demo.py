@@ -116,7 +116,8 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
             )
             for run in runs
         ],
-        "4  The answer: may the four models be ranked with the judge “careful”?": [
+        "4  The answer: may the four detectors be ranked with the judge “careful”?\n"
+        "   (The report answers for both tasks together)": [
             ("card", careful, "--task", TASKS[0]),
             ("report", *runs, *page),
         ],
