@@ -134,13 +134,9 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
     folder = DataFolder(root)
     for task in (task for task in folder.tasks if task in model.tasks):
         records = folder.images(task)
-        entries = sorted(
-            folder.entries(task), key=lambda entry: entry.annotation.image_id
-        )
-        names = sorted({entry.annotation.image_id for entry in entries})
-        for name, same in groupby(
-            entries, key=lambda entry: entry.annotation.image_id
-        ):
+        entries = sorted(folder.entries(task), key=lambda entry: entry.image_id)
+        names = sorted({entry.image_id for entry in entries})
+        for name, same in groupby(entries, key=lambda entry: entry.image_id):
             record, at = records.get(name), names.index(name)
             given = given_of_record(task, record, root)
             grey, others = over_grey(given), [
@@ -154,7 +150,7 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
                 if not isinstance(
                     check_entry(entry, record, str(root)), Problem
                 ):
-                    yield _seen(entry.annotation, given, grey, others, root)
+                    yield _seen(entry, given, grey, others, root)
 
 
 def _seen(

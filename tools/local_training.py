@@ -232,21 +232,17 @@ def _looked_at(
     folder: DataFolder, task: str, progress: Progress
 ) -> Iterator[tuple[Annotation, Features]]:
     images = folder.images(task)
-    entries = sorted(
-        folder.entries(task), key=lambda entry: entry.annotation.image_id
-    )
-    for _, same in groupby(
-        enumerate(entries, 1), key=lambda item: item[1].annotation.image_id
+    notes = sorted(folder.entries(task), key=lambda note: note.image_id)
+    for image_id, same in groupby(
+        enumerate(notes, 1), key=lambda item: item[1].image_id
     ):
-        numbered = list(same)
-        record = images.get(numbered[0][1].annotation.image_id)
+        record = images.get(image_id)
         given = given_of_record(task, record, folder.root)
-        for k, entry in numbered:
-            progress(task, k, len(entries))
+        for k, note in same:
+            progress(task, k, len(notes))
             if not isinstance(
-                check_entry(entry, record, str(folder.root)), Problem
+                check_entry(note, record, str(folder.root)), Problem
             ):
-                note = entry.annotation
                 yield note, note_features(note, given, folder.root)
 
 

@@ -473,7 +473,7 @@ def reader_of_rows(
 ) -> Typed:
     """Return the reader of records of a type, for other formats that have COCO's
     fields, too."""
-    read, gather = _READERS[kind]
+    read, gather, has_joints = _READERS[kind]
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
         items = []
@@ -481,7 +481,7 @@ def reader_of_rows(
             try:
                 label = _label(raw, truth, predicted)
                 item = read(raw, label, image, resize and predicted)
-                if isinstance(item, Person):
+                if has_joints:
                     orders = (
                         truth.predicted_joints if predicted else truth.joints
                     )
@@ -627,12 +627,18 @@ def _all_finite(values: Sequence[Any]) -> bool:
     return _NUMBERS.issuperset(map(type, values)) and abs(sum(values)) <= 1e308
 
 
+# By type: the reader of an item, of a prediction, and whether items have joints.
 _READERS: dict[
-    str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]
+    str,
+    tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction], bool],
 ] = {
-    "detection": (_detection, lambda _image, items: Detections(items)),
-    "instance": (_instance, lambda image, items: Masks(image.size, items)),
-    "keypoint": (_person, lambda _image, items: People(items)),
+    "detection": (_detection, lambda _image, items: Detections(items), False),
+    "instance": (
+        _instance,
+        lambda image, items: Masks(image.size, items),
+        False,
+    ),
+    "keypoint": (_person, lambda _image, items: People(items), True),
 }
 
 
