@@ -25,7 +25,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.figures.probes import photograph_need, probe_results
+from visualjudge.analysis.figures.photograph import photograph_need
+from visualjudge.analysis.figures.probes import probe_results
 from visualjudge.analysis.study_table import VERDICT_SCHEMA, question_table
 from visualjudge.core.records import Probe, ProbeDesign, Question
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from PIL import Image
 
 import visualjudge as vj
-from visualjudge.analysis.figures.answer import pairs_plot
 from visualjudge.core.atomic import write_text
 from visualjudge.options import Caps
 
@@ -39,9 +38,11 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
             f"{demo}/study/data", place / "dataset", tasks=tasks, caps=caps
         )
         judge = vj.client("baseline", model="oracle:0.97")
-        run = vj.judge(dataset, judge, place / "run", swap=True, progress=False)
-        pairs_plot(vj.card([run]).judges).save(place / "pairs.svg")
-        pairs = (place / "pairs.svg").read_text("utf-8")
+        run = vj.judge(
+            dataset, judge, place / "judge", swap=True, progress=False
+        )
+        vj.analyse([run]).plot.ranking().save(place / "ranking.svg")
+        ranking = (place / "ranking.svg").read_text("utf-8")
         question = next(
             one
             for one in dataset.filter(question_type="pairwise")
@@ -59,15 +60,14 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
     known = f"What it does not see: the scores against the ground truth, {told} of 10."
     top = 60 + TILE[1]
     parts = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {top + 345}'>",
-        f"<rect width='{WIDTH}' height='{top + 345}' fill='#fff'/>",
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {top + 305}'>",
+        f"<rect width='{WIDTH}' height='{top + 305}' fill='#fff'/>",
         f"<text x='4' y='22' font-size='15' {TEXT}>{asked}</text>",
         *(_option(n, option) for n, option in enumerate(options)),
         f"<text x='4' y='{top + 6}' font-size='13' {TEXT}>{known}</text>",
         f"<text x='4' y='{top + 52}' font-size='15' {TEXT}>After 100 images: may four "
         "detectors be ranked with this judge?</text>",
-        f"<svg x='4' y='{top + 70}' width='{WIDTH - 40}' "
-        f"height='280'>{pairs}</svg></svg>",
+        f"<g transform='translate(4 {top + 66}) scale(1.4)'>{ranking}</g></svg>",
     ]
     write_text(ROOT / out, "\n".join(parts) + "\n")
 
