@@ -143,7 +143,7 @@ GUARDS = (
     *("core/outputs.py", "core/escaping.py", "clients/masked_secrets.py"),
 )
 """The doors in, those out, and what hides keys."""
-MOST_GUARDS = 583
+MOST_GUARDS = 581
 """Statements of all guards without docstrings; to become 400."""
 
 
