@@ -385,6 +385,23 @@ def test_a_truth_that_is_a_share_is_no_letter(tmp_path: Path) -> None:
         vj.adopt([row(truth="0.7")], tmp_path / "out")
 
 
+@pytest.mark.parametrize("column", ["winner", "judge_choice"])
+def test_numbers_of_unnamed_options_are_no_scores_unless_stated(
+    column: str, tmp_path: Path
+) -> None:
+    rows = [
+        {"item": k, column: 1 + k % 2, "truth": 1 + k % 3 % 2}
+        for k in range(12)
+    ]
+    with pytest.raises(DataError, match=r"--answer 1=A.*--score-range"):
+        vj.adopt(rows, tmp_path / "out")
+    letters = {"1": "A", "2": "B"}
+    done = vj.adopt(rows, tmp_path / "choices", answers=letters)
+    assert {one["value"] for one in verdicts(done.runs[0])} == {"A", "B"}
+    done = vj.adopt(rows, tmp_path / "scores", score_range=(1, 2))
+    assert {one["value"] for one in verdicts(done.runs[0])} == {0, 10}
+
+
 def test_numbers_from_0_are_read_only_as_stated(tmp_path: Path) -> None:
     """With 0 for A, 1 is hardly A as well."""
     rows = [row("q1", verdict=0, truth=0), row("q2", verdict=1, truth=0)]

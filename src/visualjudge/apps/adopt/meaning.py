@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -73,6 +74,8 @@ NUMBERED = ("item", "group", "repeat")
 """Roles whose cells may be numbers, which data frames write as 1.0 beside a gap."""
 FEW = 5
 """Number of duplicates that a message names."""
+CHOICE = re.compile("winner|prefer|choice|chosen")
+"""Names of columns that say which option was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +379,17 @@ def meaning_of(
     known = ["truth"] if "truth" in roles else raters
     verdicts = _values(rows, ["verdict"], answers)
     pairs = is_pairs(roles, verdicts, _values(rows, known, answers))
+    scale = score_range or records.scale
+    column = roles.get("verdict", "")
+    counted = bool(verdicts) and all(
+        is_number(value) and float(value) in (0, 1, 2) for value in verdicts
+    )
+    if counted and not (pairs or scale) and CHOICE.search(column.lower()):
+        raise DataError(
+            f"{records.name}: {column}: its numbers may be choices or scores; "
+            "--answer 1=A --answer 2=B reads choices (0=A 1=B where they begin at 0), "
+            "--score-range 0 1 scores"
+        )
     spelt = {
         str(row.get(role)).strip()
         for row in rows
@@ -389,7 +403,6 @@ def meaning_of(
         for text in spelt
         if text.lower() in GRADES and (passed or not is_missing(text))
     ]
-    scale = score_range or records.scale
     low, high = scale or (UNIT if grades else TEN)
     meant = {
         text: repr(low + GRADES[text.lower()] * (high - low)) for text in grades
