@@ -83,7 +83,7 @@ BUDGET = {
 row."""
 OVER: dict[str, int] = {
     "core": 1524,
-    "vision": 4716,
+    "vision": 4715,
     "formats and data": 3084,
     "prompts": 561,
     "dataset": 1828,
@@ -92,12 +92,12 @@ OVER: dict[str, int] = {
     "judges": 1505,
     "runs": 1348,
     "analysis": 8378,
-    "apps": 6461,
+    "apps": 6460,
     "studio": 2551,
     "cli": 1756,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_836
+MOST_STATEMENTS = 36_834
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.38
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -106,13 +106,15 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
             (
                 "judge",
                 dataset,
-                *(
-                    *BASELINE,
-                    STUDY_JUDGES[run.name],
-                    "--set",
-                    f"name={run.name}",
-                ),
-                *("--swap", "--rubric", "reason", "--out", run),
+                *BASELINE,
+                STUDY_JUDGES[run.name],
+                "--set",
+                f"name={run.name}",
+                "--swap",
+                "--rubric",
+                "reason",
+                "--out",
+                run,
             )
             for run in runs
         ],

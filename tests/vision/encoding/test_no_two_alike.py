@@ -81,7 +81,9 @@ def persons(rng: Rng) -> Iterator[Payload]:
     beside[0, 0] = (*rng.uniform(0.001, 0.049, 2), 2)
     moved = points.copy()
     moved[0, 0, 0] += 9
-    for people in (points, nowhere, beside, moved, np.vstack([points, moved])):
+    # a second person who is not hidden behind the first
+    both = np.vstack([points, points + np.array([9, 0, 0])])
+    for people in (points, nowhere, beside, moved, both):
         yield {
             "persons": [{"keypoints": one.ravel().tolist()} for one in people]
         }

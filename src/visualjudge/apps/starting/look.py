@@ -87,8 +87,9 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     if own := list(_own(folder, files)):
         return own
     every = _folders(files, IMAGES)
-    maps = [place for place in every if _has_maps(place, files)]
-    deep = [place for place in maps if _png_of(place, files)[24:25] == DEEP]
+    headers = _headers(files)
+    maps = [place for place in every if _holds_maps(headers[place])]
+    deep = [place for place in maps if headers[place][24:25] == DEEP]
     masks = [place for place in maps if place not in deep]
     deep += _folders(files, MAPS)
     photographs = {place: every[place] for place in every if place not in maps}
@@ -289,21 +290,20 @@ def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     yield Sight(truth, "PASCAL VOC annotations", command)
 
 
-def _has_maps(place: Path, files: list[Path]) -> bool:
-    """Return whether a folder's first image has one channel, or indices of a
-    palette."""
-    header = _png_of(place, files)
+def _headers(files: list[Path]) -> dict[Path, bytes]:
+    """Return the first bytes of each folder's first image, as far as the colour type of
+    a PNG file."""
+    first = {
+        path.parent: path
+        for path in reversed(files)
+        if path.suffix.lower() in IMAGES
+    }
+    return {place: _bytes(path)[:26] for place, path in first.items()}
+
+
+def _holds_maps(header: bytes) -> bool:
+    """Return whether a PNG file has one channel, or indices of a palette."""
     return header.startswith(PNG) and header[-1] in (GREY, PALETTE)
-
-
-def _png_of(place: Path, files: list[Path]) -> bytes:
-    """Return the first bytes of a folder's first image, as far as its colour type."""
-    path = next(
-        path
-        for path in files
-        if path.parent == place and path.suffix.lower() in IMAGES
-    )
-    return _bytes(path)[:26]
 
 
 DEPTH = ("depth", "depth_estimation", "depth maps")
@@ -336,16 +336,18 @@ def _panoptic(
     files: list[Path], photographs: dict[Path, int]
 ) -> Iterator[Sight]:
     """Yield panoptic files, each with its PNGs in a folder of its name."""
-    found = [
+    panoptic = [
         path
         for path in files
         if path.suffix == ".json" and '"segments_info"' in _head(path)
     ]
-    found.sort(key=lambda path: '"categories"' not in _head(path) + _tail(path))
-    if not found:
+    if not panoptic:
         return
-    truth, *models = found
-    pngs = [path.with_suffix("") for path in found]
+    truth, *models = sorted(
+        panoptic,
+        key=lambda path: '"categories"' not in _head(path) + _tail(path),
+    )
+    pngs = [path.with_suffix("") for path in (truth, *models)]
     for place in pngs:
         photographs.pop(place, None)
     images = next(iter(photographs), "IMAGES")

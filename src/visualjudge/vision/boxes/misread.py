@@ -13,17 +13,18 @@ from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.record import Detections, corners
 from visualjudge.vision.rows import Misreading, letterboxes
 
+Change = Callable[[float, float, float, float], Xyxy]
 
-def _each(
-    change: Callable[[float, float, float, float], Xyxy],
-) -> Callable[[Detections, Detections], Detections]:
-    def mended(prediction: Detections, _truth: Detections) -> Detections:
-        return prediction.with_items(
-            replace(item, xyxy=change(*item.xyxy), extent=None)
-            for item in prediction.items
-        )
 
-    return mended
+def _changed(prediction: Detections, change: Change) -> Detections:
+    return prediction.with_items(
+        replace(item, xyxy=change(*item.xyxy), extent=None)
+        for item in prediction.items
+    )
+
+
+def _each(change: Change) -> Callable[[Detections, Detections], Detections]:
+    return lambda prediction, _truth: _changed(prediction, change)
 
 
 def _at_size_of_truth(prediction: Detections, truth: Detections) -> Detections:
@@ -36,24 +37,24 @@ def _at_size_of_truth(prediction: Detections, truth: Detections) -> Detections:
     if not (reach > 0).all():
         return prediction
     across, down = wanted / reach
-    scaled = _each(
-        lambda x1, y1, x2, y2: (x1 * across, y1 * down, x2 * across, y2 * down)
+    return _changed(
+        prediction,
+        lambda x1, y1, x2, y2: (x1 * across, y1 * down, x2 * across, y2 * down),
     )
-    return scaled(prediction, truth)
 
 
 def _moved(
     prediction: Detections, factor: float, right: float, down: float
 ) -> Detections:
-    change = _each(
+    return _changed(
+        prediction,
         lambda x1, y1, x2, y2: (
             (x1 - right) / factor,
             (y1 - down) / factor,
             (x2 - right) / factor,
             (y2 - down) / factor,
-        )
+        ),
     )
-    return change(prediction, prediction)
 
 
 def _turned(prediction: Detections, _truth: Detections) -> Detections:
@@ -113,16 +114,18 @@ MISREADINGS = (
     Misreading("the confidence is an angle in radians", _turned),
     Misreading(
         "the image was mirrored",
-        lambda prediction, size: _each(
-            lambda x1, y1, x2, y2: (size[1] - x2, y1, size[1] - x1, y2)
-        )(prediction, prediction),
+        lambda prediction, size: _changed(
+            prediction,
+            lambda x1, y1, x2, y2: (size[1] - x2, y1, size[1] - x1, y2),
+        ),
         of_size=True,
     ),
     Misreading(
         "y is counted from the bottom",
-        lambda prediction, size: _each(
-            lambda x1, y1, x2, y2: (x1, size[0] - y2, x2, size[0] - y1)
-        )(prediction, prediction),
+        lambda prediction, size: _changed(
+            prediction,
+            lambda x1, y1, x2, y2: (x1, size[0] - y2, x2, size[0] - y1),
+        ),
         of_size=True,
     ),
     Misreading(
