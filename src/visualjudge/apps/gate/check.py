@@ -145,7 +145,9 @@ def check_run(
         return Check("can't tell", (run.unfinished or uneven,))
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
-    if lock.answer == "yes" and card_of(analysis).judges[0].verdict == "no":
+    # locks of 1.1 have the word in small letters
+    was_yes = lock.answer.lower() == "yes"
+    if was_yes and card_of(analysis).judges[0].models.state == "no":
         reason = (
             "the answer was yes, and is no: models may not be ranked with it"
         )
