@@ -13,7 +13,7 @@ from typing import Any
 
 import cv2
 import numpy as np
-from skimage.transform import swirl
+from scipy.ndimage import map_coordinates
 
 from visualjudge.apps.demo.photographs import (
     Photograph,
@@ -159,17 +159,25 @@ def _inpainting(
 
 
 def _malformed(pixels: Pixels, severity: float) -> Pixels:
+    """Return the image turned about its middle, less and less outwards."""
     if severity == 0:
         return pixels
     height, width = pixels.shape[:2]
-    bent = swirl(
-        pixels,
-        center=(width / 2, height / 2),
-        strength=4 * severity,
-        radius=min(height, width) * 0.6,
-    )
-    eight_bit: Pixels = np.rint(np.asarray(bent) * 255).astype(np.uint8)
-    return eight_bit
+    rows, columns = np.mgrid[:height, :width].astype(np.float64)
+    down = rows - height / 2
+    right = columns - width / 2
+    fading = min(height, width) * 0.6 * np.log(2) / 5
+    turn = 4 * severity * np.exp(-np.hypot(down, right) / fading)
+    angle = np.arctan2(down, right) + turn
+    from_rows = height / 2 + np.hypot(down, right) * np.sin(angle)
+    from_columns = width / 2 + np.hypot(down, right) * np.cos(angle)
+    bent = [
+        map_coordinates(
+            channel, (from_rows, from_columns), order=1, mode="mirror"
+        )
+        for channel in np.moveaxis(pixels.astype(np.float64), 2, 0)
+    ]
+    return np.rint(np.dstack(bent)).astype(np.uint8)
 
 
 def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:
