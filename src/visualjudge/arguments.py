@@ -2,8 +2,6 @@
 a wrong type is one line and not a wrong answer.
 """
 
-from __future__ import annotations
-
 import builtins
 import functools
 import inspect

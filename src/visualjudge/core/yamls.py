@@ -1,8 +1,6 @@
 """Read YAML files as plain values, with limits on size and depth. Tags never create
 objects, and scalars are those of JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache
