@@ -115,11 +115,12 @@ def _ways(letter: str) -> str:
     or as in URLs. Each way begins with a character that has one case, and digits have
     both."""
     plain = re.escape(letter)
+    octets = _bytes_of(letter).hex("%")
     units = letter.encode("utf-16-be", "surrogatepass").hex("u", 2)
     coded = re.sub(
         "[a-f]",
         lambda digit: f"[{digit[0]}{digit[0].upper()}]",
-        f"%{_bytes_of(letter).hex('%')}|u{units}",
+        f"%{octets}|u{units}",
     )
     in_url, in_json = coded.replace("%", "%(?:25)?").split("|")
     in_json = in_json.replace("u", r"\\{1,3}u")
@@ -171,4 +172,5 @@ def url_secrets(url: str) -> list[str]:
     keys = filter(looks_secret, parts.path.split("/"))
     pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
     named = (pair.partition("=") for pair in pairs)
-    return [*keys, *(key for name, _, key in named if is_secret_name(name))]
+    values = [key for name, _, key in named if is_secret_name(name)]
+    return [*keys, *values]
