@@ -2,8 +2,6 @@
 photographs; with ``--all``, all tasks, judges and probes.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

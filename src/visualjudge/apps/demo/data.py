@@ -3,8 +3,6 @@
 It also contains the restored and generated images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,7 +37,7 @@ from visualjudge.vision.predictions import (
     WholeImage,
     payload_of,
 )
-from visualjudge.vision.raster.images import write_png
+from visualjudge.vision.raster.images import to_uint8, write_png
 from visualjudge.vision.tasks import TASKS
 
 Degrade = Callable[[Pixels, Rng], Pixels]
@@ -177,7 +175,7 @@ def _malformed(pixels: Pixels, severity: float) -> Pixels:
         )
         for channel in np.moveaxis(pixels.astype(np.float64), 2, 0)
     ]
-    return np.rint(np.dstack(bent)).astype(np.uint8)
+    return to_uint8(np.dstack(bent))
 
 
 def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:

@@ -5,8 +5,6 @@ broken if the judge is worse beyond chance (one-sided, 1.5 %) by more than half 
 tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

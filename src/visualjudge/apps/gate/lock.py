@@ -2,8 +2,6 @@
 accuracy, and canaries. It names no keys and no paths.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass

@@ -9,8 +9,6 @@ both (one-sided, 95 %). A tolerance of .1 is 1 point of the mean difference and 
 the correlation. A failed reply counts as the farthest score.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated

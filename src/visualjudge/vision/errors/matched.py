@@ -1,5 +1,5 @@
 """MATCHED ERRORS: predictions that look alike and differ only in their distance from
-the truth. The matched errors of each type are in ``vision/<type>/errors_matched.py``.
+the truth. The matched errors of a type are beside its others, or in ``errors_matched.py``.
 
 A ladder can be ordered without the image: the prediction with fewer boxes, or with
 smoother outlines, is the better one. Here all predictions of a group have errors of the
@@ -9,8 +9,6 @@ there is a decoy on either side of the truth, and the severities of a group are 
 between the sides (:func:`side`), so that a rule that ignores the image, such as "the
 one further left", is right in half of the pairs of every group.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence

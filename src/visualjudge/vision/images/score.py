@@ -1,7 +1,5 @@
 """Metrics of restoration: SSIM and PSNR relative to the clean image."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 
@@ -51,9 +49,8 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
 
 def _local_mean(values: FloatArray) -> FloatArray:
     """Return the mean in each window that lies inside the image."""
-    mean = cv2.GaussianBlur(values, (WINDOW, WINDOW), WINDOW_SIGMA)
-    inside = slice(WINDOW // 2, -(WINDOW // 2))
-    return np.asarray(mean)[inside, inside]
+    means = np.asarray(cv2.GaussianBlur(values, (WINDOW, WINDOW), WINDOW_SIGMA))
+    return means[WINDOW // 2 : -(WINDOW // 2), WINDOW // 2 : -(WINDOW // 2)]
 
 
 def psnr(prediction: WholeImage, truth: WholeImage) -> float:

@@ -1,7 +1,5 @@
 """The prediction types of restored and generated images."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +9,6 @@ from visualjudge.vision.contexts import Prompts, mixed
 from visualjudge.vision.images import (
     draw,
     errors,
-    errors_matched as matched,
     faults,
     features,
     record,
@@ -178,28 +175,31 @@ RESTORATION = replace(
             "residual",
             errors.residual,
             errors.degraded_given,
-            matched=matched.residual,
+            matched=errors.displaced(errors.residual, first=True),
         ),
         ErrorType(
             "restoration",
             "oversmoothing",
             errors.oversmoothing,
-            matched=matched.oversmoothing,
+            matched=errors.displaced(errors.oversmoothing),
         ),
         ErrorType(
             "restoration",
             "noise",
             errors.pixel_noise,
-            matched=matched.pixel_noise,
+            matched=errors.displaced(errors.pixel_noise),
         ),
         ErrorType(
             "restoration",
             "colour_shift",
             errors.colour_shift,
-            matched=matched.colour_shift,
+            matched=errors.displaced(errors.colour_shift),
         ),
         ErrorType(
-            "restoration", "blocking", errors.blocking, matched=matched.blocking
+            "restoration",
+            "blocking",
+            errors.blocking,
+            matched=errors.displaced(errors.blocking),
         ),
     ),
     faults=Faults(faults.KINDS, faults.image_faults),
