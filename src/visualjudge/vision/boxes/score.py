@@ -4,7 +4,6 @@ label."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Any
 
 from visualjudge.core.records import FloatArray
@@ -45,7 +44,6 @@ def note(_pairs: object, _options: object) -> tuple[str]:
     return ("mean F1 over IoU .50 to .95, matched within a label",)
 
 
-@lru_cache(maxsize=1)  # a score and its faults compare the same boxes
 def box_similarity(
     predicted: tuple[Detection, ...], real: tuple[Detection, ...]
 ) -> FloatArray:

@@ -4,7 +4,6 @@ region."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,6 @@ def mask_f1_by_class(
     return labelled_f1_by_class(prediction, truth, mask_similarity, labels)
 
 
-@lru_cache(maxsize=1)  # a score and its faults compare the same masks
 def mask_similarity(
     predicted: tuple[Instance, ...], real: tuple[Instance, ...]
 ) -> FloatArray:
