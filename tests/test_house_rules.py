@@ -82,24 +82,24 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1524,
-    "vision": 4715,
-    "formats and data": 3084,
-    "prompts": 561,
-    "dataset": 1828,
-    "clients": 1893,
-    "replies": 830,
-    "judges": 1505,
-    "runs": 1348,
-    "analysis": 8378,
-    "apps": 6460,
-    "studio": 2551,
-    "cli": 1756,
+    "core": 1510,
+    "vision": 4637,
+    "formats and data": 3063,
+    "prompts": 555,
+    "dataset": 1808,
+    "clients": 1868,
+    "replies": 821,
+    "judges": 1484,
+    "runs": 1339,
+    "analysis": 8287,
+    "apps": 6396,
+    "studio": 2531,
+    "cli": 1744,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_834
+MOST_STATEMENTS = 36_440
 """To become 30,000."""
-MOST_TOKENS_A_LINE = 7.38
+MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}
 """Names that say nothing of what they name."""
 MOST_DECISIONS = 40

@@ -35,8 +35,6 @@ The names below are imported when first used, so that ``import visualjudge`` sta
 quick; their types are in ``__init__.pyi``, which ``tools/docs_pages.py`` makes.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -4,8 +4,6 @@
 >>> check_type("detection")
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory

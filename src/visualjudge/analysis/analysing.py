@@ -1,7 +1,5 @@
 """Runs, or a study in memory, as an analysis with every figure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

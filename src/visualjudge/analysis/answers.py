@@ -12,8 +12,6 @@ names the image, and ``cluster`` numbers it: the unit of every interval.
 Nothing is repaired here.
 """
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import polars as pl

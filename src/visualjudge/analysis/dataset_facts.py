@@ -1,7 +1,5 @@
 """The facts of the questions of a study."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -19,8 +19,6 @@ Steigerwald 2017 (degrees of freedom); McNemar 1947, Yang, Sun & Hardin 2010 (pa
 shares in clusters); Connor 1987, Lachin 2011 (sample sizes); Holm 1979.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Formats of values and intervals for readers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

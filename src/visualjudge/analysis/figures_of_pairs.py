@@ -1,7 +1,5 @@
 """Accuracy as a mean over tasks, and Cohen's κ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -16,8 +16,6 @@ MacKinnon, Nielsen & Webb 2023 (CR3); Kish 1965, Carter, Schnepel & Steigerwald 
 (degrees of freedom); Firth 1993, Kosmidis & Firth 2021 (penalty); Bradley & Terry 1952.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal

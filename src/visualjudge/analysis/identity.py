@@ -2,8 +2,6 @@
 in mid-run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

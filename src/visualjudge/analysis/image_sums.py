@@ -2,8 +2,6 @@
 intervals are in ``estimate.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ each ordinary question once, in one of the two orders, so the answers of two rat
 not show the effect of the order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

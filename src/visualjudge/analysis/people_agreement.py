@@ -10,8 +10,6 @@ its sources, and with the other items of its image if the image is known. The
 alternative annotator test is given as published and clustered by image.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

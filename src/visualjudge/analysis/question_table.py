@@ -5,8 +5,6 @@ Prompts and image paths stay on disk; :func:`find` reads them again for the few
 questions that a report shows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path

@@ -15,8 +15,6 @@ judge that was asked in both orders gets the mean. "Cannot tell" is not a rating
 Repeats and known questions, which check the rater, are not ratings either.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ worse option. Both are compared with the same judge's words and places
 such as naming the commonest error or pointing at the middle.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

@@ -16,8 +16,6 @@ Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power 
 over what is not known); Lachin 2011.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ with the truth, as the mean over tasks, and the mean absolute error. Items that 
 the two did not score are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

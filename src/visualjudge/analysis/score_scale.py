@@ -2,8 +2,6 @@
 shown on the scale on which people and judges gave them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The shape of a study: which question its questions and its truth can answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

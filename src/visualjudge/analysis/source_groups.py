@@ -6,8 +6,6 @@ the same sources are pooled. Sources that are compared in different tasks, or th
 not connected by comparisons even through others, are in separate groups.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import polars as pl

@@ -5,8 +5,6 @@ Nothing is repaired here. A verdict whose value does not fit its question counts
 failed, and a line that cannot be read is a problem that the report names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

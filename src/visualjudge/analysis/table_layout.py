@@ -1,7 +1,5 @@
 """Column definitions: each figure once, with its form in files and in reports."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A figure, its interval, and the number of cases and images it is based on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 ALL = "all"

@@ -1,7 +1,5 @@
 """A run's verdicts as a table, in the one form of ``study_table``."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 are read by :mod:`visualjudge.replies`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast

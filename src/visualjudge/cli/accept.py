@@ -1,8 +1,6 @@
 """``visualjudge accept``: from which score predictions may be accepted, and which they
 are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

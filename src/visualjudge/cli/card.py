@@ -1,7 +1,5 @@
 """``visualjudge card``: whether a judge can rank models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``visualjudge correct``: a leaderboard from many judge verdicts and few labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -2,8 +2,6 @@
 from installed packages; with ``--all``, all tasks, judges and probes.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

@@ -1,7 +1,5 @@
 """``visualjudge doctor``: report what works, what is missing, and how to fix it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from visualjudge.cli.options import ModelOptions

@@ -1,8 +1,6 @@
 """``visualjudge export``: write a dataset, or the figures of a run, in the format of
 another tool."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

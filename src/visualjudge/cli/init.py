@@ -1,7 +1,5 @@
 """``visualjudge init``: what a folder has and the commands of its study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

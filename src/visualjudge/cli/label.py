@@ -1,7 +1,5 @@
 """``visualjudge label``: choose what people should label next."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

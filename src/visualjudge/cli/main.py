@@ -2,8 +2,6 @@
 is called; errors become exit statuses here.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import io

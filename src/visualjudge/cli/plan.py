@@ -2,8 +2,6 @@
 that answer a question.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

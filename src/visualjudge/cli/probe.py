@@ -1,7 +1,5 @@
 """``visualjudge probe``: questions whose answer is known without ground truth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

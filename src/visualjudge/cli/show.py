@@ -1,7 +1,5 @@
 """``visualjudge show``: what the product holds: encodings and plug-ins."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

@@ -6,8 +6,6 @@ backend. The names below are imported when first used, because a report does not
 the networking modules.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Backend ``anthropic``: Claude over Anthropic's messages API, without the SDK."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -5,8 +5,6 @@ The SDK serialises every image again for every request, which cuts throughput to
 quarter. Here each body is assembled from the base64 cached with each image.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

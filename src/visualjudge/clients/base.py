@@ -2,8 +2,6 @@
 Clients that wrap another client derive from :class:`Wrapping`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from base64 import b64encode
 from collections import Counter

@@ -8,8 +8,6 @@ forever. Failures are never cached. The file may be copied to another machine, a
 several processes may share it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import sqlite3

@@ -1,7 +1,5 @@
 """Limit concurrent calls. The limit adapts to the server, within one process."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

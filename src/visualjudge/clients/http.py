@@ -6,8 +6,6 @@ Secrets are masked in bodies before anything reads them. Redirects are not follo
 because the headers contain the key.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

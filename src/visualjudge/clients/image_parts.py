@@ -8,8 +8,6 @@ as the local network or a cloud's metadata server. So the address of each connec
 checked, redirects included, when its socket is made.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import errno

@@ -1,7 +1,5 @@
 """Keep API keys out of reprs, and remove them from what servers send."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

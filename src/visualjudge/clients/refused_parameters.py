@@ -5,8 +5,6 @@ A refusal is an HTTP 400 or 422 whose message names the parameter, or a 403 that
 log-probabilities. Any other 4xx is final.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping, Set

@@ -1,7 +1,5 @@
 """Look up backends by name, and create clients from configurations."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection
 from dataclasses import replace

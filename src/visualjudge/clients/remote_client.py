@@ -6,8 +6,6 @@ goes through :class:`RemoteClient`, whose calls return a :class:`Reply` or raise
 ``ClientError``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from abc import ABC, abstractmethod

@@ -3,8 +3,6 @@ server's JSON may contain anything, such as 30-digit numbers, and lists instead 
 strings. Also, whether a reply follows its JSON schema.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

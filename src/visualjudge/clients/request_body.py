@@ -2,8 +2,6 @@
 that share the images' base64 forms without copying them.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable, Mapping

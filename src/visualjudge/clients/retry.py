@@ -4,8 +4,6 @@ back-off, jitter and Retry-After.
 Other 4xx errors are the caller's and are never retried.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

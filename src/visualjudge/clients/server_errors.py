@@ -4,8 +4,6 @@ Gateways also send errors with status 200, in the body or in a choice; these cou
 their code.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import time

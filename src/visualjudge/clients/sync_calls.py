@@ -5,8 +5,6 @@ The separate loop makes synchronous calls work in notebooks too, where a loop is
 running.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

@@ -6,8 +6,6 @@ reject a conversation that repeats a call as a model miswrote it. If a model cal
 often or with invalid arguments, the tool result says so. The loop never raises.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence

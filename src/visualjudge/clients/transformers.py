@@ -5,8 +5,6 @@ AutoProcessor handles images and the chat template. Requests are generated one a
 another; for many questions, serve the weights with vLLM.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 from concurrent.futures import ThreadPoolExecutor

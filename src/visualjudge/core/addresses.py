@@ -5,8 +5,6 @@ They name a dataset by its questions and a run by its folder's name, so that the
 wherever ``visualjudge studio DATASET RUN`` runs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Write files atomically: to a temporary file in the same folder, which is then
 renamed."""
 
-from __future__ import annotations
-
 import errno
 import os
 import platform

@@ -1,7 +1,5 @@
 """Checksums of files."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

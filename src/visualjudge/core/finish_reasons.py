@@ -2,8 +2,6 @@
 connectors and logs.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "refusal", "error", "other"]

@@ -7,8 +7,6 @@
 store images in tar files, ``media/shard-*.tar``, which are still read.
 """
 
-from __future__ import annotations
-
 import io
 import tarfile
 from collections.abc import Callable

@@ -5,8 +5,6 @@ messages use, fail near 1,000. The limit ensures that every value read can be sh
 written again.
 """
 
-from __future__ import annotations
-
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,6 @@
 """Locks between processes, on POSIX and Windows. They are released whenever the process
 ends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

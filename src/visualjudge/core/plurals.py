@@ -1,7 +1,5 @@
 """Counts in messages: "1 question", "2 questions"."""
 
-from __future__ import annotations
-
 
 def pluralize(number: int, noun: str, several: str = "") -> str:
     return f"{number} {plural(number, noun, several)}"

@@ -5,8 +5,6 @@ width)``, boxes ``xyxy`` in pixels with the origin at the top-left corner of the
 top-left pixel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Random numbers that depend on named keys, never on the order of draws."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct

@@ -1,7 +1,5 @@
 """Values of files as typed records: pydantic checks them, in this project's words."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Read workbooks (``.xlsx``) of strangers, apart."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

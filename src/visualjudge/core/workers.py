@@ -6,8 +6,6 @@ worker has the rows that a script registered, ignores Ctrl-C, which the starting
 handles, and ends with the process that started it.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle

@@ -1,8 +1,6 @@
 """Read YAML files as plain values, with limits on size and depth. Tags never create
 objects."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

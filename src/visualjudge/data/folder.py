@@ -10,8 +10,6 @@ An invalid record never stops the others: it becomes a
 reads the records, :func:`check_entry` checks a prediction.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ scores low, by trying likely mistakes on a few of its images. Each type states i
 as ``misreadings``.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Score the samples of an importer and write them to a data folder."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

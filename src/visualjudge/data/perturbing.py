@@ -2,8 +2,6 @@
 scored annotations. The errors of each type are in ``vision/<type>/errors.py``.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

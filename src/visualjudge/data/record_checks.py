@@ -5,8 +5,6 @@ Checks are strict: a quoted number is not a number, an integer is not an identif
 Nothing is converted or repaired silently.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from codecs import BOM_UTF8

@@ -6,8 +6,6 @@ rejected import changes nothing. They are moved first, then ``images/<task>.json
 leaves a readable folder. A lock on the folder allows concurrent imports.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -5,8 +5,6 @@ Everything is written to a folder next to the target and renamed to the target o
 complete.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Describe a data folder: counts, scores and margins, by task, source and error
 type."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace

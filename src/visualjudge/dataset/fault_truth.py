@@ -2,8 +2,6 @@
 is, and which option is better in a criterion.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

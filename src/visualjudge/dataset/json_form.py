@@ -1,8 +1,6 @@
 """Questions as JSON: ``questions.json``, and each question's JSON in
 ``dataset.parquet``."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress

@@ -1,8 +1,6 @@
 """Stand-ins for photographs in questions, to test whether a judge needs the
 photograph."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -2,8 +2,6 @@
 the work by image.
 """
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from array import array

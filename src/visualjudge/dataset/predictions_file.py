@@ -6,8 +6,6 @@ other hints at its quality, and one line per region to fill. Depth maps and imag
 read from the media files, which store them unchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

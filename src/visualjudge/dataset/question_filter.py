@@ -2,8 +2,6 @@
 tasks and encodings.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from array import array

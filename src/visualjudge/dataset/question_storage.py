@@ -1,7 +1,5 @@
 """Questions that are read on demand, and selections of questions."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property

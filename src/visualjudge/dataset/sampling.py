@@ -6,8 +6,6 @@ classes and error types. Every draw is keyed by what it is for, so it does not d
 the order of records or calls.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import (

@@ -1,7 +1,5 @@
 """Write a folder next to its destination, then rename it in one step, under a lock."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,8 +1,6 @@
 """Questions that cannot be answered because an encoding shows two of their options
 identically."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 

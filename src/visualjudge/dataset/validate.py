@@ -1,8 +1,6 @@
 """Check a dataset's files against their checksums and its questions against what they
 show."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter

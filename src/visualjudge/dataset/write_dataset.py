@@ -2,8 +2,6 @@
 ``dataset.json``.
 """
 
-from __future__ import annotations
-
 import shutil
 from array import array
 from collections import Counter

@@ -1,8 +1,6 @@
 """Class names by number: data.yaml of YOLO, tables, JSON, and text files with a name
 per line."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Formats: https://cocodataset.org/#format-data and #format-results;
 https://www.lvisdataset.org.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter, defaultdict

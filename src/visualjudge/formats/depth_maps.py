@@ -1,7 +1,5 @@
 """Depth and disparity maps: npy, npz, PFM, and 16-bit PNG with a scale."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

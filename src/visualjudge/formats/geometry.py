@@ -1,7 +1,5 @@
 """Turned boxes, and maps that must have the size of their image."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ metadata; see https://huggingface.co/docs/datasets/about_arrow and /object_detec
 Images are unpacked into a folder, and objects are read as COCO's.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

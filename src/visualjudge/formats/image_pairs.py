@@ -1,7 +1,5 @@
 """Restored images with the degraded and the clean image."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from visualjudge.core.errors import DataError, Problem

@@ -1,8 +1,6 @@
 """Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal Context and
 others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

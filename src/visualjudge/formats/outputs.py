@@ -1,8 +1,6 @@
 """Generated or restored images, with a table of scores given by people or by a
 metric."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import warnings

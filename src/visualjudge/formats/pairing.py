@@ -1,7 +1,5 @@
 """Files of images, ground truth and predictions that belong together by name."""
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator

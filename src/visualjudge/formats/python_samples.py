@@ -1,8 +1,6 @@
 """Samples given as Python objects: dictionaries, data frames, paths, arrays,
 supervision data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path

@@ -5,8 +5,6 @@ Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016
 (https://github.com/lichengunc/refer).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The samples that importers yield, and their records' errors and warnings."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import (
     Callable,

@@ -8,8 +8,6 @@ its four corners, and shapes of one label and group as one object. Detection tak
 upright box around.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ from 0, and x1 = xmin. As in VOC's evaluation, ``difficult`` objects need not be
 and predictions that match them are not errors.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

@@ -7,8 +7,6 @@ w h`` is a box, ``class x y x y x y …`` a polygon, and if data.yaml has ``kpt_
 number, which is not read. An image without a file has no objects.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

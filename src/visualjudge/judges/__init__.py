@@ -4,8 +4,6 @@ questions.
 The names below are imported when first used.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -2,8 +2,6 @@
 returns a ``Verdict``. ``runs/verdicts.py`` writes verdicts to files.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ statistics, and every report marks them as simulated. ``sharpness`` is a real ba
 for restoration that a useful judge must beat.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property

@@ -1,8 +1,6 @@
 """Right and possible values of a rubric's criteria, for judges that know the ground
 truth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ visualjudge[metrics]``). Metrics with a reference compare each option with
 image of the question, such as the degraded one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

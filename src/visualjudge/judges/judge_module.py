@@ -2,8 +2,6 @@
 repeats after unusable replies.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence

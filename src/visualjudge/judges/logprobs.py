@@ -9,8 +9,6 @@ no answer, or several without having been followed ("Image", when "Tie" was gene
 is not distributed; ``unresolved`` is the latter.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -2,8 +2,6 @@
 dataset's pairs see ``judges/question_judge.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

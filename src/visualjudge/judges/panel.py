@@ -1,7 +1,5 @@
 """A panel of judges: the majority verdict on each question, from finished runs."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence

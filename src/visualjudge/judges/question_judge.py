@@ -1,7 +1,5 @@
 """The question judge, which asks a model a dataset's question and reads the reply."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -1,8 +1,6 @@
 """Judges by name: judge modules for pipelines, and question judges for ``judge
 --backend``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

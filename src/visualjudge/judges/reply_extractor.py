@@ -2,8 +2,6 @@
 read. Its answers are counted separately.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

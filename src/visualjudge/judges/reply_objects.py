@@ -2,8 +2,6 @@
 and GEditBench's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import accumulate

@@ -7,8 +7,6 @@ with a regression head over an image and a text (one label). The options of a qu
 are one batch, on a GPU if there is one.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Judges that score each option. Verdicts follow from the scores, not from a text."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

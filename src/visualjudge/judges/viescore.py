@@ -2,8 +2,6 @@
 VIEScore, Ku et al. 2024).
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Mapping, Sequence

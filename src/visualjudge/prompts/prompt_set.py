@@ -2,8 +2,6 @@
 that take precedence.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Adapters are pure functions. The bytes of an image are passed through unchanged 
 JSON fragment), so nothing is copied or encoded here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

@@ -1,8 +1,6 @@
 """Text of a question: blocks of versioned text in a fixed order, with marks for the
 images."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A rubric is a YAML file, whose scalars are those of JSON: ``yes`` and ``no`` are
 Built-in ones are ``<name>/<version>.yaml`` below ``prompts/rubrics``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Datasets store the positions with each question. Only for those of version 0.1, 
 not, prompts are parsed here.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from dataclasses import replace

@@ -5,8 +5,6 @@ In memory, an asset is a :class:`PromptTemplate`, whose placeholders are filled 
 pass.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,6 @@
 """Criteria in a reply: the member ``criteria`` of its JSON object, read apart from the
 answer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -2,8 +2,6 @@
 options, and which way round an order stands.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Answers in marks: boxes, tags, brackets, JSON objects, labels ("Answer: B") and
 "7/10"."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

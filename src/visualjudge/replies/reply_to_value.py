@@ -1,7 +1,5 @@
 """Read a reply: its value, or the cause why it has none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace

@@ -2,8 +2,6 @@
 back, and one that declines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import islice, pairwise
 

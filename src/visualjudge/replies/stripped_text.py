@@ -2,8 +2,6 @@
 Texts keep their length, so positions remain valid in the reply.
 """
 
-from __future__ import annotations
-
 import re
 
 from visualjudge.replies.words import source

@@ -1,7 +1,5 @@
 """The value that a short text states: the content of a mark, of a label, or a line."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

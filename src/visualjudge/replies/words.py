@@ -1,7 +1,5 @@
 """A reply as words that know their lists; ``words.yaml`` has the lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 holds one verdict per line.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

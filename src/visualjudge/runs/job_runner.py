@@ -5,8 +5,6 @@ Jobs are drawn lazily when a worker is free, so that a million of them need no m
 record is written as soon as it is known, and reported once it is on disk.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading

@@ -4,8 +4,6 @@ Each record is written in one call, and synced to the disk before it is reported
 covers all records that were written before it.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

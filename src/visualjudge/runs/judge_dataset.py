@@ -2,8 +2,6 @@
 the run folder.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections import Counter

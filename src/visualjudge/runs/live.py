@@ -4,8 +4,6 @@ A wrong name, key or port costs one call. Replies that are cut or empty stop a r
 before it is paid for. A run that another model continues is stopped after one reply.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 import re

@@ -1,8 +1,6 @@
 """Show a run's progress on stderr: how far, how fast, and the number of verdicts by
 status."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

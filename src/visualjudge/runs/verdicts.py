@@ -1,8 +1,6 @@
 """Verdicts in the file ``verdicts.jsonl``: the one writer and the one reader of a
 line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, get_args
 

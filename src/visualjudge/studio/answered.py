@@ -1,8 +1,6 @@
 """A part of a run's verdicts as the one table of answers has them, for the studio's
 file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any

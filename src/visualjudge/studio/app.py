@@ -4,8 +4,6 @@ Reading needs no token; routes that write answers are in ``people``. Jinja escap
 text.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import mimetypes

@@ -2,8 +2,6 @@
 for one or several values, so that filters and counts are plain SQL.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 strict response headers.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from typing import Any

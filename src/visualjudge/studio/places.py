@@ -1,7 +1,5 @@
 """Finds the datasets and runs in the folders given to the studio."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Views of one question in the studio: its card in the grid, and its own page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Serves an application on this machine until Ctrl-C."""
 
-from __future__ import annotations
-
 import logging
 import multiprocessing
 from contextlib import suppress

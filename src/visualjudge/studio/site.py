@@ -2,8 +2,6 @@
 counts of runs.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

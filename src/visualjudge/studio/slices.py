@@ -1,8 +1,6 @@
 """The share of right answers by the values of one or two facets, with links to the
 questions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

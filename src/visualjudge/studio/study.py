@@ -8,8 +8,6 @@ and ``replies`` are full-text indexes. The file's name changes with the question
 usable while questions are read into it, those of a large dataset by other processes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import threading

@@ -1,8 +1,6 @@
 """Images of a dataset for the page: the original files, and thumbnails at the size
 shown."""
 
-from __future__ import annotations
-
 import io
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache

@@ -1,8 +1,6 @@
 """A run's verdicts in the study's file: taken in as the journal grows, summed up by
 question."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence

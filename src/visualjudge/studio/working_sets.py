@@ -5,8 +5,6 @@ The file maps the id of a question to ``{"star": true, "tags": ["…"], "note": 
 may be edited by hand.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Base class of predictions. The parts of a type are in
 :mod:`visualjudge.vision.rows`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,8 +2,6 @@
 defines everything about its type.
 """
 
-from __future__ import annotations
-
 from visualjudge.vision.boxes.type import DETECTION
 from visualjudge.vision.depth.type import DEPTH
 from visualjudge.vision.images.type import GENERATION, RESTORATION

@@ -7,8 +7,6 @@ Each function takes the asset ``questions/context``
 option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

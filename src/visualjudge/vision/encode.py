@@ -7,8 +7,6 @@ function and a frozen style. Encoders take arrays and records and return an
 only with a fixed seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -2,8 +2,6 @@
 parses a stem.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from visualjudge.core.errors import UsageError, one_of

@@ -1,7 +1,5 @@
 """The error types of all prediction types, and predictions made with one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal, get_args
 

@@ -2,8 +2,6 @@
 measures are in ``vision/<type>/faults.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

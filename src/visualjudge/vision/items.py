@@ -1,7 +1,5 @@
 """Base class of predictions that are lists of labelled items."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The metrics of all prediction types; the first metric of a type is its default."""
 
-from __future__ import annotations
-
 from visualjudge.core.registry import Registry
 from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.rows import Metric

@@ -5,8 +5,6 @@ to read, write and check it.
 type of its predictions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """The parts of a prediction type: the rows that built-in types and plug-ins
 register."""
 
-from __future__ import annotations
-
 from collections.abc import (
     Callable,
     Collection,

@@ -2,8 +2,6 @@
 :mod:`visualjudge.vision.metrics`; their formulas are in ``vision/<type>/score.py``.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ Code branches on a row's field, or looks up a table by ``type``; it never compar
 task's or a type's name.
 """
 
-from __future__ import annotations
-
 from visualjudge.core.registry import Registry
 from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.rows import Task

@@ -4,8 +4,6 @@ Those of :data:`GENERAL` are for predictions of all types; a type can have other
 its own of the same name (:attr:`~visualjudge.vision.rows.PredictionType.tools`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

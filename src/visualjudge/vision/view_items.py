@@ -2,8 +2,6 @@
 over the items, overlaps, colour differences, coverage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import cv2

@@ -7,8 +7,6 @@ evidence from the photograph alone: properties of the item itself, such as its s
 shape, cancel, and over uniform grey every difference is 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cv2

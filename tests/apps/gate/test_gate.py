@@ -19,6 +19,7 @@ from commanding import command
 from judged_records import pair, said, write_dataset, write_run
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
+from visualjudge.analysis.report.card import card_of
 from visualjudge.apps.gate.check import Check, check_run, compared
 from visualjudge.apps.gate.lock import (
     Lock,
@@ -336,6 +337,18 @@ def test_names_of_strangers_are_no_markup(tmp_path: Path) -> None:
     assert ElementTree.fromstring(junit(found)) is not None
     page = markdown(found, lock)
     assert "<b>" not in page and "\n### holds" not in page
+
+
+def test_a_lock_has_the_word_of_the_card(tmp_path: Path) -> None:
+    run = run_of(tmp_path, questions(), wrong=6)
+    card = card_of(analyse([run])).judges[0]
+    lock = locked(run)
+    assert lock.answer == card.models.word
+    assert {row["answer"] for row in lock.tasks.values()} == {lock.answer}
+    worse = run_of(tmp_path / "worse", questions(), wrong=50)
+    for word in ("Yes", "yes"):  # 1.1 wrote it in small letters
+        check = checked(replace(lock, answer=word), worse)
+        assert "the answer was yes" in check.reasons[0]
 
 
 def test_results_say_what_was_found(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """The card of a judge: may I rank my models with it, overall and by task, and what has
 it shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@
 ``undecided``: neither, or too few images. ``not_measured``: the run has no figure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Is it consistent, and do judges agree? What verdicts without a truth show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

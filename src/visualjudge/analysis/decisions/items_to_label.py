@@ -5,8 +5,6 @@ Drawing by the judge's doubt instead would save 10 to 17 % of the variance at be
 (Zrnic & Candès 2024), and nothing where a judge errs on whole images.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -7,8 +7,6 @@ which each item was chosen; the answers of a people's run (``visualjudge studio
 --items``) have it too.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

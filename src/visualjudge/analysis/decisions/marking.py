@@ -1,8 +1,6 @@
 """The predictions of a run, marked as accepted or not, and the accepted ones as a COCO
 file."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ of models.
 exceed chance. Everything else that the checks find qualifies the answer.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

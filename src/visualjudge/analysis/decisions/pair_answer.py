@@ -6,8 +6,6 @@ state follows as that of scores (:mod:`visualjudge.analysis.statistics.score_bar
 each task or category, and over them. A failed reply is wrong.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

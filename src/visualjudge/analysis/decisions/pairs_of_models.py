@@ -1,7 +1,5 @@
 """Pairs of models by judge and by truth, as rows and columns."""
 
-from __future__ import annotations
-
 from visualjudge.analysis.figure_text import (
     NONE,
     many,

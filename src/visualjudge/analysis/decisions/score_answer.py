@@ -7,8 +7,6 @@ Everything is computed on the scale from 0 to 10 and shown on the scale of the s
 inside each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

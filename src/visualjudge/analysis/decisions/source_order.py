@@ -3,8 +3,6 @@ that compares some, and for each kind the means by judge and truth, rank sets, Ï
 favouritism.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 

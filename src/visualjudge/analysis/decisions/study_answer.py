@@ -1,7 +1,5 @@
 """The answer of a study that compares no named models, by its shape."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

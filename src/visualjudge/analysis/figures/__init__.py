@@ -37,8 +37,6 @@ decides whether a verdict is usable, right or a tie, or whether two models diffe
 :mod:`visualjudge.analysis.answers` and the pairs of models do.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules

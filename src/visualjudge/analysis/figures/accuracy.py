@@ -1,8 +1,6 @@
 """The verdicts on pairs: accuracy, answers in both orders, and agreement with the
 truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import polars as pl

@@ -2,8 +2,6 @@
 and the order of the sources.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

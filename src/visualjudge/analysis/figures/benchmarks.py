@@ -5,8 +5,6 @@ Rows of the same type are comparable: the accuracy on pairs (with that of guessi
 mean τ-b of rankings, Spearman's ρ of scores. Rows of different types are not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

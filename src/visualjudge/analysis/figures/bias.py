@@ -12,8 +12,6 @@ itself, the position of the better option, with errors clustered by image
 are compared, at any position.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

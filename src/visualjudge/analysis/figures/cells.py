@@ -1,7 +1,5 @@
 """Figures of each task, each encoding and each type of error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial

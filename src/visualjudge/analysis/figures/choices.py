@@ -2,8 +2,6 @@
 :mod:`visualjudge.analysis.decisions.pair_answer`.
 """
 
-from __future__ import annotations
-
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
 from visualjudge.analysis.figures.scoring import ALL_TASKS, WORDS
 from visualjudge.analysis.figures.vocabulary import (

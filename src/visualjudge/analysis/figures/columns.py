@@ -1,7 +1,5 @@
 """Columns that several figures have."""
 
-from __future__ import annotations
-
 from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import p_value, plain_name
 from visualjudge.analysis.pairwise_figures import (

@@ -6,8 +6,6 @@ that of a choice 0 or 1. The confidence of a choice is the stated one, or the
 probability of the chosen option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal

@@ -2,8 +2,6 @@
 contradictions, and how well they predict the truth by themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables with a column for each judge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from visualjudge.analysis.accuracy_cells import Cell

@@ -5,8 +5,6 @@ Each rule of the form "choose the option with more of it" is scored on the datas
 itself, without a judge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

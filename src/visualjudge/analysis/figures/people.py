@@ -6,8 +6,6 @@ with their majority (none where the others are split). All votes count, whoever 
 them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@ below the margin of 15 points (two one-sided tests at 5 %; Schuirmann 1987). The
 photograph detects a judge that only declines to answer over grey.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """How often the probabilities that a judge states come true."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import polars as pl

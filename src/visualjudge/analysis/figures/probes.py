@@ -36,8 +36,6 @@ change that makes replies without an answer more frequent by 15 points (95 % int
 above 0) fails.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -23,8 +23,6 @@ viescore     scores: tanh of the mean of Spearman's ρ of each source (VIEScore;
 ============ ===================================================================================
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The first figure of a report: what answers the study's question, by its shape."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

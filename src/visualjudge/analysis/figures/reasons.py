@@ -2,8 +2,6 @@
 :mod:`visualjudge.analysis.reasons`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

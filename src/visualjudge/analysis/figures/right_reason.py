@@ -1,7 +1,5 @@
 """Is the judge right for the right reason? See :mod:`visualjudge.analysis.reasons`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

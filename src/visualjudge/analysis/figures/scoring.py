@@ -1,7 +1,5 @@
 """Rankings and scores; see :mod:`visualjudge.analysis.scores`."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 
 import polars as pl

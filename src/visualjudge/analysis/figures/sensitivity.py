@@ -12,8 +12,6 @@ image (:func:`visualjudge.analysis.fits.moved`) and Student's t. Weakness: with 
 images the 75 % point is a few per cent too high.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """Accuracy against the apparent size of what is wrong, in pixels as the judge is shown
 it."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from visualjudge.analysis import reasons

@@ -9,8 +9,6 @@ every strength, the fit is penalised; a source that never won, or never lost, ha
 bound on one side and no interval.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -2,8 +2,6 @@
 reasons why a reply has no value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

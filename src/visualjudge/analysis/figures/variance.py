@@ -13,8 +13,6 @@ image share. Estimates can be slightly negative and are not truncated.
 Intervals leave out each image in turn (jackknife).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

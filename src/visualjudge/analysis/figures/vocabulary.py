@@ -2,8 +2,6 @@
 estimates of its rows, and the sums over images that they come from.
 """
 
-from __future__ import annotations
-
 from visualjudge.analysis.accuracy_cells import (
     NO_ACCURACY,
     Cell,

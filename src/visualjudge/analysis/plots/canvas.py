@@ -6,8 +6,6 @@ them in a colour of a state; colours stay apart for deuteranopia, and the first 
 grey.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

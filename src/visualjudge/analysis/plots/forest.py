@@ -2,8 +2,6 @@
 and interval for each series.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap

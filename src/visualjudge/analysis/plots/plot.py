@@ -2,8 +2,6 @@
 any width.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable

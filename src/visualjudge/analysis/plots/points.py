@@ -2,8 +2,6 @@
 curve: values against the truth, and accuracy against distance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 each, and whether neighbours are separated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

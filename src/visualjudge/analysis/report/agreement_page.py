@@ -1,7 +1,5 @@
 """The agreement of judges and people as a table, a plot and a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from markupsafe import Markup

@@ -1,7 +1,5 @@
 """The card: whether each judge may rank models, its checks, and what it has shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """How to cite a study: BibTeX, digests of its files, and a paragraph of method."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import visualjudge

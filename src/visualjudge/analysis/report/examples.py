@@ -1,8 +1,6 @@
 """Questions that are most informative about a judge, with what it was shown and what it
 replied."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

@@ -1,8 +1,6 @@
 """Tables of a report as CSV, Markdown and LaTeX (packages booktabs and graphicx)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import polars as pl
@@ -54,7 +52,7 @@ def _markdown(table: Table) -> Iterator[str]:
         yield f"{for_markdown(note)}\n"
 
 
-def _piped(cells: Iterator[str] | map[str]) -> str:
+def _piped(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

@@ -1,7 +1,5 @@
 """The table with a row, or a column, for each judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from visualjudge.analysis.figure_text import many, percent

@@ -1,7 +1,5 @@
 """The report as one HTML file that makes no requests."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

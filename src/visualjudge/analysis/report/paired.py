@@ -1,8 +1,6 @@
 """Comparison of two judges: paired differences by task, and the questions whose answers
 changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from visualjudge.analysis.figure_text import many, plain_name, points, with_ends

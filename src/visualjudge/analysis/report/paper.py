@@ -2,8 +2,6 @@
 each subset and type of question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

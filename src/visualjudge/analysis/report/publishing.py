@@ -2,8 +2,6 @@
 CSV, Markdown and LaTeX.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The report in the terminal: whether models can be ranked with the judge, then the
 headline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from visualjudge.analysis.report.headline import headline_columns

@@ -8,8 +8,6 @@ c to k less (n_c + n_k)/2, is the difference of their mid-ranks; ordinal α is i
 of mid-ranks. Equal to the ``krippendorff`` package (tested).
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

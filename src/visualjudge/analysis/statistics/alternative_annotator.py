@@ -15,8 +15,6 @@ LLM-as-a-judge" (nitaytech/AltTest); Benjamini & Yekutieli 2001; Bell & McCaffre
 (skewness: rare images on which the person is ahead).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar

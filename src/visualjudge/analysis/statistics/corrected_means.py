@@ -15,8 +15,6 @@ statistical inference"; Hájek 1971 (weights that sum to one); Bell & McCaffrey 
 (residuals over √(1 − h)); Satterthwaite 1946.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ every replicate. With weights of 1, each equals SciPy's (tested).
 Sources: Spearman 1904; Kendall 1945 (τ-b).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

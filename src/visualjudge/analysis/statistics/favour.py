@@ -10,8 +10,6 @@ Where the truth comes from people, its noise reads as favour: then only judge mi
 truth is measured, without a test.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ As 1 - κ is a disagreement divided by the one expected, the interval is that of
 image is left out in turn, on the scale -log(1 - κ).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from visualjudge.analysis.estimate import renumbered, spread, sums

@@ -13,8 +13,6 @@ Sources: Mogstad, Romano, Shaikh & Wilhelm 2024, "Inference for ranks"; Holm 197
 Shaffer 1986, "Modified sequentially rejective multiple test procedures".
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special

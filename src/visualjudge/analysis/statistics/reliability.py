@@ -13,8 +13,6 @@ squared gap that their standard errors do not explain (the debiased calibration 
 Kumar et al. 2019, clustered): 0 if the gaps are no larger than by chance.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

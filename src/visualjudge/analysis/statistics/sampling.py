@@ -3,8 +3,6 @@
 Source: Madow 1949 (systematic sampling).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from visualjudge.core.records import IntArray

@@ -11,8 +11,6 @@ Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else
 ``in_part``; ``too_few`` if none is decided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import Literal

@@ -15,8 +15,6 @@ Neighbouring scores are one category until it has enough images. ``coverage`` is
 measured: ranges from four fifths of the images, counted on the rest (5-fold by image).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

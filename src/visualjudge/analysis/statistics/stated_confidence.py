@@ -7,8 +7,6 @@ with the image as the unit (the selective risk of Geifman & El-Yaniv 2017, at st
 coverages).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

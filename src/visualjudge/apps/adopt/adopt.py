@@ -1,8 +1,6 @@
 """The front door: a table of verdicts, or logs, as a dataset of labels and one run per
 judge."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

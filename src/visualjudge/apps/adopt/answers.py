@@ -1,7 +1,5 @@
 """Spellings of answers to a pair, of grades, of orders and of missing values."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

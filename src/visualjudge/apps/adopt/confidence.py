@@ -1,7 +1,5 @@
 """Stated confidence as a probability from 0 to 1."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -2,8 +2,6 @@
 ``truth.NAME`` what is right. Their form follows from their values.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Images behind addresses, in data folders and for question sets."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import io

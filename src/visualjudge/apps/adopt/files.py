@@ -1,7 +1,5 @@
 """Files of strangers as rows, and the images that rows name."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable, Mapping

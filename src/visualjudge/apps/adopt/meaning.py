@@ -1,7 +1,5 @@
 """Third step: the rows of a table as questions and verdicts."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@ judge dataset's document names are needed; others follow where a file does not s
 them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

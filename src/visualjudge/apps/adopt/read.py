@@ -1,7 +1,5 @@
 """First step: what users give as rows of cells, each with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """The columns of a table of verdicts: their roles, and the names by which they are
 known."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as matching

@@ -1,7 +1,5 @@
 """Last step: a study of others as a dataset, and a run for each judge."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -1,7 +1,5 @@
 """Look for faults that invalidate the figures of a dataset."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Images by their pixels: digests, thumbnails, near duplicates."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 model the questions and scores its verdicts.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from inspect_ai import Task, task

@@ -9,8 +9,6 @@ questions. ``lmms_eval --include_path TASKS --tasks visualjudge_NAME`` runs it. 
 at ``max_new_tokens`` is read like any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -11,8 +11,6 @@ over all questions and by task, each with its 95 % interval by image. A figure w
 value is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 It also contains the restored and generated images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial

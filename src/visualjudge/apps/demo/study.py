@@ -5,8 +5,6 @@ Errors are matched: the options of a question differ only in their distance from
 truth, which only the photograph shows.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ broken if the judge is worse beyond chance (one-sided, 1.5 %) by more than half 
 tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -145,7 +143,9 @@ def check_run(
         return Check("can't tell", (run.unfinished or uneven,))
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
-    if lock.answer == "yes" and card_of(analysis).judges[0].verdict == "no":
+    # locks of 1.1 have the word in small letters
+    was_yes = lock.answer.lower() == "yes"
+    if was_yes and card_of(analysis).judges[0].models.state == "no":
         reason = (
             "the answer was yes, and is no: models may not be ranked with it"
         )

@@ -2,8 +2,6 @@
 accuracy, and canaries. It names no keys and no paths.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -365,7 +363,7 @@ def lock_of(
             f"{folder}: must have at most {MOST_ASKS} answers a question, got {asks}"
         )
     judge = card_of(analysis).judges[0]
-    answers = {task.task: task.verdict for task in judge.tasks}
+    answers = {task.task: task.models.word for task in judge.tasks}
     tasks: dict[str, TaskAccuracy] = {
         task: {
             "answer": answers.get(task),
@@ -377,7 +375,7 @@ def lock_of(
         __version__,
         identity_of(RunFolder(folder)),
         questions_of(dataset, table["id"]),
-        judge.verdict,
+        judge.models.word,
         accuracy_of(table),
         tasks,
         asks,

@@ -1,7 +1,5 @@
 """A check as text, as Markdown for a pull request, and as JUnit XML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from visualjudge.apps.gate.check import Check

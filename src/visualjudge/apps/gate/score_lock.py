@@ -9,8 +9,6 @@ both (one-sided, 95 %). A tolerance of .1 is 1 point of the mean difference and 
 the correlation. A failed reply counts as the farthest score.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -34,6 +32,7 @@ from visualjudge.apps.gate.check import (
     LEAST_IMAGES,
     WORSE,
     Check,
+    State,
     changes,
 )
 from visualjudge.apps.gate.lock import (
@@ -147,7 +146,7 @@ def score_lock_of(
         __version__,
         identity_of(RunFolder(folder)),
         questions_of(dataset, table["id"]),
-        card_of(analysis).judges[0].verdict,
+        card_of(analysis).judges[0].models.word,
         int(table["asks"][0]),
         means,
     )
@@ -201,7 +200,7 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
     nearer = ratio(sums(groups, -cost, images), cases)
     order = _order_change(before, now, truth, groups)
     reasons = [about]
-    states = []
+    states: list[State] = []
     named = (
         ("their mean error", -1.0, nearer, tolerance * TOP),
         ("their rank correlation with the truth", 1.0, order, tolerance),
@@ -212,28 +211,20 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
         freedom = float(result.df[0])
         best = change + float(t_isf(WORSE / 2, freedom)) * error
         worst = change - float(t_isf(EXCLUDED, freedom)) * error
-        state = "can't tell"
+        own: State = "can't tell"
         if best < 0 and change < -allowed / 2:
-            state = "broken"
+            own = "broken"
         elif worst > -allowed and images >= LEAST_IMAGES:
-            state = "holds"
-        states.append(state)
+            own = "holds"
+        states.append(own)
         text = {
             "broken": "worse beyond chance",
             "holds": f"a loss of {allowed:g} is excluded",
-        }.get(state, f"a loss of {allowed:g} cannot be excluded")
+        }.get(own, f"a loss of {allowed:g} cannot be excluded")
         reasons.append(f"{name} changed by {sign * change:+.2f}: {text}")
-    if "broken" in states:
-        return Check("broken", tuple(reasons), None, None, None, *asked)
-    sure = set(states) == {"holds"}
-    return Check(
-        "holds" if sure else "can't tell",
-        tuple(reasons),
-        None,
-        None,
-        None,
-        *asked,
-    )
+    worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
+    state = next(state for state in worst_first if state in states)
+    return Check(state, tuple(reasons), None, None, None, *asked)
 
 
 def _error(score: FloatArray, truth: FloatArray) -> FloatArray:

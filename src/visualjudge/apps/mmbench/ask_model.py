@@ -4,8 +4,6 @@ reply.
 The journal (JSONL) is authoritative; the workbook is written from it at the end.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -2,8 +2,6 @@
 position (MMBench, Liu et al. 2023).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 

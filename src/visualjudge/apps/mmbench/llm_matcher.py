@@ -2,8 +2,6 @@
 counted separately.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

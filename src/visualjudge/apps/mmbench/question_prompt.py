@@ -6,8 +6,6 @@ A template has three parts: ``option`` (one option's line, from ``{{letter}}`` a
 with a line feed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -5,8 +5,6 @@ The sheet is an export. All cells except ``index`` are written as text, so that 
 "007" and "None" are unchanged.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path

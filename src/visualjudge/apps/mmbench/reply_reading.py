@@ -7,8 +7,6 @@ a line or a sentence that states a letter; the one letter that stands alone in p
 is not denied.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """The report as one HTML file: the table, and wrong answers with their images. Needs no
 network."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Sequence

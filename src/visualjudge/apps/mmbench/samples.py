@@ -1,8 +1,6 @@
 """The samples of a table of multiple-choice questions, with the fields that MMBench
 documents."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ The usual table has accuracy by MMBench's six abilities and overall, for each sp
 model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

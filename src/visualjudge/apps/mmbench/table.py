@@ -5,8 +5,6 @@ Cells are text: an option "None", "N/A" or "nan" is an option; only a blank cell
 missing.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import sys

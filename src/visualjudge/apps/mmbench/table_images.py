@@ -1,7 +1,5 @@
 """Images of a table: from base64 text to the bytes of an image file for a model."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import io

@@ -7,8 +7,6 @@ is X"; the one option whose text the reply contains. It reads an article as opti
 unreadable replies (ask GPT, or draw a random option) is not implemented.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping

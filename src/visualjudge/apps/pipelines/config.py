@@ -25,8 +25,6 @@ theirs too; ``user_config.yaml`` in the folder or a parent adds its own keys,
 prompts are used.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Lines of the results file: the results of all metrics for one row."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

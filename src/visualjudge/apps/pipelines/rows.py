@@ -1,8 +1,6 @@
 """Rows of a pipeline: JSON lines, each checked; an invalid row does not affect the
 others."""
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from dataclasses import dataclass

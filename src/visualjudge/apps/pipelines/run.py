@@ -2,8 +2,6 @@
 so that a run can be resumed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

@@ -1,8 +1,6 @@
 """Inputs of a plan: the pairs of a data folder, dataset or pilot, its judge, and its
 tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

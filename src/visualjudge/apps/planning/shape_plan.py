@@ -2,8 +2,6 @@
 pilot, until each task is decided; without truth, how many to label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``visualjudge probe``: build a dataset of probe questions from a data folder."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

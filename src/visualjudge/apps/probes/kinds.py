@@ -6,8 +6,6 @@ design named in each :class:`~visualjudge.core.records.Probe` determines how ans
 compared; see :mod:`visualjudge.analysis.figures.probes`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

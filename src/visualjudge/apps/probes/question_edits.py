@@ -2,8 +2,6 @@
 Spans remain valid. Edits of images are at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -2,8 +2,6 @@
 rendered as in a build.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import (
     Callable,

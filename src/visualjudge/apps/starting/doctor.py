@@ -2,8 +2,6 @@
 question with an image.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """What a folder has that a study can begin with, and the command that reads it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,6 @@ named: an unconfirmed batch is the newest with its number of requests that was c
 since. If that is another's, its results name none of ours, which count as lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path

@@ -6,8 +6,6 @@ those of a live call. A request's name is a digest of its body and the number of
 try, so it stays the same when the run is resumed on any machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence

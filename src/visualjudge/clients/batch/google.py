@@ -5,8 +5,6 @@ https://ai.google.dev/api/batch-api. Requests are always sent as a file of at mo
 the inline form, for less than 20 MB, is not used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit

@@ -4,8 +4,6 @@ https://platform.openai.com/docs/api-reference/batch: at most 50,000 requests or
 and one model per file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

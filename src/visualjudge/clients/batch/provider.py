@@ -1,8 +1,6 @@
 """Base class of the providers' batch interfaces. Only calls that are safe to repeat are
 retried."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Export a dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, lmms-eval,
 TRL JSONL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

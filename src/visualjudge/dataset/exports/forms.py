@@ -1,8 +1,6 @@
 """A dataset in its other form: ``questions.json`` and ``media/``, or one Parquet
 file."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

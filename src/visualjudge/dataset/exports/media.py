@@ -1,7 +1,5 @@
 """What exports share: images as bytes, URIs and paths, and answers as text."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

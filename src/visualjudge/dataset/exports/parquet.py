@@ -7,8 +7,6 @@ stored by the library's Image feature). ``answer`` is text for all question type
 the file's footer; its old and new versions both support "Sequence".
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict

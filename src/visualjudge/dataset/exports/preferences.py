@@ -3,8 +3,6 @@
 Images are not copied; their paths are relative to the folder of the JSONL file.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

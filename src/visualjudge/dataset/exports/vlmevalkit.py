@@ -6,8 +6,6 @@ question. Images are files with absolute paths in ``image_path``. Pairwise quest
 multiple choice; rankings and scores have no options and are written to separate tables.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path

@@ -2,8 +2,6 @@
 from the other, measured as if the other was the ground truth.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -2,8 +2,6 @@
 those of each type.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from visualjudge.vision.predictions import type_of

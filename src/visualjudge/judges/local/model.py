@@ -6,8 +6,6 @@ difference (a Bradley-Terry model with covariates), so swapping the options give
 exactly 1 - p.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache

@@ -1,7 +1,5 @@
 """Compute the features of a question's options, in the order as stored."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock

@@ -6,8 +6,6 @@ steps that each has taken, and the requests, at last with their results. Each st
 disk before the next is taken. No file holds an API key.
 """
 
-from __future__ import annotations
-
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence

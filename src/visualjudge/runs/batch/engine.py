@@ -9,8 +9,6 @@ nothing is paid twice. A batch that fails costs its own questions; one that cann
 looked at ends the run, and is looked at again when it is resumed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter

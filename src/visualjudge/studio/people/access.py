@@ -1,7 +1,5 @@
 """The tokens in the links of a study: without one, nothing is shown or written."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

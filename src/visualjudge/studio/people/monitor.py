@@ -1,8 +1,6 @@
 """The state of a study: each rater's progress and checks, whom to remind, and who
 agrees."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Each address requires the rater's token; in this mode no page shows scores, sour
 verdicts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import re

@@ -2,8 +2,6 @@
 answers with one writer.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

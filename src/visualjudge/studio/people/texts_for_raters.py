@@ -2,8 +2,6 @@
 folder, and questions without instructions for models.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Boxes as a coloured image, with or without label tags, and as text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

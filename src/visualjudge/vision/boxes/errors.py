@@ -1,8 +1,6 @@
 """Errors of object detection that only boxes have, named as in TIDE (Bolya et al., ECCV
 2020)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Matched errors of boxes; see :mod:`visualjudge.vision.errors.matched`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from visualjudge.core.records import Xyxy

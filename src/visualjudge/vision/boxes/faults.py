@@ -1,7 +1,5 @@
 """Faults of boxes, named as in TIDE, by their IoU."""
 
-from __future__ import annotations
-
 from visualjudge.vision.boxes.score import box_similarity
 from visualjudge.vision.scoring.item_faults import Measure
 

@@ -1,7 +1,5 @@
 """Features of boxes for the local judge: those of rectangular masks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from visualjudge.core.records import Mask, Size, Xyxy

@@ -2,8 +2,6 @@
 of the image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import cos, sin

@@ -1,8 +1,6 @@
 """Metric of object detection: mean F1 over IoU thresholds, with boxes matched within a
 label."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

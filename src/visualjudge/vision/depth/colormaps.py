@@ -2,8 +2,6 @@
 (Apache 2.0) and ``gray``.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Draw a depth map in colours: bright or warm = near, black = no depth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

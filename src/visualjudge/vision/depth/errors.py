@@ -1,7 +1,5 @@
 """Errors of depth maps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import cv2

@@ -1,7 +1,5 @@
 """Matched errors of depth maps; see :mod:`visualjudge.vision.errors.matched`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import cv2

@@ -1,8 +1,6 @@
 """Faults of depth maps: the regions where the aligned depth is worst, and how it is
 wrong there."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import cv2

@@ -2,8 +2,6 @@
 between them, and whether the ground comes nearer towards the bottom.
 """
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

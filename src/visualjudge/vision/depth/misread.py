@@ -1,8 +1,6 @@
 """Common mistakes in depth maps: disparities instead of depths, other orders and
 units."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Metric of depth estimation: δ1 after alignment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The original image of an inpainting task with its masked region marked."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

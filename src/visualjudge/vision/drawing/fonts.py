@@ -9,8 +9,6 @@ reordered are shaped by HarfBuzz through Pillow's Raqm layout; if Pillow lacks i
 letters are placed side by side.
 """
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Sub-sampled grid: the mask that covers most of each cell, as numbers and as an
 image."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -9,8 +9,6 @@ half-transparent dark fill is hard to see on black. ``tests/encoding/test_palett
 checks the figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 

@@ -1,8 +1,6 @@
 """Styles of encodings: a frozen dataclass for each way of drawing, used in the
 catalogue."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 

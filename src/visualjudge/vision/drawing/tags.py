@@ -4,8 +4,6 @@ placed where there is room.
 Glyphs come from :mod:`~visualjudge.vision.drawing.fonts`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,8 +1,6 @@
 """JSON texts with one object per line and without comments, which belong in the
 prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -2,8 +2,6 @@
 different scores.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

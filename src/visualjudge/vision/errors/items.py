@@ -4,8 +4,6 @@
 Errors are nested: a more severe prediction has all errors of a milder one, and more.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, TypeVar
 

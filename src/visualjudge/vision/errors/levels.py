@@ -1,8 +1,6 @@
 """Inputs and severities of controlled errors. The errors are in
 ``vision/<type>/errors.py``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

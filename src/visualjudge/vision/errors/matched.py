@@ -10,8 +10,6 @@ between the sides (:func:`side`), so that a rule that ignores the image, such as
 one further left", is right in half of the pairs of every group.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

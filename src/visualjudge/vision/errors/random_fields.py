@@ -2,8 +2,6 @@
 those of models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import cv2

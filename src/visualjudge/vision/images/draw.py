@@ -1,7 +1,5 @@
 """Restoration and generation: the predicted image itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from visualjudge.vision.drawing.encoded import Encoded, Scene

@@ -1,7 +1,5 @@
 """Errors of restored images."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

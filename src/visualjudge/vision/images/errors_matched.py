@@ -1,7 +1,5 @@
 """Matched errors of restored images; see :mod:`visualjudge.vision.errors.matched`."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

@@ -2,8 +2,6 @@
 largest, and the error that it looks like.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import cv2

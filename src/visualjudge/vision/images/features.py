@@ -5,8 +5,6 @@ The given images are measured once for all options of a question. Quantities wit
 an optimum, such as sharpness, give two features: the shortfall and the excess.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Metrics of restoration: SSIM and PSNR relative to the clean image."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from visualjudge.core.errors import DataError

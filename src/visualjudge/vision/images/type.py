@@ -1,7 +1,5 @@
 """The prediction types of restored and generated images."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

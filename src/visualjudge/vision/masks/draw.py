@@ -1,7 +1,5 @@
 """Draw masks: instances with boxes and tags, filled classes, or one referred region."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

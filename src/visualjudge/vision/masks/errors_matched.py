@@ -1,7 +1,5 @@
 """Matched errors of masks; see :mod:`visualjudge.vision.errors.matched`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """Faults of masks: of instances named as in TIDE, of label maps and of a referred
 region."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import cv2

@@ -1,7 +1,5 @@
 """Features of masks for the local judge."""
 
-from __future__ import annotations
-
 from visualjudge.vision.masks.record import Masks
 from visualjudge.vision.view import Features, Given
 from visualjudge.vision.view_items import region_features

@@ -1,7 +1,5 @@
 """Common mistakes in masks: runs by rows, x for y, another scale, black for white."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

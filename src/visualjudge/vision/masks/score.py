@@ -1,8 +1,6 @@
 """Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred
 region."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Masks as JSON text: polygons, run lengths, or the subsampled grid."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray

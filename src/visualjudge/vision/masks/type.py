@@ -1,7 +1,5 @@
 """Prediction types of instances, label maps and referring expressions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Human poses as an image (points and limbs of the 17 COCO keypoints) or as text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Errors of pose estimation, named as in Ronchi and Perona (ICCV 2017)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Matched errors of poses; see :mod:`visualjudge.vision.errors.matched`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -2,8 +2,6 @@
 keypoint similarity: 0.85 for a good keypoint, 0.5 for one in place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Misread poses: coordinates or keypoints in another order than COCO's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Pose estimation: mean F1 over OKS thresholds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

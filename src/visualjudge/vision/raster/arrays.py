@@ -1,8 +1,6 @@
 """Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, without pickles and of bounded
 size."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import IO, Any

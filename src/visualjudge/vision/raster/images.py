@@ -1,7 +1,5 @@
 """Images and depth maps: read as viewers show them, and written quickly as PNG."""
 
-from __future__ import annotations
-
 import os
 import struct
 import warnings

@@ -1,8 +1,6 @@
 """Arrays of notebooks: NumPy, PIL images, torch tensors and whatever has the array
 protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

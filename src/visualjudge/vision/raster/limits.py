@@ -2,8 +2,6 @@
 listed in docs/security.md.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence

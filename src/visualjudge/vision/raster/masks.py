@@ -1,7 +1,5 @@
 """Masks in all forms found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ hotcoco computes in threads from 1,024 pairs on. Threads do not survive a fork, 
 a call would wait for ever, so a call has fewer pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

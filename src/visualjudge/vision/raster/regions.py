@@ -1,8 +1,6 @@
 """Connected regions of a mask, and the regions of an image where an error is
 largest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import cv2

@@ -1,7 +1,5 @@
 """Noise and sharpness of images."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray

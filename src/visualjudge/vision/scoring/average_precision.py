@@ -1,7 +1,5 @@
 """Average precision as defined by COCO, over the images of a data set, by hotcoco."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ hotcoco matches by decreasing confidence, which many predictions lack; here pair
 matched by decreasing similarity.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import (

@@ -2,8 +2,6 @@
 repositories are cloned; published replies become runs.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ are shown in reversed order. Without the Arrow files, the labels come from those
 alone. Replies: ``replies/MODEL.jsonl``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -10,8 +10,6 @@ position of a row there. Of several splits ``test_v1`` is read, to which the pub
 votes belong, or else the first.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -13,8 +13,6 @@ integers and clipped to 0 to 10, and means and roots are not rounded, which woul
 introduce ties. Images without both scores are left out.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

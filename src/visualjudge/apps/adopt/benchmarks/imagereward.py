@@ -7,8 +7,6 @@ ranks are a pair; the key determines which comes first. Images are below ``FOLDE
 ``data`` or ``data/test_images``. Its score is the share of pairs in people's order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path

@@ -9,8 +9,6 @@ with the responses exchanged, in the letters shown. Files with ``decisions: ["A>
 its ``judge_model=…``, or else its name up to ``_decisions``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

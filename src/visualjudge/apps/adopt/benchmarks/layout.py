@@ -1,7 +1,5 @@
 """What a row of the table of benchmarks says, and what all readers of clones share."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

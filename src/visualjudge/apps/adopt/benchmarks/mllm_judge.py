@@ -8,8 +8,6 @@ human_answer`` ("A", "B", "C" for a tie), a batch ``id, answers, human_answer`` 
 best first). Replies: ``{mode}_{MODEL}.jsonl``, the same records with ``mllm_judge``.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

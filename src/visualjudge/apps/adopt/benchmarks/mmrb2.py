@@ -10,8 +10,6 @@ interleaved texts and answers.
 shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

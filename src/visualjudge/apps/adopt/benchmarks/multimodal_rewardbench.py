@@ -9,8 +9,6 @@ coin (Python's generator, seed 123) for a reply with neither; the same tosses ar
 reproduced here for each file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

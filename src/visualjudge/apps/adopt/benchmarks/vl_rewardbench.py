@@ -8,8 +8,6 @@ follow from the image's folder if it names its source, else from the ``id``. Its
 (``cal.py``) ignores unreadable replies.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

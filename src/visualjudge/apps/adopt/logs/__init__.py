@@ -2,8 +2,6 @@
 files a tool writes, and its reader where they have items, replies, verdicts and truth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,8 +2,6 @@
 of each scorer for each sample. A sample that failed is a failed verdict.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ in both orders. Letters are those of the pair: A is the first edit of ``/AB``. W
 results, such as ``Image A``, name an edit of their own row.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

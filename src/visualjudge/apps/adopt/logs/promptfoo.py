@@ -2,8 +2,6 @@
 provider itself is the judge. The same variables and assertions asked again are repeats.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Predictions of VLMEvalKit: ``[MODEL/]MODEL_DATASET.xlsx``; both names may hold
 underscores."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
