@@ -34,19 +34,18 @@ KINDS = {
     "missed": "an object is not marked",
 }
 RIGHT = THRESHOLDS[0]
-# (item, its ground truth) → the kind of a badly placed item.
-Misplaced = Callable[[Any, Any], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """The faults of items of a type: how they are compared, (n predictions, m ground
-    truths) → (n, m); the box around one; and what a badly placed one is.
+    truths) → (n, m); the box around one; and of a badly placed one and its ground
+    truth, the kind.
     """
 
     similarity: Similarity
     box: Callable[[Any], Xyxy]
-    misplaced: Misplaced
+    misplaced: Callable[[Any, Any], str]
 
     def __call__(
         self,

@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import (
     Callable,
-    Collection,
     Iterable,
     Iterator,
     Sequence,
@@ -35,11 +34,24 @@ REACHED = tuple(threshold - ROUNDING for threshold in THRESHOLDS)
 BACKGROUND = 0.1
 # (n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the
 # prediction that lies in it.
-Similarity = Callable[[Sequence[Any], Sequence[Any]], FloatArray]
+Similarity = Callable[[tuple[Any, ...], tuple[Any, ...]], FloatArray]
 # A similarity and the place of the object; of equal ones the first object counts.
 Place = tuple[float, int | None]
 NOWHERE: Place = 0.0, None
-_similarity = itemgetter(0)
+
+
+@dataclass(slots=True)
+class Nearest:
+    """What a predicted item lies at: the most similar object of its own label, of
+    another label, and of one-to-one matching, each with the similarity first, and the
+    largest share in a crowd region of its label. What is below :data:`BACKGROUND` is
+    left out.
+    """
+
+    own: Place = NOWHERE
+    other: Place = NOWHERE
+    matched: Place = NOWHERE
+    in_crowd: float = 0.0
 
 
 def pairs(
@@ -87,8 +99,8 @@ def mean_f1(similarity: FloatArray, crowd: BoolArray) -> float:
     truths: they are the shares of each prediction that lie in crowd regions. An
     unmatched prediction with a share of at least t is not counted.
     """
-    shares = similarity[:, crowd].max(axis=1, initial=0.0).tolist()
-    items = [Nearest(in_crowd=share) for share in shares]
+    shares = similarity[:, crowd].max(axis=1, initial=0.0)
+    items = [Nearest(in_crowd=share) for share in shares.tolist()]
     for i, j, value in pairs(similarity[:, ~crowd]):
         items[i].matched = value, j
     return _mean_f1(items, int(np.count_nonzero(~crowd)))
@@ -100,29 +112,22 @@ def _mean_f1(items: Sequence[Nearest], truths: int) -> float:
     right = [bisect_right(REACHED, item.matched[0]) for item in items]
     ignored = [bisect_right(REACHED, item.in_crowd) for item in items]
     if not any(ignored):  # then each F1 has the same divisor
-        mean = sum(right) / len(REACHED)
-        return 2 * mean / counted if counted else 1.0
-    shares = []
+        return 2 * sum(right) / len(REACHED) / counted if counted else 1.0
+    means = []
     for k in range(len(REACHED)):
         hits = sum(level > k for level in right)
         left_out = sum(map(lambda r, c: r <= k < c, right, ignored))
         every = counted - left_out
-        shares.append(2 * hits / every if every else 1.0)
-    return fsum(shares) / len(shares)
+        means.append(2 * hits / every if every else 1.0)
+    return fsum(means) / len(means)
 
 
 def labelled_f1(
     prediction: LabelledItems,
     truth: LabelledItems,
     similarity: Similarity,
-    class_of_interest: Collection[str] | None,
 ) -> float:
-    """Return :func:`mean_f1` of boxes or masks matched within a label; only those of
-    the class of interest, if given.
-    """
-    if class_of_interest is not None:
-        prediction = prediction.only(class_of_interest)
-        truth = truth.only(class_of_interest)
+    """Return :func:`mean_f1` of boxes or masks matched within a label."""
     items = compared_items(prediction, truth, similarity)
     return _mean_f1(items, truth.without_crowds().count)
 
@@ -143,20 +148,6 @@ def labelled_f1_by_class(
     ]
 
 
-@dataclass(slots=True)
-class Nearest:
-    """What a predicted item lies at: the most similar object of its own label, of
-    another label, and of one-to-one matching, each with the similarity first, and the
-    largest share in a crowd region of its label. What is below :data:`BACKGROUND` is
-    left out.
-    """
-
-    own: Place = NOWHERE
-    other: Place = NOWHERE
-    matched: Place = NOWHERE
-    in_crowd: float = 0.0
-
-
 @lru_cache(maxsize=1)  # a score and its faults compare the same items
 def compared_items(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
@@ -172,10 +163,10 @@ def compared_items(
         if real.iscrowd:
             item.in_crowd = max(item.in_crowd, value * same)
         elif same:
-            item.own = max(item.own, (value, j), key=_similarity)
+            item.own = max(item.own, (value, j), key=itemgetter(0))
             rivals.append((i, j, value))
         else:
-            item.other = max(item.other, (value, j), key=_similarity)
+            item.other = max(item.other, (value, j), key=itemgetter(0))
     for i, j, value in _one_to_one(rivals, THRESHOLDS[0]):
         items[i].matched = value, j
     return items
