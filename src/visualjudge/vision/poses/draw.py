@@ -9,7 +9,12 @@ import numpy as np
 
 from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.canvas import line_width
-from visualjudge.vision.drawing.encoded import Encoded, Scene, array, compact
+from visualjudge.vision.drawing.encoded import (
+    Encoded,
+    Scene,
+    array,
+    compact,
+)
 from visualjudge.vision.drawing.palette import (
     GREEN,
     PALETTE,
