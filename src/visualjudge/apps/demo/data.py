@@ -164,16 +164,23 @@ def _malformed(pixels: Pixels, severity: float) -> Pixels:
     rows, columns = np.mgrid[:height, :width].astype(np.float64)
     down = rows - height / 2
     right = columns - width / 2
+    distance = np.hypot(down, right)
     fading = min(height, width) * 0.6 * np.log(2) / 5
-    turn = 4 * severity * np.exp(-np.hypot(down, right) / fading)
+    turn = 4 * severity * np.exp(-distance / fading)
     angle = np.arctan2(down, right) + turn
-    from_rows = height / 2 + np.hypot(down, right) * np.sin(angle)
-    from_columns = width / 2 + np.hypot(down, right) * np.cos(angle)
+    places = (
+        height / 2 + distance * np.sin(angle),
+        width / 2 + distance * np.cos(angle),
+    )
     bent = [
         map_coordinates(
-            channel, (from_rows, from_columns), order=1, mode="mirror"
+            channel,
+            places,
+            output=np.float64,
+            order=1,
+            mode="mirror",
         )
-        for channel in np.moveaxis(pixels.astype(np.float64), 2, 0)
+        for channel in np.moveaxis(pixels, 2, 0)
     ]
     return to_uint8(np.dstack(bent))
 

@@ -38,19 +38,23 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
         )
     x = real.astype(np.float64)
     y = predicted.astype(np.float64)
-    means = map(_local_mean, (x, y, x * x, y * y, x * y))
-    mean_x, mean_y, mean_xx, mean_yy, mean_xy = means
+    mean_x = _local_mean(x)
+    mean_y = _local_mean(y)
     light = 2 * mean_x * mean_y
     lights = mean_x**2 + mean_y**2
-    similar = (light + C1) * (2 * mean_xy - light + C2)
-    value = similar / (lights + C1) / (mean_xx + mean_yy - lights + C2)
+    contrast = 2 * _local_mean(x * y) - light
+    contrasts = _local_mean(x * x) + _local_mean(y * y) - lights
+    value = (light + C1) * (contrast + C2)
+    value /= (lights + C1) * (contrasts + C2)
     return float(np.clip(value.mean(), 0, 1))
 
 
 def _local_mean(values: FloatArray) -> FloatArray:
     """Return the mean in each window that lies inside the image."""
-    means = np.asarray(cv2.GaussianBlur(values, (WINDOW, WINDOW), WINDOW_SIGMA))
-    return means[WINDOW // 2 : -(WINDOW // 2), WINDOW // 2 : -(WINDOW // 2)]
+    window = (WINDOW, WINDOW)
+    means = np.asarray(cv2.GaussianBlur(values, window, WINDOW_SIGMA))
+    inside = slice(WINDOW // 2, -(WINDOW // 2))
+    return means[inside, inside]
 
 
 def psnr(prediction: WholeImage, truth: WholeImage) -> float:
