@@ -122,20 +122,20 @@ def test_margin_is_the_least_difference() -> None:
     [
         (
             Choice(where=("size=3",)),
-            "--where must name one of id, task, .*, got 'size'",
+            "`where` must name one of id, task, .*, got 'size'",
         ),
-        (Choice(where=("task",)), "--where must be FIELD=VALUE"),
+        (Choice(where=("task",)), "`where` must be FIELD=VALUE"),
         (
             Choice(where=("margin<x",)),
             "< must be followed by a number, got 'x'",
         ),
         (
             Choice(encodings=("0305", "nope")),
-            "--encoding must be one of text_xyxy, 0305, .*, got 'nope'",
+            "`encodings` must be one of text_xyxy, 0305, .*, got 'nope'",
         ),
         (
             Choice(types=("multiple",)),
-            "--type must be one of pairwise, ranking, scoring, got 'multiple'",
+            "`types` must be one of pairwise, ranking, scoring, got 'multiple'",
         ),
         (
             Choice(tasks=("keypoint",), encodings=("0305",)),

@@ -20,13 +20,22 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    TextIO,
+    TypeVar,
+    cast,
+)
 
 import typer
 from typer.core import TyperCommand
 
+from visualjudge import options
 from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
 from visualjudge.core.escaping import for_terminal
 from visualjudge.core.outputs import OutputFile, together
@@ -107,13 +116,53 @@ def print_json(rows: Iterable[Any]) -> None:
     print(json.dumps([*rows], indent=1, ensure_ascii=False))
 
 
+FIELD = re.compile(r"`(\w+)(=[^`\s]+)?`")
+"""How messages name a field of a function: `` `top_k` ``, `` `mode=text` ``."""
+OPTIONS = {
+    **{
+        name: f"--{name}"
+        for name in ("fetch", "force", "format", "out", "resume")
+    },
+    "allow_outside": "--allow-outside",
+    "answers": "--answer",
+    "api_key": "--api-key-env VARIABLE",
+    "columns": "--column",
+    "extractor": "--extractor-model",
+    "prices": "--price",
+    "score_range": "--score-range",
+}
+"""Options that have another name than the field, or that messages name to users of
+another command."""
+SETTINGS = {"attempts", "cache_dir", "longest_wait", "max_tokens_total"}
+"""Fields of clients and limits that are given as ``--set NAME=VALUE``."""
+
+
+def as_options(text: str) -> str:
+    """Return a message with the options of the running command in place of the fields
+    that it names."""
+    return FIELD.sub(_option, text)
+
+
+def _option(field: re.Match[str]) -> str:
+    name, value = field.groups("")
+    if option := Checked.options.get(name) or OPTIONS.get(name):
+        return option + value.replace("=", " ", 1)
+    records = filter(is_dataclass, vars(options).values())
+    of_records = {
+        item.name
+        for record in records
+        for item in fields(record)
+        if "setting" in item.metadata
+    }
+    known = name in SETTINGS | of_records
+    return f"--set {name}{value}" if known else field[0]
+
+
 def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
     for line in lines:
-        print(
-            for_terminal(f"visualjudge: {' '.join(str(line).split())}"),
-            file=sys.stderr,
-        )
+        text = as_options(" ".join(str(line).split()))
+        print(for_terminal(f"visualjudge: {text}"), file=sys.stderr)
 
 
 def remark(notes: Mapping[str, object]) -> None:
@@ -135,7 +184,7 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
     be skipped.
     """
     for line in summarized(problems):
-        print(for_terminal(line), file=sys.stderr)
+        print(for_terminal(as_options(line)), file=sys.stderr)
     if problems and skip is not None:
         say(f"{pluralize(len(problems), 'invalid record')} left out")
         if not skip:
@@ -228,8 +277,16 @@ class Checked(TyperCommand):
     in a line.
     """
 
+    options: ClassVar[dict[str, str]] = {}
+    """Those of the running command, by the field that each sets."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         flags = [word.partition("=")[0] for word in args]
+        Checked.options = {
+            str(option.name): option.opts[0]
+            for option in self.params
+            if option.opts[0].startswith("--")
+        }
         for option in self.params:
             name = option.opts[0]
             if (

@@ -27,7 +27,7 @@ _KEY_SHAPE = re.compile(
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
-NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
+NAME_KEY = "or give `api_key`"
 
 
 def key_from_environment(

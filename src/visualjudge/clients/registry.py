@@ -52,7 +52,7 @@ BATCH_REGISTRY: Registry[str, Any] = Registry(
 
 # What people call a provider or server → the backend to use.
 _OTHER_NAMES = {
-    "api for OpenAI, and with --base-url for servers with its protocol": (
+    "api for OpenAI, and with `base_url` for servers with its protocol": (
         "openai",
         "openrouter",
         "together",
@@ -141,7 +141,7 @@ def _checked(config: Fields) -> Json:
             f"client configuration: {'.'.join(place)}: {reason}"
         ) from None
     if checked.base_url:
-        check_url(checked.base_url, "base_url, --base-url")
+        check_url(checked.base_url, "`base_url`")
     return {
         name: value
         for name, value in checked.model_dump().items()

@@ -132,7 +132,7 @@ class OutputFile:
         if not is_free:
             raise UsageError(
                 f"{where} was not written by visualjudge, or was changed since; name "
-                "another file, or add --force to replace it"
+                "another file, or add `force` to replace it"
             )
 
     @contextmanager
