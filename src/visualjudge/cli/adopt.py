@@ -141,8 +141,7 @@ def _print(done: Adopted) -> None:
         or done.differing,
         **dict.fromkeys(done.notes, True),
     }
-    text = "\n".join(line for line, holds in lines.items() if holds)
-    print(as_options(text))
+    print(as_options("\n".join(line for line, holds in lines.items() if holds)))
     following("card", *done.runs)
 
 

@@ -57,10 +57,8 @@ def write(
 
     analysis, questions = _read(run, dataset)
     named = set(analysis.study.joined[0]["kind"].cast(str))
-    of_scores = None
     if "pairwise" not in named:
         of_scores = score_lock_of(analysis, run, questions)
-    if of_scores is not None:
         of_scores.write(out)
         print(
             f"{out}: {len(of_scores.scores)} scores, answer {of_scores.answer}"

@@ -20,7 +20,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -35,7 +35,6 @@ from typing import (
 import typer
 from typer.core import TyperCommand
 
-from visualjudge import options
 from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
 from visualjudge.core.escaping import for_terminal
 from visualjudge.core.outputs import OutputFile, together
@@ -123,6 +122,16 @@ OPTIONS = {
         name: f"--{name}"
         for name in ("fetch", "force", "format", "out", "resume")
     },
+    **{
+        name: f"--set {name}"
+        for name in (
+            *("accept_changes", "attempts", "cache_dir", "encoding_groups"),
+            *("encoding_pairs", "form", "longest_wait", "max_side"),
+            *("max_tokens_total", "max_tool_calls", "min_margin", "mode"),
+            *("per_group", "ranking_groups", "repeats", "retries"),
+            "scoring_groups",
+        )
+    },
     "allow_outside": "--allow-outside",
     "answers": "--answer",
     "api_key": "--api-key-env VARIABLE",
@@ -131,10 +140,7 @@ OPTIONS = {
     "prices": "--price",
     "score_range": "--score-range",
 }
-"""Options that have another name than the field, or that messages name to users of
-another command."""
-SETTINGS = {"attempts", "cache_dir", "longest_wait", "max_tokens_total"}
-"""Fields of clients and limits that are given as ``--set NAME=VALUE``."""
+"""Of fields that are no option of the command, or have another name there."""
 
 
 def as_options(text: str) -> str:
@@ -145,17 +151,8 @@ def as_options(text: str) -> str:
 
 def _option(field: re.Match[str]) -> str:
     name, value = field.groups("")
-    if option := Checked.options.get(name) or OPTIONS.get(name):
-        return option + value.replace("=", " ", 1)
-    records = filter(is_dataclass, vars(options).values())
-    of_records = {
-        item.name
-        for record in records
-        for item in fields(record)
-        if "setting" in item.metadata
-    }
-    known = name in SETTINGS | of_records
-    return f"--set {name}{value}" if known else field[0]
+    option = Checked.options.get(name) or OPTIONS.get(name)
+    return field[0] if option is None else option + value
 
 
 def say(*lines: object) -> None:
