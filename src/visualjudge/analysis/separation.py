@@ -272,7 +272,11 @@ class PairsOfModels:
         order = self.order(by)
         ranks: dict[Model, Ranks] = {}
         for model, mean in order.items():
-            own = [x for other, x in order.items() if other[0] == model[0]]
+            own = [
+                share
+                for (group, _), share in order.items()
+                if group == model[0]
+            ]
             k = place[model]
             best = 1 + int(above[:, k].sum())
             worst = len(own) - int(above[k].sum())

@@ -353,8 +353,19 @@ def _measured(
         own = ranks.get(key, (1, 1, result.groups.count(group)))
         values = by_judge[key], by_truth[key]
         sources.append(
-            SourceByJudge(name, group, *values, own[0], own[1:], favour)
+            SourceByJudge(
+                name,
+                group,
+                *values,
+                own[0],
+                own[1:],
+                favour,
+            )
         )
     return OrderOfKind(
-        result.kind, models, tuple(sources), fair is not None, silent
+        result.kind,
+        models,
+        tuple(sources),
+        fair is not None,
+        silent,
     )
