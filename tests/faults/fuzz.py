@@ -47,14 +47,14 @@ from visualjudge.core.jsons import lenient
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
 from visualjudge.data import record_checks
-from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
+from visualjudge.data.folder import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
-from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring
 from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.tables import class_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 from visualjudge.replies import read_reply
