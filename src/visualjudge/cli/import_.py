@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from visualjudge.cli.main import Commands, command_of
 from visualjudge.cli.options import pairs_of, parameter_of
-from visualjudge.cli.output import end_with, following, last_of, say, tell
+from visualjudge.cli.output import (
+    as_options,
+    end_with,
+    following,
+    last_of,
+    say,
+    tell,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import importing
 from visualjudge.formats.importers import IMPORTERS, Importer, tasks_of
@@ -164,8 +171,9 @@ def _options(row: Importer) -> Options:
         before["task"] = before["task"].replace(default=tasks[0])
     known = [metrics_of(kind) for kind in row.types if "gt" in own]
     named = " or ".join(dict.fromkeys(chain.from_iterable(known)))
-    message = f"{named}; default: the first."
-    before["metric"] = parameter_of("metric", str | None, None, help=message)
+    before["metric"] = parameter_of(
+        "metric", str | None, None, help=f"{named}; default: the first."
+    )
     measured = {
         name: option
         for metrics in known
@@ -336,4 +344,4 @@ def _tell(
     if predicted:
         say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
     for line in lines:
-        print(line)
+        print(as_options(line))

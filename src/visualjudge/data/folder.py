@@ -287,7 +287,7 @@ class DataFolder:
                 collected.append(
                     f"{task}: final_score: all {len(scores)} lie between {low:g} and "
                     f"{high:g}, and were read as 0 (worst) to 10 (best); if {high:g} "
-                    f"is the best, build with --score-range {low:g} {high:g}"
+                    f"is the best, build with `score_range` {low:g} {high:g}"
                 )
         return collected
 
@@ -640,7 +640,7 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
     )
     if record.file is None:
         address = (
-            "; a url is not read: run visualjudge adopt DATA --fetch, or name a "
+            "; a url is not read: download it with `fetch` of adopt, or name a "
             "file here"
         )
         raise InvalidRecord(

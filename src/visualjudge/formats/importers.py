@@ -85,20 +85,20 @@ class Importer:
         UsageError
             If there are more or fewer names than files, or a name stands for two.
         """
-        option = f"--{self.each[0]}"
+        field = f"`{self.each[0]}`"
         of_table = "source" in self.parameters
         if not names and (of_table or not each):
             return [None if of_table else "truth"] * max(1, len(each))
         if not names:
-            raise UsageError(f"--source is missing: the name of each {option}")
+            raise UsageError(f"`source` is missing: the name of each {field}")
         if len(names) != max(1, len(each)):
             raise UsageError(
-                f"--source must be given once for each {option}, in the same order, got "
+                f"`source` must be given once for each {field}, in the same order, got "
                 f"{len(names)} for {len(each)}"
             )
         if len(set(names)) < len(names) and not of_table:
             name, _ = Counter(names).most_common(1)[0]
-            raise UsageError(f"--source must differ, got {name!r} twice")
+            raise UsageError(f"`source` must differ, got {name!r} twice")
         return names
 
 

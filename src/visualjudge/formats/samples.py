@@ -31,7 +31,7 @@ from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named
 
 Side = TypeVar("Side", bound=Prediction)
-RESIZE = "--resize-pred resizes predictions to the image's size"
+RESIZE = "`resize_pred` resizes predictions to the image's size"
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def exif_hint(actual: Size, size: Size, image: Path) -> str:
     if actual != size[::-1] or orientation(image) not in (5, 6, 7, 8):
         return ""
     return (
-        "; the image has an EXIF orientation: give --exif ignore if annotations were "
+        "; the image has an EXIF orientation: give `exif` ignore if annotations were "
         "made on the image as stored"
     )
 
