@@ -33,15 +33,15 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics import Calibration, calibration
-from visualjudge.analysis.statistics.score_agreement import image_groups
-from visualjudge.analysis.statistics.score_ranges import (
-    NO_RANGES,
-    ScoreRanges,
-    score_ranges,
-)
-from visualjudge.analysis.statistics.stated_confidence import (
+from visualjudge.analysis.statistics.reliability import (
     Abstaining,
     abstaining,
+)
+from visualjudge.analysis.statistics.score_agreement import (
+    NO_RANGES,
+    ScoreRanges,
+    image_groups,
+    score_ranges,
 )
 from visualjudge.analysis.study_table import has_truth
 
