@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from visualjudge.analysis.decisions.items_to_label import draw
-from visualjudge.analysis.statistics import (
+from visualjudge.analysis.statistics.corrected_means import (
     PooledMeans,
     pooled_means,
     rank_sets,

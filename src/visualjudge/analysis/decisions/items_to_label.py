@@ -1,5 +1,5 @@
 """Items to label next, drawn at random with equal probabilities: later draws add to
-earlier ones (systematic sampling, Madow 1949).
+earlier ones.
 
 Drawing by the judge's doubt instead would save 10 to 17 % of the variance at best
 (Zrnic & Candès 2024), and nothing where a judge errs on whole images.
@@ -37,20 +37,6 @@ from visualjudge.analysis.study_table import (
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import IntArray
 from visualjudge.core.seeding import rng_for
-
-
-def draw(
-    size: int, many: int, rng: np.random.Generator, strata: IntArray
-) -> IntArray:
-    """Return ``many`` of ``size`` indices, each with the probability ``many / size``.
-
-    Items are ordered at random within their stratum, and strata follow one another, so
-    each stratum gets its expected number to within one.
-    """
-    order = np.lexsort((rng.random(size), strata))
-    places = (np.arange(many) + rng.random()) * size / many
-    return np.sort(order[np.minimum(places.astype(np.int64), size - 1)])
-
 
 USUAL = 50
 """Default number of items to draw, or all that remain."""
@@ -184,3 +170,17 @@ def label_study(
         problems,
         asked_scale(study.meta),
     )
+
+
+def draw(
+    size: int, many: int, rng: np.random.Generator, strata: IntArray
+) -> IntArray:
+    """Return ``many`` of ``size`` indices, each with the probability ``many / size``,
+    without replacement (systematic sampling: Madow 1949).
+
+    Items are ordered at random within their stratum, and strata follow one another, so
+    each stratum gets its expected number to within one.
+    """
+    order = np.lexsort((rng.random(size), strata))
+    places = (np.arange(many) + rng.random()) * size / many
+    return np.sort(order[np.minimum(places.astype(np.int64), size - 1)])

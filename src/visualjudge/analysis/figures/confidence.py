@@ -32,10 +32,11 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.statistics import Calibration, calibration
 from visualjudge.analysis.statistics.reliability import (
     Abstaining,
+    Calibration,
     abstaining,
+    calibration,
 )
 from visualjudge.analysis.statistics.score_agreement import (
     NO_RANGES,

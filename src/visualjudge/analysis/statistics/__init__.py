@@ -10,17 +10,3 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
     score_agreement        scores beside true scores, ranges     Spearman 1904; Kott 2001
     correlation, alpha, score_bar, favour
 """
-
-from visualjudge.analysis.statistics.alternative_annotator import (
-    AltTest as AltTest,
-    alt_test as alt_test,
-)
-from visualjudge.analysis.statistics.corrected_means import (
-    PooledMeans as PooledMeans,
-    pooled_means as pooled_means,
-    rank_sets as rank_sets,
-)
-from visualjudge.analysis.statistics.reliability import (
-    Calibration as Calibration,
-    calibration as calibration,
-)
