@@ -9,8 +9,8 @@ from visualjudge.analysis.decisions.items_to_label import draw
 from visualjudge.analysis.statistics.corrected_means import (
     PooledMeans,
     pooled_means,
+    rank_sets,
 )
-from visualjudge.analysis.statistics.ranks import rank_sets
 
 
 def corrected(
