@@ -19,11 +19,10 @@ import orjson
 from pydantic import SecretStr
 
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
-from visualjudge.clients.http import Answer, Wire, in_pieces
+from visualjudge.clients.http import Answer, Wire, check_url, in_pieces
 from visualjudge.clients.masked_secrets import (
     NAME_KEY,
     Redactor,
-    check_url,
     is_secret_name,
     looks_secret,
     public_url,

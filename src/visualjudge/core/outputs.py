@@ -102,10 +102,9 @@ class OutputFile:
         except (OSError, ValueError):
             return  # the one who writes says why it cannot be written
         where = f"{self.option}: {self.path}"
-        if stat.S_ISDIR(status.st_mode):
-            raise UsageError(f"{where} is a folder, not a file")
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{where} must be a regular file")
+            got = " is a folder, it" * stat.S_ISDIR(status.st_mode)
+            raise UsageError(f"{where}{got} must be a regular file")
         is_read = (status.st_dev, status.st_ino) in READ
         if is_read or any(map(self.path.samefile, command.inputs)):
             raise UsageError(f"{where} is an input file; name another file")
