@@ -103,8 +103,11 @@ class OutputFile:
             return  # the one who writes says why it cannot be written
         where = f"{self.option}: {self.path}"
         if not stat.S_ISREG(status.st_mode):
-            got = " is a folder, it" * stat.S_ISDIR(status.st_mode)
-            raise UsageError(f"{where}{got} must be a regular file")
+            is_folder = stat.S_ISDIR(status.st_mode)
+            got = (
+                "is a folder, not a file" if is_folder else "is no regular file"
+            )
+            raise UsageError(f"{where} {got}")
         is_read = (status.st_dev, status.st_ino) in READ
         if is_read or any(map(self.path.samefile, command.inputs)):
             raise UsageError(f"{where} is an input file; name another file")
