@@ -28,7 +28,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.masked_secrets import Redactor, public_url
 from visualjudge.clients.registry import Registry
-from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
+from visualjudge.clients.protocol_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.server_errors import embedded_error
 from visualjudge.clients.sync_calls import run_sync

@@ -28,11 +28,17 @@ from visualjudge.clients.masked_secrets import (
     public_url,
     url_secrets,
 )
-from visualjudge.clients.refused_parameters import RefusedParameters
-from visualjudge.clients.reply_fields import Counts, member, schema_notes
-from visualjudge.clients.request_body import Effort, completed, stated
+from visualjudge.clients.protocol_fields import (
+    Counts,
+    Effort,
+    completed,
+    member,
+    schema_notes,
+    stated,
+)
 from visualjudge.clients.server_errors import (
     ContentFiltered,
+    RefusedParameters,
     api_error,
     embedded_error,
     one_line,
