@@ -258,7 +258,7 @@ def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
     )
     shown = " ".join(terminal(analysis, [found.sentence]).split())
     assert first in shown
-    assert '<li class="fail"><span>It fails the probe “length”.' in page(
+    assert '<li class="fail"><span>it fails the probe “length”' in page(
         analysis
     )
 

@@ -46,15 +46,15 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.jsons import lenient
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
-from visualjudge.data import record_checks
-from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
+from visualjudge.data import folder
+from visualjudge.data.folder import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
-from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring
 from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.tables import class_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 from visualjudge.replies import read_reply
@@ -179,8 +179,8 @@ def _published(raw: bytes, place: Path) -> object:
 
 
 TARGETS: dict[str, Target] = {
-    "records-json": _file(".json", record_checks.read_records),
-    "records-jsonl": _file(".jsonl", record_checks.read_records),
+    "records-json": _file(".json", folder.read_records),
+    "records-jsonl": _file(".jsonl", folder.read_records),
     "annotation": lambda raw, _: annotation_from_wire(
         _object(raw), file="f", task="object_detection", position=0
     ),

@@ -25,7 +25,7 @@ _KEY_SHAPE = re.compile(
     r"|^eyJ[\w-]{8,}\.",
     re.IGNORECASE,
 )
-NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
+NAME_KEY = "or give `api_key`"
 
 
 class Redactor:

@@ -392,7 +392,7 @@ def stated_path(
 
 
 def _hint() -> str:
-    return "" if _OUTSIDE.get() is None else "; --allow-outside permits it"
+    return "" if _OUTSIDE.get() is None else "; `allow_outside` permits it"
 
 
 def confined_target(

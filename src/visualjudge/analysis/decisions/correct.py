@@ -33,11 +33,11 @@ from visualjudge.analysis.figure_text import (
     ranks,
     span3,
 )
-from visualjudge.analysis.statistics import (
+from visualjudge.analysis.statistics.corrected_means import (
     PooledMeans,
     pooled_means,
-    rank_sets,
 )
+from visualjudge.analysis.statistics.ranks import rank_sets
 from visualjudge.analysis.study_table import (
     NO_REMARKS,
     Remarks,

@@ -32,7 +32,7 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.statistics import Calibration, calibration
+from visualjudge.analysis.statistics.reliability import Calibration, calibration
 from visualjudge.analysis.statistics.score_agreement import image_groups
 from visualjudge.analysis.statistics.score_ranges import (
     NO_RANGES,
