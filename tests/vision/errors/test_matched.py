@@ -162,7 +162,9 @@ def test_displaced_boxes_keep_their_own_errors_and_stay_on_the_image() -> None:
     )  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("corner", [(6.0, 6.0), (6, 74), (114, 6), (114, 74)])
+@pytest.mark.parametrize(
+    "corner", [(20.0, 15.0), (20, 65), (100, 15), (100, 65)]
+)
 def test_a_box_is_displaced_within_the_image_wherever_it_is(
     corner: tuple[float, float],
 ) -> None:
