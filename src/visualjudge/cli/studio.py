@@ -180,7 +180,7 @@ def people(
     """
     address, name = _public(url) if url else (f"http://{_HERE}:{port}", None)
     site = _site(folders, port)
-    from visualjudge.studio.guard import LOOPBACK
+    from visualjudge.studio.serving import LOOPBACK
     from visualjudge.studio.people.pages import (
         going_on,
         people_app,
@@ -239,7 +239,7 @@ def _public(url: str) -> tuple[str, str]:
 
 
 def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
-    from visualjudge.studio.people.access import ADMIN
+    from visualjudge.studio.people.pages import ADMIN
 
     plan = pages.run.plan
     raters = pages.run.raters
