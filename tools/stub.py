@@ -92,9 +92,14 @@ def _function(name: str, function: Any, imports: set[Home]) -> str:
     return f"{word} {name}(\n{inside}) -> {result}: ..."
 
 
-def _typed(annotation: str, function: Any, imports: set[Home]) -> str:
+def _typed(annotation: Any, function: Any, imports: set[Home]) -> str:
     """The annotation; the names in it are added to ``imports``. Records take any
     sequence."""
+    if not isinstance(annotation, str):
+        raise SystemExit(
+            f"{function.__module__} must import annotations from __future__: the"
+            f" stub has them as they are written, got {annotation}"
+        )
     annotation = annotation.replace(
         "tuple[str, ...]", "Sequence[str] | None"
     ).replace("'", '"')

@@ -24,8 +24,6 @@ import visualjudge
 from visualjudge.core.errors import UsageError, one_of
 
 Result = TypeVar("Result")
-# What a field that takes several texts takes, too.
-_TEXTS = "tuple[str, ...]"
 
 
 class ArgumentError(UsageError, TypeError):
@@ -61,7 +59,7 @@ def checked(
     hints = {
         key: eval(item.annotation, names)
         if isinstance(item.annotation, str)
-        else Any
+        else item.annotation
         for key, item in signature.parameters.items()
     }
 
@@ -73,17 +71,12 @@ def checked(
                 f"{name}: {_reason(str(error), signature)}"
             ) from None
         for key, parameter, value in _each(bound):
-            several = parameter.annotation == _TEXTS and isinstance(
-                value, str | None
-            )
-            if not (
-                value is parameter.default
-                or several
-                or _is(value, hints[parameter.name])
-            ):
-                message = _message(parameter.annotation, hints[parameter.name])
+            hint = hints[parameter.name]
+            # A field that takes several texts takes one, too.
+            several = hint == tuple[str, ...] and isinstance(value, str | None)
+            if not (value is parameter.default or several or _is(value, hint)):
                 raise ArgumentError(
-                    f"{name}: {key} must be {message}, got {value!r:.60}"
+                    f"{name}: {key} must be {_message(hint)}, got {value!r:.60}"
                 )
 
     @functools.wraps(function)
@@ -117,11 +110,10 @@ def _each(
             yield key, parameter, value
 
 
-def _message(annotation: str, hint: Any) -> str:
-    """Return the type as it is written, but for a name that stands for several
-    types."""
-    if isinstance(hint, type) or not annotation.isidentifier():
-        return annotation
+def _message(hint: Any) -> str:
+    """Return a type as one writes it."""
+    if isinstance(hint, type) and not get_args(hint):
+        return hint.__name__
     return re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
 
 

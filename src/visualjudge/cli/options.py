@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -207,11 +206,9 @@ class ModelOptions(Options):
         UsageError
             If the variable of the API key is not set.
         """
-        from visualjudge.clients.masked_secrets import key_from_environment
+        from visualjudge.clients.registry import key_from_environment
 
-        key = self.api_key_env and key_from_environment(
-            self.api_key_env, "--api-key-env", os.environ
-        )
+        key = self.api_key_env and key_from_environment(self.api_key_env)
         fields_of = {
             **defaults,
             "backend": self.backend,

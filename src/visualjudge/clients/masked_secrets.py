@@ -3,7 +3,7 @@
 import base64
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,8 +16,9 @@ SHORTEST_KEY = 6
 # Keys from this length on are masked also where their end is cut off.
 _LONG = 24
 _SECRET_NAME = re.compile(
-    r"(?:^|[-_.])(?:api[-_]?key|key|token|auth\w*|secret|cookie|pass(?:word|wd|phrase)?|credentials?|bearer)$"
-    r"|(?:api|access|secret|private)[-_]?key|authorization|password|secret|bearer|cookie|credential|auth[-_]?token",
+    r"(?:^|[-_.])(?:api[-_]?key|key|auth\w*|pass(?:word|wd|phrase)?|credentials?)$"
+    r"|(?:api|access|secret|private)[-_]?key|authorization|password|secret|bearer|cookie"
+    r"|credential|token(?!s)",
     re.IGNORECASE,
 )
 _KEY_SHAPE = re.compile(
@@ -26,33 +27,12 @@ _KEY_SHAPE = re.compile(
     r"|^eyJ[\w-]{8,}\.",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
+_URL = re.compile(
+    r"(?!.*[\s\0])https?://([^/?#@]+@)?(\[[\da-f:.]+\]|[^/?#@:\[\]]+)(:[1-9]\d{0,4})?"
+    r"([/?#][^@]*)?",
+    re.IGNORECASE | re.DOTALL,
+)
 NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
-
-
-def key_from_environment(
-    variable: str, option: str, environment: Mapping[str, str]
-) -> str:
-    """Return the key in the environment variable that ``option`` names.
-
-    Raises
-    ------
-    UsageError
-        If the variable is not set. Its name is shown only if it looks like a name,
-        because users may pass the key itself.
-    """
-    key = environment.get(variable)
-    if key:
-        return key
-    named = f" {variable}" if _VARIABLE.fullmatch(variable) else ""
-    hint = (
-        ""
-        if named
-        else " (not shown: give the name of a variable, not the key)"
-    )
-    raise UsageError(
-        f"{option}: the environment variable{named} is not set{hint}"
-    )
 
 
 class Redactor:
@@ -62,26 +42,14 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        known = {
-            secret
-            for secret in secrets
-            if secret and len(secret) >= SHORTEST_KEY
-        }
-        self._forms = sorted(
-            {
-                _bytes_of(form)
-                for secret in known
-                for form in _forms(secret)
-                if len(form) >= SHORTEST_KEY
-            },
-            key=len,
-            reverse=True,
-        )
+        known = [key for key in secrets if key and len(key) >= SHORTEST_KEY]
+        forms = {form for key in known for form in _forms(_bytes_of(key))}
+        self._forms = sorted(forms, key=len, reverse=True)
         # One by one: a pattern that begins with one of few characters is searched for
         # quickly.
         self._escaped = [
-            _bytes_of("".join(map(_ways, secret)))
-            for secret in sorted(known, key=len, reverse=True)
+            _bytes_of("".join(map(_ways, key)))
+            for key in sorted(known, key=len, reverse=True)
         ]
 
     def __call__(self, text: str) -> str:
@@ -91,7 +59,7 @@ class Redactor:
         """Mask secrets in the body of an answer, before it is parsed."""
         for form in self._forms:
             raw = raw.replace(form, MASK.encode())
-        for pattern in self._escaped if re.search(rb"%|u00|\\/", raw) else ():
+        for pattern in self._escaped if re.search(rb"%|\\[u/]", raw) else ():
             raw = re.sub(pattern, MASK.encode(), raw)
         return raw
 
@@ -110,7 +78,7 @@ class Redactor:
             return value
         return (
             MASK
-            if _SECRET_NAME.search(str(name)) or looks_secret(value)
+            if is_secret_name(str(name)) or looks_secret(value)
             else self(value)
         )
 
@@ -129,9 +97,7 @@ def is_secret_name(name: str) -> bool:
     """Return whether a header or field of this name usually contains a secret
     (``X-Api-Key``, but not ``max_tokens``).
     """
-    return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace(
-        "tokens", ""
-    )
+    return _SECRET_NAME.search(name) is not None
 
 
 def looks_secret(value: str) -> bool:
@@ -149,26 +115,27 @@ def _ways(letter: str) -> str:
     or as in URLs. Each way begins with a character that has one case, and digits have
     both."""
     plain = re.escape(letter)
-    code = "".join(
-        f"[{digit}{digit.upper()}]" for digit in f"{ord(letter):04x}"
+    octets = _bytes_of(letter).hex("%")
+    units = letter.encode("utf-16-be", "surrogatepass").hex("u", 2)
+    coded = re.sub(
+        "[a-f]",
+        lambda digit: f"[{digit[0]}{digit[0].upper()}]",
+        f"%{octets}|u{units}",
     )
-    low = code[-len("[00][00]") :]
-    return rf"(?:{plain}|%(?:25)?{low}|\\\\{{0,2}}(?:{plain}|u{code}))"
+    in_url, in_json = coded.replace("%", "%(?:25)?").split("|")
+    in_json = in_json.replace("u", r"\\{1,3}u")
+    return rf"(?:{plain}|\\{{1,3}}{plain}|{in_url}|{in_json})"
 
 
-def _forms(secret: str) -> Iterable[str]:
-    raw = _bytes_of(secret)
+def _forms(secret: bytes) -> Iterator[bytes]:
     yield secret
     yield secret[: 2 * len(secret) // 3] if len(secret) >= _LONG else secret
     # Base64 of a text that contains the secret: its middle depends only on the offset.
     for offset in range(3):
-        coded = base64.b64encode(b"\0" * offset + raw)
-        core = coded[
-            -(-8 * offset // 6) : len(coded)
-            - (4 if (offset + len(raw)) % 3 else 0)
-        ]
-        yield core.decode()
-        yield core.decode().replace("+", "-").replace("/", "_")
+        coded = base64.b64encode(bytes(offset) + secret).rstrip(b"=")
+        core = coded[-(-4 * offset // 3) : -1]
+        yield core
+        yield core.replace(b"+", b"-").replace(b"/", b"_")
 
 
 def check_url(url: str, where: str) -> None:
@@ -181,25 +148,10 @@ def check_url(url: str, where: str) -> None:
         If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password
         holds an unescaped ``/``.
     """
-    if not isinstance(url, str) or not url.lower().startswith(
-        ("http://", "https://")
-    ):
-        raise UsageError(f"{where}: must begin with http:// or https://")
-    try:
-        parts = urlsplit(url)
-        usable = (
-            bool(parts.hostname)
-            and parts.port != 0
-            and not re.search(r"[\s\0]", url)
-        )
-        # An "@" after the host is the end of a password that urlsplit took for a path.
-        usable &= "@" not in url.partition("://")[2].removeprefix(parts.netloc)
-    except ValueError:
-        usable = False
-    if not usable:
+    if not _URL.fullmatch(str(url)):
         raise UsageError(
-            f"{where}: must be a URL such as http://host:8000/v1, with / ? # @ in a "
-            "password written as %XX"
+            f"{where}: must begin with http:// or https:// and be a URL such as "
+            "http://host:8000/v1, with / ? # @ in a password written as %XX"
         )
 
 
@@ -220,7 +172,5 @@ def url_secrets(url: str) -> list[str]:
     keys = filter(looks_secret, parts.path.split("/"))
     pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
     named = (pair.partition("=") for pair in pairs)
-    values = [
-        value for name, _, value in named if value and is_secret_name(name)
-    ]
-    return [*values, *keys]
+    values = [key for name, _, key in named if is_secret_name(name)]
+    return [*keys, *values]

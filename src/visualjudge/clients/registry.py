@@ -1,6 +1,8 @@
 """Look up backends by name, and create clients from configurations."""
 
 import inspect
+import os
+import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from difflib import get_close_matches
@@ -50,6 +52,7 @@ BATCH_REGISTRY: Registry[str, Any] = Registry(
     },
 )
 
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
 # What people call a provider or server → the backend to use.
 _OTHER_NAMES = {
     "api for OpenAI, and with --base-url for servers with its protocol": (
@@ -147,6 +150,26 @@ def _checked(config: Fields) -> Json:
         for name, value in checked.model_dump().items()
         if value is not None
     }
+
+
+def key_from_environment(variable: str) -> str:
+    """Return the key in an environment variable.
+
+    Raises
+    ------
+    UsageError
+        If the variable is not set. Its name is shown only if it looks like a name,
+        because users may pass the key itself.
+    """
+    key = os.environ.get(variable)
+    if not key:
+        what = (
+            f"the environment variable {variable} is not set"
+            if _VARIABLE.fullmatch(variable)
+            else "must name an environment variable that is set, and not be the key"
+        )
+        raise UsageError(f"--api-key-env: {what}")
+    return key
 
 
 def build_client(backend: str = "api", **fields: Any) -> Any:

@@ -5,14 +5,15 @@ messages use, fail near 1,000. The limit ensures that every value read can be sh
 written again.
 """
 
-import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from json import detect_encoding
 from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic_core import from_json
 
 from visualjudge.core import untrusted
 from visualjudge.core.errors import DataError
@@ -91,27 +92,26 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
     ------
     DataError
         If it is not JSON, is nested too deeply, or contains a value that cannot be
-        written as JSON again: an integer of more than 64 bits, or half of a surrogate
-        pair.
+        written as JSON again: an integer of more than 64 bits.
     """
     with suppress(orjson.JSONDecodeError):
         return loads(text)
     try:
-        value = json.loads(text)
+        if isinstance(text, bytes):
+            text = text.decode(detect_encoding(text))
+        value = from_json(text)
+        orjson.dumps(value)
         if is_deep(value):
             raise ValueError(
                 f"must be nested at most {DEEPEST_JSON} levels deep"
             )
-        orjson.dumps(value)
-    except json.JSONDecodeError as error:
-        several = error.msg == "Extra data" and line is None
+    except (ValueError, TypeError) as error:
+        reason, _, spot = str(error)[:300].partition(" at line ")
+        number = line or spot.partition(" ")[0]
+        place = f"{where}: line {number}" if number else where
+        several = reason.startswith("trailing char") and line is None
         hint = "; JSON lines must become one array" if several else ""
-        place = f"{where}: line {line or error.lineno}"
-        raise DataError(f"{place}: is not JSON: {error.msg}{hint}") from None
-    except (ValueError, RecursionError, TypeError) as error:
-        place = where if line is None else f"{where}: line {line}"
-        reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{place}: is not JSON: {reason}") from None
+        raise DataError(f"{place}: is not JSON: {reason}{hint}") from None
     return value
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.atomic import (
-    atomic_path,
     json_bytes,
     new_scratch,
+    room_for,
     write_bytes,
     writing,
 )
@@ -46,18 +46,13 @@ def default_cache_dir() -> Path:
 
 @dataclass
 class _Command:
-    """What a command was told, and the outputs that it has written to a scratch file
-    each."""
+    """What a command was told, and its outputs: the scratch files that were made, and
+    those that are complete."""
 
-    inputs: Collection[Path]
-    force: bool
-    scratches: dict[OutputFile, Path] = field(default_factory=dict)
-
-    def reads(self, path: Path) -> bool:
-        """Return whether a file, which exists, is an input."""
-        status = path.stat()
-        place = (status.st_dev, status.st_ino)
-        return place in READ or any(map(path.samefile, self.inputs))
+    inputs: Collection[Path] = ()
+    force: bool = True
+    made: list[Path] = field(default_factory=list)
+    complete: dict[OutputFile, Path] = field(default_factory=dict)
 
 
 _COMMAND: ContextVar[_Command | None] = ContextVar("command", default=None)
@@ -101,7 +96,7 @@ class OutputFile:
             or no regular file; or if a command would replace what visualjudge did not
             write, without ``--force``.
         """
-        command = _COMMAND.get()
+        command = _COMMAND.get() or _Command()
         try:
             status = self.path.stat()
         except (OSError, ValueError):
@@ -111,7 +106,8 @@ class OutputFile:
             raise UsageError(f"{where} is a folder, not a file")
         if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"{where} must be a regular file")
-        if command is not None and command.reads(self.path):
+        is_read = (status.st_dev, status.st_ino) in READ
+        if is_read or any(map(self.path.samefile, command.inputs)):
             raise UsageError(f"{where} is an input file; name another file")
         if not self.journal and is_ours(self.path):
             return
@@ -123,13 +119,7 @@ class OutputFile:
             raise UsageError(
                 f"{where} is part of a dataset, run or data folder"
             )
-        is_free = (
-            self.journal
-            or command is None
-            or command.force
-            or not status.st_size
-        )
-        if not is_free:
+        if not self.journal and not command.force and status.st_size:
             raise UsageError(
                 f"{where} was not written by visualjudge, or was changed since; name "
                 "another file, or add --force to replace it"
@@ -139,19 +129,17 @@ class OutputFile:
     def scratch(self) -> Iterator[Path]:
         """Yield the path to write to. The file takes its place if the block
         succeeds."""
-        self.check()
-        if (command := _COMMAND.get()) is None:
-            with atomic_path(self.path) as scratch:
+        command = _COMMAND.get()
+        if command is None:
+            with together(force=True), self.scratch() as scratch:
                 yield scratch
-                _remember(scratch)
             return
+        self.check()
         scratch = new_scratch(self.path)
-        try:
+        command.made.append(scratch)
+        with room_for(self.path):
             yield scratch
-        except BaseException:
-            scratch.unlink(missing_ok=True)
-            raise
-        command.scratches[self] = scratch
+        command.complete[self] = scratch
 
     def write_now(self, content: bytes) -> None:
         """Write the file at once, as what a killed command needs to continue."""
@@ -188,46 +176,24 @@ def together(
     token = _COMMAND.set(command)
     try:
         yield replaced
-        for output in command.scratches:
+        for output in command.complete:
             output.check()
-        for output in command.scratches:
-            if output.path.exists():
-                which = (
-                    "an earlier output"
-                    if is_ours(output.path)
-                    else "another's file"
-                )
-                replaced.append(f"{output.path}: replaced {which}")
-        _put(command.scratches)
-    finally:
-        _COMMAND.reset(token)
-        for scratch in command.scratches.values():
-            scratch.unlink(missing_ok=True)
-
-
-def _put(scratches: dict[OutputFile, Path]) -> None:
-    """Rename every scratch file; if one cannot be, take back those before it."""
-    done: dict[Path, Path] = {}
-    try:
-        for output, scratch in scratches.items():
-            before = scratch.with_name(f"{scratch.name}.old")
+        replaced += [
+            f"{output}: replaced an earlier output"
+            if is_ours(output.path)
+            else f"{output}: replaced another's file"
+            for output in command.complete
+            if output.path.exists()
+        ]
+        for output, scratch in command.complete.items():
             with writing(output.path):
                 scratch.chmod(0o644)
                 _remember(scratch)
-                with suppress(OSError):  # none there, or no hard links there
-                    os.link(output.path, before, follow_symlinks=False)
                 scratch.replace(output.path)
-            done[output.path] = before
-    except BaseException:
-        for path, before in done.items():
-            if before.exists():
-                before.replace(path)
-            else:
-                path.unlink(missing_ok=True)
-        raise
     finally:
-        for scratch in scratches.values():
-            scratch.with_name(f"{scratch.name}.old").unlink(missing_ok=True)
+        _COMMAND.reset(token)
+        for scratch in command.made:
+            scratch.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what we wrote

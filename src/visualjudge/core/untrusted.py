@@ -63,9 +63,23 @@ class Bound:
 
 
 Kind = Literal[
-    "json", "record", "description", "manifest", "yaml", "xml", "table", "workbook", "zip",
-    "parquet", "image", "array", "model", "reply", "body", "log",
-]  # fmt: skip
+    "json",
+    "record",
+    "description",
+    "manifest",
+    "yaml",
+    "xml",
+    "table",
+    "workbook",
+    "zip",
+    "parquet",
+    "image",
+    "array",
+    "model",
+    "reply",
+    "body",
+    "log",
+]
 BOUNDS: dict[Kind, Bound] = {
     "json": Bound(4096 * MIB, depth=100),  # as deep is any JSON
     "record": Bound(line=32 * MIB),  # of JSON

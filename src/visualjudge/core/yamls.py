@@ -1,31 +1,30 @@
 """Read YAML files as plain values, with limits on size and depth. Tags never create
-objects."""
+objects, and scalars are those of JSON."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pydantic_core import from_json
+
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import BOUNDS, read_file
 
-_TAG = "tag:yaml.org,2002:"
-_TYPES = {"null", "bool", "str", "seq", "map"}
-# The scalars that are not texts, as in JSON, and the characters that they begin with.
-_SCALARS = {
-    "null": (r"^(~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-    "bool": (r"^(true|True|TRUE|false|False|FALSE)$", "tTfF"),
-    "int": (r"^-?(0|[1-9][0-9]*)$", "-0123456789"),
-    "float": (
-        r"^-?(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?$(?<=[0-9])",
-        "-.0123456789",
-    ),
-    "merge": (r"^<<$", "<"),
+# The scalars that JSON writes otherwise or only in small letters.
+_JSON = {
+    "": "null",
+    "~": "null",
+    "null": "null",
+    "true": "true",
+    "false": "false",
 }
+LONGEST_NUMBER = 400
 
 
-def read_yaml(path: str | Path) -> Any:
-    """Return the value of a YAML file.
+def read_yaml(path: str | Path, prepared: Callable[[str], str] = str) -> Any:
+    """Return the value of a YAML file, whose text is ``prepared`` before it is parsed.
 
     Raises
     ------
@@ -34,11 +33,16 @@ def read_yaml(path: str | Path) -> Any:
     """
     import yaml
 
-    text = yaml_text(path)
     try:
-        return loads(text)
+        raw = read_file(Path(path), "yaml")
+        return loads(prepared(raw.decode("utf-8-sig")))
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        raise _unreadable(path, error) from None
+        # the problem and its line number, but not the line, which may contain a key
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark else ""
+        problem = str(getattr(error, "problem", None) or error)
+        reason = where + " ".join(problem.split())[:300]
+        raise DataError(f"{path}: must be YAML: {reason}") from None
 
 
 def loads(text: str) -> Any:
@@ -48,50 +52,27 @@ def loads(text: str) -> Any:
     Raises
     ------
     yaml.YAMLError, ValueError, TypeError
-        If it is not YAML.
+        If it is not YAML, exceeds the bounds, or repeats a part by an alias.
     """
     import yaml
 
-    return yaml.load(text, Loader=_loader())
-
-
-def yaml_text(path: str | Path) -> str:
-    import yaml
-
-    try:
-        text = read_file(Path(path), "yaml").decode("utf-8-sig")
-        _check(text)
-    except (yaml.YAMLError, ValueError) as error:
-        raise _unreadable(path, error) from None
-    return text
-
-
-def _check(text: str) -> None:
-    """Check the parser's events, which requires no recursion."""
-    import yaml
-
     bound = BOUNDS["yaml"]
-    sizes: dict[str | None, int] = {}
-    opened: list[tuple[str | None, int]] = []
+    depth = 0
     count = 0
+    # The parser's events need no recursion.
     for event in yaml.parse(text, Loader=_loader()):
-        if isinstance(event, yaml.CollectionStartEvent):
-            opened.append((event.anchor, count))
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, before = opened.pop()
-            sizes[anchor] = count - before
-        elif isinstance(event, yaml.AliasEvent):
-            count += sizes.get(event.anchor, 1)
-        elif isinstance(event, yaml.ScalarEvent):
-            count += (
-                1 + event.value.count("${") ** 3
-            )  # what interpolations may grow to
-        if len(opened) > bound.depth or count > bound.items:
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        # what interpolations may grow to
+        count += 1 + getattr(event, "value", "").count("${") ** 3
+        if depth > bound.depth or count > bound.items:
             raise ValueError(
                 f"must be at most {bound.depth} levels deep and hold at most "
-                f"{bound.items} values, counting what aliases and interpolations "
-                "refer to"
+                f"{bound.items} values, counting what interpolations refer to"
             )
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError(f"must not have aliases, got *{event.anchor}")
+    return yaml.load(text, Loader=_loader())
 
 
 @cache
@@ -103,33 +84,20 @@ def _loader() -> Any:
         yaml_constructors: ClassVar[dict[str | None, Any]] = {
             tag: make
             for tag, make in yaml.SafeLoader.yaml_constructors.items()
-            if tag is None or tag.rpartition(":")[2] in _TYPES
+            if tag is None or tag.endswith((":seq", ":map"))
         }
 
-    for name, (pattern, first) in _SCALARS.items():
-        Loader.add_implicit_resolver(
-            f"{_TAG}{name}", re.compile(pattern), list(first)
-        )
-    for kind in (int, float):  # PyYAML's own read numbers of base 60, too
-        Loader.add_constructor(
-            f"{_TAG}{kind.__name__}",
-            lambda loader, node, kind=kind: kind(loader.construct_scalar(node)),
-        )
+    Loader.add_constructor("tag:yaml.org,2002:str", _scalar)
     return Loader
 
 
-def _unreadable(path: str | Path, error: Exception) -> DataError:
-    return DataError(f"{path}: must be YAML: {yaml_reason(error)}")
-
-
-def yaml_reason(error: Exception) -> str:
-    """Return the problem and its line number, but not the line itself, which may
-    contain a key."""
-    mark = getattr(error, "problem_mark", None)
-    text = (
-        str(getattr(error, "problem", None) or error)
-        if mark is not None
-        else str(error)
-    )
-    where = "" if mark is None else f"line {mark.line + 1}: "
-    return where + " ".join(text.split())[:300]
+def _scalar(loader: Any, node: Any) -> Any:
+    """Return what JSON writes so, if it is without quotes, or else a text."""
+    text = loader.construct_scalar(node)
+    if node.style or len(text) > LONGEST_NUMBER:
+        return text
+    number = re.sub(r"^(-?)(?=\.\d)", r"\g<1>0", text)
+    try:
+        return from_json(_JSON.get(text.lower(), number), allow_inf_nan=False)
+    except ValueError:
+        return text

@@ -20,7 +20,12 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Pixels
 from visualjudge.judges.score_judge import ScoreJudge, Shown
 from visualjudge.vision.images.record import WholeImage
-from visualjudge.vision.images.score import PSNR_FLOOR, PSNR_RANGE, ssim
+from visualjudge.vision.images.score import (
+    PSNR_FLOOR,
+    PSNR_RANGE,
+    decibels,
+    ssim,
+)
 from visualjudge.vision.raster.images import read_rgb, resized_rgb
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 
@@ -141,10 +146,7 @@ def _own(name: str, image: Pixels, reference: Pixels | None) -> float:
         return ssim(WholeImage(image), WholeImage(reference))
     if np.array_equal(image, reference):
         return IDENTICAL
-    # Imported here: loads scipy.stats, which takes half a second.
-    from skimage.metrics import peak_signal_noise_ratio
-
-    return float(peak_signal_noise_ratio(reference, image, data_range=255))
+    return decibels(image, reference)
 
 
 def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:

@@ -1,5 +1,7 @@
 """Ask a judge the questions of a dataset."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace

@@ -35,7 +35,6 @@ from typing import Any
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel, Field, ValidationError
-from yaml import YAMLError
 
 from visualjudge.clients.masked_secrets import (
     SHORTEST_KEY,
@@ -47,7 +46,7 @@ from visualjudge.clients.registry import open_client
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.typed_records import first_problem
-from visualjudge.core.yamls import loads, yaml_reason, yaml_text
+from visualjudge.core.yamls import loads, read_yaml
 from visualjudge.judges.judge_module import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.rubric import is_file
@@ -142,7 +141,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     }
     masked = Redactor(keys)
     try:
-        own = _loaded(yaml_text(file))
+        own = _loaded(file)
         result = OmegaConf.merge(
             _built_in(own), _user_config(file), _bases(file, own), own
         )
@@ -158,10 +157,8 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         plain = _plain(metrics, iter(range(MOST_NODES)))
     except OmegaConfBaseException as error:
         raise UsageError(f"{file}: {masked(_first_line(error))}") from None
-    except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
-        raise DataError(
-            f"{file}: must be YAML: {masked(yaml_reason(error))}"
-        ) from None
+    except (ValueError, TypeError, OSError, RecursionError) as error:
+        raise DataError(f"{file}: must be YAML: {masked(str(error))}") from None
     if not isinstance(plain, dict) or not plain:
         got = "a list" if plain else "none"
         if metrics is None:
@@ -179,7 +176,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
 def _built_in(own: Any) -> Any:
     """Return what the file does not define itself: its own ``client_config`` is
     complete, and a key or address of another provider does not get into it."""
-    built_in = _loaded(BUILT_IN)
+    built_in = OmegaConf.create(loads(BUILT_IN))
     defined = set(own) if OmegaConf.is_dict(own) else set()
     return OmegaConf.masked_copy(
         built_in, [name for name in built_in if name not in defined]
@@ -216,7 +213,7 @@ def _user_config(file: Path) -> Any:
     folders = islice(file.resolve().parents, USER_CONFIG_ABOVE)
     places = (folder / USER_CONFIG for folder in folders)
     result = next((place for place in places if place.is_file()), None)
-    return OmegaConf.create() if result is None else _loaded(yaml_text(result))
+    return OmegaConf.create() if result is None else _loaded(result)
 
 
 def _bases(file: Path, content: Any) -> Json:
@@ -240,7 +237,7 @@ def _bases(file: Path, content: Any) -> Json:
                     f"{place}: _base_.{name}: {base} does not exist"
                 )
             if str(name) not in collected and len(collected) < MOST_BASES:
-                collected[str(name)] = _loaded(yaml_text(base))
+                collected[str(name)] = _loaded(base)
                 waiting.append((base, collected[str(name)]))
     return collected
 
@@ -253,12 +250,15 @@ def prompts_of(path: str | Path) -> Path | None:
     return next((place for place in places if (place / "vlm").is_dir()), None)
 
 
-def _loaded(text: str) -> Any:
-    plain = _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
-    value = loads(plain) or {}
+def _loaded(file: Path) -> Any:
+    value = read_yaml(file, _without_tags) or {}
     if not isinstance(value, dict | list):
         raise ValueError(f"must be an object, got {value!r:.40}")
     return OmegaConf.create(value)
+
+
+def _without_tags(text: str) -> str:
+    return _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
 
 
 def _oc_env(match: re.Match[str]) -> str:

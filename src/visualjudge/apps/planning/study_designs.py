@@ -7,6 +7,8 @@ that reaches the goal with the requested power; the cheapest design that the dat
 is chosen.
 """
 
+from __future__ import annotations
+
 import math
 import shlex
 from collections.abc import Callable, Sequence
