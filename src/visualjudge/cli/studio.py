@@ -180,12 +180,12 @@ def people(
     """
     address, name = _public(url) if url else (f"http://{_HERE}:{port}", None)
     site = _site(folders, port)
-    from visualjudge.studio.serving import LOOPBACK
     from visualjudge.studio.people.pages import (
         going_on,
         people_app,
         people_pages,
     )
+    from visualjudge.studio.serving import LOOPBACK
 
     named = asked.items is not None or asked.questions is not None
     settings = going_on(out, asked.settings(part, seed), named=named)

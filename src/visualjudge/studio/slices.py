@@ -1,12 +1,14 @@
 """The share of right answers by the values of one or two facets, with links to the
 questions."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import (
@@ -19,6 +21,9 @@ from visualjudge.studio.selection import (
     spaced,
 )
 from visualjudge.studio.study import MARGIN_NAMES, OUTCOMES
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_ROWS = 60
 MOST_COLUMNS = 12
@@ -201,6 +206,8 @@ def _summed(
     """Return for each pair of values and image the number of questions, and the sums of
     right, asked and answered of each run.
     """
+    import polars as pl  # takes as long to load as the studio's pages
+
     sums = {
         f"{name}{k}": f"ifnull(sum(o{number}.{name}), 0)"
         for k, number in enumerate(runs)
@@ -237,7 +244,8 @@ def _summed(
 
 def _questions(table: pl.DataFrame, column: str) -> Counter[str]:
     """Return the number of questions with each value."""
-    counts = table.group_by(column, maintain_order=True).agg(pl.sum("count"))
+    counts = table.select(column, "count")
+    counts = counts.group_by(column, maintain_order=True).sum()
     return Counter(dict(counts.iter_rows()))
 
 

@@ -104,11 +104,11 @@ def read_instructions(
         text = read_file(path, "yaml").decode("utf-8-sig")
     except (DataError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"--instructions: {path}: must be a Markdown file: {error}"
+            f"`instructions`: {path}: must be a Markdown file: {error}"
         ) from None
     if len(text) > LONGEST:
         raise UsageError(
-            f"--instructions: {path}: must have at most {LONGEST} characters, got "
+            f"`instructions`: {path}: must have at most {LONGEST} characters, got "
             f"{len(text)}"
         )
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -124,7 +124,7 @@ def read_instructions(
             )
             if not isinstance(file, Path):
                 raise UsageError(
-                    f"--instructions: {path}: image {name!r} must be a file in its "
+                    f"`instructions`: {path}: image {name!r} must be a file in its "
                     "folder"
                 )
             token.attrSet("src", address(len(images)))
@@ -709,18 +709,18 @@ def people_pages(
         fits = name.isprintable() and "/" not in name and name == name.strip()
         if not fits or not 0 < len(name) <= LONGEST_NAME:
             raise UsageError(
-                f"--rater must be 1 to {LONGEST_NAME} printable characters without '/' "
+                f"`rater` must be 1 to {LONGEST_NAME} printable characters without '/' "
                 f"and without blanks around them, got {name!r}"
             )
     stored = RunFolder(folder).manifest()
     if not raters and not stored.get("people", {}).get("raters"):
-        raise UsageError("people need at least one rater: --rater NAME")
+        raise UsageError("people need at least one rater: `rater` NAME")
     paths = {
         name: path for name, path in asdict(files).items() if path is not None
     }
     for name in asdict(files).keys() - paths.keys():
         if (stored.get("parameters") or {}).get(name):
-            option = f"--{name.replace('_', '-')}"
+            option = f"`{name}`"
             raise UsageError(
                 f"this study has {option}: give the same file again to continue"
             )
