@@ -221,7 +221,7 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     rest += _conflicts(pairs, groups)
     others = tuple(Reason("?", text) for text in rest)
     if not right:
-        helps = not undecided or any(pair.needs_images for pair in undecided)
+        helps = not undecided or not all(map(_against, undecided))
         none = f"none of {total} is separated"
         where = f"{none} on {many(models.images, 'image')}"
         return _Draft(
@@ -326,11 +326,18 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
         yield f"the truth can’t separate {_not_yet(by_truth, groups)}"
 
 
+def _against(pair: PairOfModels) -> bool:
+    """Return whether the judge does not prefer the better model of an undecided pair: more
+    images will not help.
+    """
+    return bool(pair.truth_order) and pair.judge <= 0.5
+
+
 def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> str:
     """Name undecided pairs; the range of images is that of the pairs that have one."""
     soon = [pair for pair in undecided if pair.needs_images]
     rest = [pair for pair in undecided if not pair.needs_images]
-    against = [pair for pair in rest if pair.truth_order and pair.judge <= 0.5]
+    against = [pair for pair in rest if _against(pair)]
     unclear = [pair for pair in rest if pair not in against]
     parts = []
     if soon:
