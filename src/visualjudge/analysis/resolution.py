@@ -56,8 +56,7 @@ STEPS = 11
 PREFERENCES = np.linspace(0.5, 1, 501)
 SETTLED = 0.75
 """Probability that a promised number of further images separates a pair."""
-MOST_TIMES = 20
-TIMES = np.geomspace(0.05, MOST_TIMES, 60)
+TIMES = np.geomspace(0.05, 20, 60)
 """Further images to try, in multiples of those that there are."""
 PARTS = np.linspace(0.025, 0.975, 20)
 """Parts of the variance of z that are differences between pairs."""
@@ -250,7 +249,7 @@ def further_images(
 ) -> list[tuple[int, int] | None]:
     """Return of each of ``pairs`` the range of further images after which judge and
     truth separate it in the same order: with a probability of ½, and of
-    :data:`SETTLED`. None if :data:`MOST_TIMES` the images that there are promise less.
+    :data:`SETTLED`. None if all of :data:`TIMES` promise less.
 
     ``sides`` are z of judge and truth of all K pairs, which have ``images`` (K,) each
     and count as ``freedom`` independent ones.
@@ -265,9 +264,10 @@ def further_images(
         low, high = (
             TIMES[own >= least].min(initial=np.inf) for least in (0.5, SETTLED)
         )
-        known = math.isfinite(high)
         ranges.append(
-            (_rounded(low * count), _rounded(high * count)) if known else None
+            (_rounded(low * count), _rounded(high * count))
+            if math.isfinite(high)
+            else None
         )
     return ranges
 
@@ -289,8 +289,8 @@ def _proven_later(
     more = TIMES[:, None]
     mean = towards[:, None, None] * (1 + more * PARTS) / np.sqrt(1 + more)
     error = np.sqrt((more**2 * PARTS + more) / (1 + more))
-    later = special.ndtr((mean - norm_isf(tail)) / error)
-    return np.asarray(later @ weight / weight.sum())
+    later = special.ndtr((mean - norm_isf(tail)) / error) @ weight
+    return np.asarray(later / weight.sum())
 
 
 def _rounded(number: float) -> int:

@@ -1,5 +1,5 @@
 """What a figure is, and the analysis: figures of each judge and of the study, computed
-when they are read."""
+when they are read; the facts of the questions of a study."""
 
 from __future__ import annotations
 
