@@ -91,7 +91,7 @@ OVER: dict[str, int] = {
     "replies": 821,
     "judges": 1484,
     "runs": 1339,
-    "analysis": 8287,
+    "analysis": 8260,
     "apps": 6396,
     "studio": 2531,
     "cli": 1744,

@@ -12,7 +12,7 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.verdict_table import read_verdicts
+from visualjudge.analysis.question_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Verdict
 from visualjudge.runs.verdicts import verdict_line
@@ -116,7 +116,7 @@ def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     moved = dataset.rename(tmp_path / "moved")
     with pytest.raises(
         UsageError,
-        match=r"is not a dataset.*a dataset that was moved is named with --dataset",
+        match=r"is not a dataset.*a dataset that was moved is named with `dataset`",
     ):
         load_study([run])
     assert load_study([run], dataset=moved).runs[0].answered.height == 4

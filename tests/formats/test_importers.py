@@ -16,7 +16,6 @@ from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.data.import_mistakes import Files, check_forms
-from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
@@ -26,7 +25,7 @@ from visualjudge.formats.outputs import given_score, outputs
 from visualjudge.formats.pairing import files_by_key
 from visualjudge.formats.referring import referring
 from visualjudge.formats.samples import Sample
-from visualjudge.formats.tables import read_table
+from visualjudge.formats.tables import class_table, read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 
@@ -455,7 +454,7 @@ class TestYolo:
     ) -> None:
         gt, _ = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         with pytest.raises(
-            UsageError, match="--classes must be a file of class names"
+            UsageError, match="`classes` must be a file of class names"
         ):
             list(
                 yolo(
@@ -467,7 +466,7 @@ class TestYolo:
                 )
             )
         with pytest.raises(
-            UsageError, match="--classes must be a file of class names"
+            UsageError, match="`classes` must be a file of class names"
         ):
             class_table(tmp_path / name)
 
@@ -559,9 +558,9 @@ class TestLabelMaps:
             (
                 3,
                 256 * 256,
-                "got 3 that differ .*; --gt and --pred take label maps, --images ph",
+                "got 3 that differ .*; `gt` and `pred` take label maps, `images` ph",
             ),
-            (1, 256, "values not in the class table, .* --images photographs"),
+            (1, 256, "values not in the class table, .* `images` photographs"),
         ],
     )
     def test_a_photograph_in_the_place_of_a_label_map_is_told(
@@ -925,7 +924,7 @@ def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(
         list(read(str(tmp_path / "cppe-5")))
     pl.DataFrame({"text": ["a"]}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(
-        DataError, match="must have a column 'image', got text; --column maps"
+        DataError, match="must have a column 'image', got text; `column` maps"
     ):
         list(read(str(tmp_path / "a.parquet")))
 

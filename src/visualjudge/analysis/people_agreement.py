@@ -22,8 +22,9 @@ from visualjudge.analysis import estimate
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.rating_table import COLUMNS
-from visualjudge.analysis.statistics import alt_test, correlation
+from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha
+from visualjudge.analysis.statistics.alternative_annotator import alt_test
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -146,7 +147,7 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     for name in judges:
         if name not in raters:
             raise UsageError(
-                f"--judge {name}: no such rater; must be {one_of(name, raters)}"
+                f"`judge` {name}: no such rater; must be {one_of(name, raters)}"
             )
     kinds = (
         table.filter(pl.col("kind") == "judge")

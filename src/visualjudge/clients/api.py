@@ -13,17 +13,18 @@ from typing import Any, ClassVar
 import orjson
 
 from visualjudge.clients.base import Reply, Request, Turn
-from visualjudge.clients.refused_parameters import RENAMED
-from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
-from visualjudge.clients.reply_fields import (
+from visualjudge.clients.protocol_fields import (
     Counts,
+    conversation_body,
     counts_of,
     member,
+    stated,
     text_of,
     tokens_of,
     whole_output,
 )
-from visualjudge.clients.request_body import conversation_body, stated
+from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
+from visualjudge.clients.server_errors import RENAMED
 from visualjudge.clients.tool_calls import (
     call_of,
     echo_of,
@@ -117,7 +118,7 @@ class ApiClient(RemoteClient):
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or self.default_url
-        where = "base_url, --base-url" if base_url else "OPENAI_BASE_URL"
+        where = "`base_url`" if base_url else "OPENAI_BASE_URL"
         return url.rstrip("/").removesuffix(self._path()), where
 
     def _authorization(self, key: str) -> dict[str, str]:
@@ -170,7 +171,7 @@ class ApiClient(RemoteClient):
             return {} if effort is None else {"reasoning_effort": effort}
         if self.base_url == self.default_url:
             raise UsageError(
-                "--effort (effort): OpenAI takes none, low, medium or high, got "
+                "`effort`: OpenAI takes none, low, medium or high, got "
                 f"{effort}"
             )
         return {"reasoning": {"max_tokens": effort}}

@@ -26,18 +26,25 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.typed_records import record_of
-from visualjudge.formats.class_names import whole
-from visualjudge.formats.geometry import exif_hint, hull, other_size, turned
-from visualjudge.formats.pairing import ByKey, file_below, folder_at, normal
+from visualjudge.formats.pairing import (
+    ByKey,
+    file_below,
+    folder_at,
+    normal,
+)
 from visualjudge.formats.samples import (
     RESIZE,
     Sample,
     Samples,
     check_type,
+    exif_hint,
+    hull,
     invalid,
+    other_size,
+    turned,
     warn_once,
 )
-from visualjudge.formats.tables import read_json
+from visualjudge.formats.tables import read_json, whole
 from visualjudge.vision import fields
 from visualjudge.vision.fields import crowd, flag, score
 from visualjudge.vision.poses.skeleton import NO_NAME_KNOWN, joint_order
@@ -151,7 +158,7 @@ def coco(
         gt_pngs is None or (pred is not None and pred_pngs is None)
     ):
         raise UsageError(
-            "panoptic files need --gt-pngs, and a --pred-pngs for each --pred"
+            "panoptic files need `gt_pngs`, and a `pred_pngs` for each `pred`"
         )
     truth = _truth(content, gt, folder_at(images))
     results = None if pred is None else _results(pred, truth)
@@ -195,7 +202,7 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
         hint = (
-            ", got an array, as in a results file; --gt and --pred seem to be swapped"
+            ", got an array, as in a results file; `gt` and `pred` seem to be swapped"
             if isinstance(content, list)
             else ""
         )
@@ -532,7 +539,7 @@ def _instance(
 ) -> Instance:
     if raw.get("segmentation") in (None, [], ""):
         hint = (
-            "; --task object_detection reads boxes"
+            "; `task` object_detection reads boxes"
             if raw.get("bbox") is not None
             else ""
         )

@@ -10,9 +10,13 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import FloatArray
-from visualjudge.formats.geometry import fitted
 from visualjudge.formats.pairing import paired
-from visualjudge.formats.samples import Sample, Samples, check_type
+from visualjudge.formats.samples import (
+    Sample,
+    Samples,
+    check_type,
+    fitted,
+)
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
@@ -86,11 +90,11 @@ def depth_maps(
     UsageError
         If a scale is not a number above 0.
     """
-    truth = _form(gt_scale, gt_inverse, "--gt-scale")
+    truth = _form(gt_scale, gt_inverse, "`gt_scale`")
     result = (
         truth
         if pred is None
-        else _form(pred_scale, pred_inverse, "--pred-scale")
+        else _form(pred_scale, pred_inverse, "`pred_scale`")
     )
     check_type(task, ("depth",), "depth map")
     notes = set[Any]()
@@ -99,7 +103,7 @@ def depth_maps(
     )
 
     def read(file: Path, image: Path, predicted: bool) -> DepthMap:
-        option, form = ("--pred", result) if predicted else ("--gt", truth)
+        option, form = ("`pred`", result) if predicted else ("`gt`", truth)
         stored = fitted(
             read_depth(file),
             image_size(image),

@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.atomic import write_bytes
-from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
-from visualjudge.formats.class_names import class_name, whole
 from visualjudge.formats.coco import (
     CocoTruth,
     ImageEntry,
@@ -25,7 +29,7 @@ from visualjudge.formats.coco import (
     samples_of,
 )
 from visualjudge.formats.samples import Samples, check_type, warn_once
-from visualjudge.formats.tables import read_json
+from visualjudge.formats.tables import class_name, read_json, whole
 from visualjudge.vision.raster.images import image_size
 
 STATE = "state.json"
@@ -102,7 +106,7 @@ def hugging_face(
     check_type(task, ("detection",), "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
         raise UsageError(
-            f"--box-format must be xywh or xyxy, got {box_format!r}"
+            f"`box_format` must be xywh or xyxy, got {box_format!r}"
         )
     known = {**COLUMNS, **(column or {})}
     sides = [
@@ -156,7 +160,7 @@ class _Side:
             if absent and not number:
                 raise DataError(
                     f"{self.path}: must have a column {absent[0]!r}, got "
-                    f"{', '.join(row)}; --column maps a column with another name"
+                    f"{', '.join(row)}; `column` maps a column with another name"
                 )
             try:
                 image, value = (_cell(row, name) for name in needed)
@@ -231,7 +235,7 @@ def _object(
     column = side.columns["category"]
     if column not in item:
         raise DataError(
-            f"{column}: is missing, the fields are {', '.join(item)}; --column "
+            f"{column}: is missing, the fields are {', '.join(item)}; `column` "
             "category=NAME maps another name"
         )
     if side.names and label not in side.names.values():

@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.plurals import pluralize
-from visualjudge.formats.class_names import class_table
-from visualjudge.formats.geometry import fitted
 from visualjudge.formats.pairing import paired
-from visualjudge.formats.samples import Sample, Samples, check_type, warn_once
+from visualjudge.formats.samples import (
+    Sample,
+    Samples,
+    check_type,
+    fitted,
+    warn_once,
+)
+from visualjudge.formats.tables import class_table
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import (
     image_size,
@@ -23,7 +28,7 @@ from visualjudge.vision.raster.images import (
 )
 from visualjudge.vision.raster.masks import mask_from_array
 
-PLACES = "--gt and --pred take label maps, --images photographs"
+PLACES = "`gt` and `pred` take label maps, `images` photographs"
 # Values that mean "no label" unless the class table names them.
 UNNAMED = (0, 255)
 
@@ -51,7 +56,7 @@ def label_maps(
     classes
         Class table: csv, tsv, json, or a text file with one name per line.
 
-        See :func:`~visualjudge.formats.class_names.class_table`.
+        See :func:`~visualjudge.formats.tables.class_table`.
     unlabelled
         Value of unlabelled pixels, in addition to 0 and 255.
 
@@ -105,7 +110,7 @@ def _read(
     if unknown:
         raise DataError(
             f"{path.name}: {pluralize(len(unknown), 'value')} not in the class table, "
-            f"such as {unknown[0]}; name it there or give --unlabelled {unknown[0]}; "
+            f"such as {unknown[0]}; name it there or give `unlabelled` {unknown[0]}; "
             f"{PLACES}"
         )
     for value in collected:

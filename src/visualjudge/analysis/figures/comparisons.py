@@ -44,8 +44,8 @@ from visualjudge.analysis.figures.vocabulary import (
     points,
     with_ends,
 )
-from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.identity import moved_between
+from visualjudge.analysis.pairwise_figures import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
 from visualjudge.analysis.results import overlap
 from visualjudge.analysis.score_comparisons import common_scores, score_gaps
@@ -326,7 +326,7 @@ def not_compared(judges: int) -> str:
         return ""
     return (
         f"Of {judges:,} judges, the {COMPARED} most accurate ones are compared with "
-        "each other, and each further one with the best; --compare A B compares any "
+        "each other, and each further one with the best; `compare` A B compares any "
         "two."
     )
 
