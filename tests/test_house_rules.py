@@ -93,11 +93,11 @@ OVER: dict[str, int] = {
     "runs": 1339,
     "analysis": 8260,
     "apps": 6396,
-    "studio": 2531,
+    "studio": 2491,
     "cli": 1744,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_440
+MOST_STATEMENTS = 36_274
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

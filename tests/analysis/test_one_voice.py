@@ -31,7 +31,12 @@ from visualjudge.analysis.load import without_order
 from visualjudge.analysis.plots.plot import LeftOut
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.separation import PairOfModels
+from visualjudge.analysis.separation import (
+    Model,
+    PairOfModels,
+    PairsOfModels,
+    Side,
+)
 from visualjudge.apps.gate.check import compared
 from visualjudge.apps.gate.lock import accuracy_of, counted
 from visualjudge.core.records import Probe, Question, Verdict
@@ -113,15 +118,16 @@ def contradictions(analysis: Analysis) -> list[str]:
         found += _of_ranks(judge)
         found += _of_favour(judge)
         found += _of_sentence(judge)
-        (failed,) = (line for line in judge.checks if line.name == "failed")
-        if failed.interval and "up to" in failed.why:
-            end = f"{100 * failed.interval[1]:.1f} %"
-            found += (
-                []
-                if end in failed.why
-                else ["failed replies: note and interval"]
-            )
+        found += _of_failed(judge)
     return found
+
+
+def _of_failed(judge: JudgeCard) -> list[str]:
+    (failed,) = (line for line in judge.checks if line.name == "failed")
+    if not failed.interval or "up to" not in failed.why:
+        return []
+    same = f"{100 * failed.interval[1]:.1f} %" in failed.why
+    return [] if same else ["failed replies: note and interval"]
 
 
 def _state(pair: PairOfModels) -> set[str]:
@@ -298,7 +304,7 @@ def _of_ranks(judge: JudgeCard) -> list[str]:
         for pair in judge.models.pairs
         if pair.judge_order * (order.index(pair.b) - order.index(pair.a)) < 0
     ]
-    if len(turned) == 1:  # several may be in a circle
+    if turned and not _in_a_circle(judge.models.pairs):
         found.append("separated, and in the opposite order")
     for name, (best, worst) in sets.items():
         above = below = 0
@@ -314,6 +320,26 @@ def _of_ranks(judge: JudgeCard) -> list[str]:
         if complete and (best, worst) != (1 + above, len(sets) - below):
             found.append("ranks apart that no pair separates")
     return found
+
+
+def _in_a_circle(pairs: Sequence[PairOfModels]) -> bool:
+    """Whether no order agrees with all pairs that are separated."""
+    below = {
+        (pair.b, pair.a) if pair.judge_order > 0 else (pair.a, pair.b)
+        for pair in pairs
+        if pair.judge_order
+    }
+    left = {name for two in below for name in two}
+    while left:
+        free = {
+            name
+            for name in left
+            if not any((name, other) in below for other in left)
+        }
+        if not free:
+            return True
+        left -= free
+    return False
 
 
 def _of_favour(judge: JudgeCard) -> list[str]:
@@ -354,12 +380,12 @@ def _shown(right: float = 0.95) -> JudgeCard:
 
 
 def _said_of(judge: JudgeCard) -> set[str]:
-    checks = (_of_pairs, _of_ranks, _of_favour, _of_sentence)
+    checks = (_of_pairs, _of_ranks, _of_favour, _of_sentence, _of_failed)
     found = [line for check in checks for line in check(judge)]
     return {*found, *_of_plot([judge])}
 
 
-def _with_pair(judge: JudgeCard, **changes: object) -> JudgeCard:
+def _with_pair(judge: JudgeCard, /, **changes: object) -> JudgeCard:
     """The judge, one of whose pairs that are right is changed."""
     pairs = list(judge.models.pairs)
     place = next(k for k, pair in enumerate(pairs) if pair.state == "right")
@@ -377,6 +403,23 @@ def _with_sets(judge: JudgeCard, ends: tuple[int, int]) -> JudgeCard:
     sources = tuple(replace(row, rank_set=ends) for row in kind.sources)
     kinds = (replace(kind, sources=sources), *rest)
     return replace(judge, system=replace(judge.system, kinds=kinds))
+
+
+def _turned(judge: JudgeCard) -> JudgeCard:
+    """The judge, whose pairs are all preferred the other way round."""
+    pairs = tuple(
+        replace(pair, judge=1 - pair.judge, judge_order=-pair.judge_order)
+        for pair in judge.models.pairs
+    )
+    return _with_models(judge, pairs=pairs)
+
+
+def _with_failed(judge: JudgeCard, why: str) -> JudgeCard:
+    checks = tuple(
+        replace(line, why=why) if line.name == "failed" else line
+        for line in judge.checks
+    )
+    return replace(judge, checks=checks)
 
 
 def _with_favour(judge: JudgeCard, why: str) -> JudgeCard:
@@ -430,6 +473,18 @@ PLANTED: dict[str, Callable[[JudgeCard], JudgeCard]] = {
     "a displacement that the order by truth excludes": lambda judge: (
         _with_favour(judge, "model 0 is 9 ranks above")
     ),
+    "two ranks of one source": _turned,
+    "more images for a preference that points the wrong way": (
+        lambda judge: _with_pair(
+            judge, judge=0.4, state="undecided", needs_images=(9, 20)
+        )
+    ),
+    "yes without the resolution": lambda judge: _with_models(
+        judge, state="yes", sentence="Yes"
+    ),
+    "failed replies: note and interval": lambda judge: _with_failed(
+        judge, "all replies may fail on up to 99.9 % of images"
+    ),
     "a coarser resolution with twice the images": lambda judge: _with_models(
         judge, resolution=0.6, resolution_twice=0.7
     ),
@@ -458,7 +513,24 @@ def test_contradictions_between_places_are_found(
         "the truth in the plot is that of another judge",
         "a sign in the plot and the state of a pair",
     } <= set(_of_plot([judge]))
+    missing = LeftOut("ranking", "none")
+    monkeypatch.setitem(globals(), "opening_plot", lambda _: missing)
+    assert _of_plot([judge]) == ["pairs, and no plot"]
     monkeypatch.undo()
+    order = PairsOfModels.order
+
+    def backwards(models: PairsOfModels, by: Side) -> dict[Model, float]:
+        return dict(reversed(order(models, by).items()))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PairsOfModels, "order", backwards)
+        assert "separated, and in the opposite order" in _of_ranks(judge)
+    (first, *_) = judge.result[SOURCES].rows
+    outside = replace(first, rank=9)
+    board = replace(judge.result[SOURCES], rows=(outside,))
+    with monkeypatch.context() as patched:
+        patched.setitem(judge.result._values, SOURCES, board)
+        assert "a rank outside its set" in _of_ranks(judge)
     questions = World.of(30, 3, 1).pair_questions()
     verdicts = choices_of(questions, 0.9, swap=True)
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))

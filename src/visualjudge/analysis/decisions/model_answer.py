@@ -203,8 +203,8 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         return _wrong(wrong, len(right), groups)
     if models.images < LEAST_IMAGES:
         asked = many(models.images, "image")
-        few = f"{asked}, and at least {LEAST_IMAGES} are needed"
-        verdict = f"{NOT_THESE}: {asked} are too few"
+        few = f"at least {LEAST_IMAGES} images are needed"
+        verdict = f"{NOT_THESE}: models are compared on only {asked}"
         so_far = _so_far(pairs, accuracy)
         return _Draft(
             "too_few", NOT_THESE, verdict, (Reason("?", few),), so_far
