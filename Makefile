@@ -123,5 +123,5 @@ clean:
 	rm -rf $(VENV) demo-out
 
 # The weights of the local judge, made again from the same scenes
-train-local: $(VENV)/.runtime
+train-local: $(VENV)/.test
 	@$(BIN)/python tools/train_local.py

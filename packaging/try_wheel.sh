@@ -10,6 +10,6 @@ cd "$place"
 env/bin/pip install --quiet --disable-pip-version-check --no-compile "$wheel"
 size=$(du -sm --exclude=pip --exclude='pip-*' --exclude=setuptools --exclude='setuptools-*' env/lib/python*/site-packages | cut -f1)
 echo "base install: $size MB"
-test "$size" -le 650 || { echo "the base install is larger than 650 MB"; exit 1; }
+test "$size" -le 600 || { echo "the base install is larger than 600 MB"; exit 1; }
 env/bin/visualjudge demo --out demo-out
 test -f demo-out/study/report.html

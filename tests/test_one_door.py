@@ -84,10 +84,6 @@ ALLOWED = {
     "apps/adopt/write.py": {
         "run.journal_path.write_bytes(b''.join(lines))": "a new folder of ours",
     },
-    "apps/demo/photographs.py": {
-        "np.load(_packaged('skimage', 'data/motorcycle_disp.npz'))": "of an installed "
-        "package",
-    },
     "apps/demo/study.py": {
         "labels.open(encoding='utf-8', newline='')": "the table that we wrote",
     },

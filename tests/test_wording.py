@@ -64,6 +64,39 @@ def test_messages_say_what_must_be() -> None:
     assert found_in(SOURCES, _bad_messages) == []
 
 
+WRITES_COMMANDS = {
+    *("apps/planning/study_designs.py", "apps/starting/look.py"),
+    *("analysis/report/page.py", "formats/importers.py"),
+    *("apps/adopt/logs/__init__.py", "judges/local/judge.py"),
+}
+"""Files below ``cli`` with whole commands, or options of another program."""
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
+
+
+def _flags(nodes: Iterable[ast.AST]) -> list[int]:
+    every = list(nodes)
+    docstrings = {
+        id(node.value) for node in every if isinstance(node, ast.Expr)
+    }
+    return [
+        node.lineno
+        for node in every
+        if isinstance(node, ast.Constant)
+        and id(node) not in docstrings
+        and FLAG.search(str(node.value))
+    ]
+
+
+def test_a_message_below_cli_names_the_field_and_cli_the_option() -> None:
+    paths = [
+        path
+        for path in SOURCES
+        if (name := path.relative_to(ROOT).as_posix()) not in WRITES_COMMANDS
+        and not name.startswith(("cli/", "analysis/plots/"))
+    ]
+    assert found_in(paths, _flags) == []
+
+
 HOME = ROOT.parent.parent
 PAGES = [
     *ROOT.rglob("*"),

@@ -63,10 +63,8 @@ class Options:
                 )
                 object.__setattr__(self, option_field.name, several)
             if value is not None and least is not None and not value >= least:
-                word = "--" if "help" in option_field.metadata else "--set "
-                message = f"{word}{(option_field.metadata.get('name') or option_field.name)}"
                 raise UsageError(
-                    f"{message.replace('_', '-')} must be at least {least}, got {value}"
+                    f"`{option_field.name}` must be at least {least}, got {value}"
                 )
 
 
@@ -278,7 +276,7 @@ class WorkOptions(Tasks):
     prompt_version: str | None = None
     max_side: int | None = setting(None, least=1)
     """Maximum length of the longer side of images in the dataset; None = unchanged."""
-    force: bool = option(False, "Replace a dataset at --out.")
+    force: bool = option(False, "Replace a dataset that is there.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -312,11 +310,11 @@ class BuildOptions(WorkOptions, Selection):
             self.score_range is not None
             and not self.score_range[0] < self.score_range[1]
         ):
-            raise UsageError("--score-range must have the lowest score first")
+            raise UsageError("`score_range` must have the lowest score first")
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(
-                    f"--subset must be {one_of(name, SUBSETS)}, got {name!r}"
+                    f"`subsets` must be {one_of(name, SUBSETS)}, got {name!r}"
                 )
 
 
@@ -329,7 +327,7 @@ class CallOptions(Options):
 
     concurrency: int = option(16, "Concurrent calls.", "N", least=1)
     limit: int | None = option(None, "Ask only the first N.", "N", least=1)
-    resume: bool = option(False, "Continue the run in --out.")
+    resume: bool = option(False, "Continue an interrupted run.")
 
 
 @dataclass(frozen=True, kw_only=True)

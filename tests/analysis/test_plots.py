@@ -307,7 +307,7 @@ def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:
     )
     assert isinstance(done.exception, UsageError)
     assert (
-        "--compare must name two judges of these runs (careful, hasty), or their "
+        "`compare` must name two judges of these runs (careful, hasty), or their "
         "folders, got 'nobody'" in str(done.exception)
     )
 

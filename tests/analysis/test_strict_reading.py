@@ -116,7 +116,7 @@ def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     moved = dataset.rename(tmp_path / "moved")
     with pytest.raises(
         UsageError,
-        match=r"is not a dataset.*a dataset that was moved is named with --dataset",
+        match=r"is not a dataset.*a dataset that was moved is named with `dataset`",
     ):
         load_study([run])
     assert load_study([run], dataset=moved).runs[0].answered.height == 4

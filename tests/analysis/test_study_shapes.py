@@ -94,7 +94,7 @@ MAY_RANK, CONSISTENT = (
 )
 YES_SCORES = "Yes: it orders items as required"
 YES_PAIRS = r"Yes: it is right in 9\d"
-LABEL = r"without ground truth nobody knows.*adopt --column truth=NAME"
+LABEL = r"without ground truth nobody knows.*`columns` truth=NAME of adopt"
 SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {
     "scores": (SCORES, ["truth"], "scores", MAY_USE, YES_SCORES),
     "scores, tasks": (SCORES, ["truth", "tasks"], "scores", MAY_USE, "Yes: in all 2 "
@@ -257,10 +257,10 @@ def test_the_bar_is_stated_and_changeable(tmp_path: Path) -> None:
     )
     assert "at least 0.99" in text
     with pytest.raises(
-        UsageError, match="--bar must be one of spearman, error, accuracy"
+        UsageError, match="`bar` must be one of spearman, error, accuracy"
     ):
         vj.card([run], bar="rho=1")
-    with pytest.raises(UsageError, match="--bar spearman must be a number"):
+    with pytest.raises(UsageError, match="`bar` spearman must be a number"):
         vj.card([run], bar="spearman=high")
 
 

@@ -370,7 +370,7 @@ def test_limits_of_a_live_run_cannot_be_kept(
 ) -> None:
     from visualjudge.runs.budget import Limits
 
-    with FakeBatches() as fake, pytest.raises(UsageError, match="--max-cost"):
+    with FakeBatches() as fake, pytest.raises(UsageError, match="`max_cost`"):
         judged(fake, dataset, tmp_path, limits=Limits(max_calls=3))
 
 

@@ -190,7 +190,7 @@ def test_a_server_that_makes_no_more_batches_ends_the_run_after_the_others(
         fake._made = poor  # type: ignore[method-assign]
         with pytest.raises(
             RunError,
-            match="no batch was made: HTTP 402: no credit; continue with --resume",
+            match="no batch was made: HTTP 402: no credit; continue with `resume`",
         ):
             judged(fake, dataset, tmp_path, size=1)
         assert causes(tmp_path) == {"ok": 1}

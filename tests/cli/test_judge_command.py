@@ -270,14 +270,11 @@ def test_a_key_that_was_not_sent_is_said(tmp_path: Path, dataset: Path) -> None:
             tmp_path / "run",
         )
     assert (
-        "HTTP 401: no; no API key was sent: set it, or name its variable with "
-        "--api-key-env" in done.stderr
+        "HTTP 401: no; no API key was sent: set it, or give "
+        "--api-key-env VARIABLE" in done.stderr
     )
     done = judge(tmp_path, dataset, "--model", "m", "--out", tmp_path / "run2")
-    assert (
-        "set OPENAI_API_KEY, or name its variable with --api-key-env"
-        in done.stderr
-    )
+    assert "set OPENAI_API_KEY, or give --api-key-env VARIABLE" in done.stderr
     done = judge(
         tmp_path,
         dataset,

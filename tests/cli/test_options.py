@@ -4,16 +4,21 @@ choice of questions.
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from folding import each
 from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
+from package_sources import SOURCES, nodes
 from visualjudge.cli import main
+from visualjudge.cli.main import COMMANDS, Commands, command_named
+from visualjudge.cli.output import FIELD, OPTIONS, Checked, say
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
 from visualjudge.dataset.question_filter import (
@@ -122,20 +127,20 @@ def test_margin_is_the_least_difference() -> None:
     [
         (
             Choice(where=("size=3",)),
-            "--where must name one of id, task, .*, got 'size'",
+            "`where` must name one of id, task, .*, got 'size'",
         ),
-        (Choice(where=("task",)), "--where must be FIELD=VALUE"),
+        (Choice(where=("task",)), "`where` must be FIELD=VALUE"),
         (
             Choice(where=("margin<x",)),
             "< must be followed by a number, got 'x'",
         ),
         (
             Choice(encodings=("0305", "nope")),
-            "--encoding must be one of text_xyxy, 0305, .*, got 'nope'",
+            "`encodings` must be one of text_xyxy, 0305, .*, got 'nope'",
         ),
         (
             Choice(types=("multiple",)),
-            "--type must be one of pairwise, ranking, scoring, got 'multiple'",
+            "`types` must be one of pairwise, ranking, scoring, got 'multiple'",
         ),
         (
             Choice(tasks=("keypoint",), encodings=("0305",)),
@@ -209,3 +214,39 @@ def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
         q.question_type == "pairwise" and (margin(q) or 0) > 4 for q in given
     )
     assert len({question.encoding for question in given}) >= 6
+
+
+def _options_of(command: Any) -> set[str]:
+    if isinstance(command, Commands):
+        names = command.list_commands(None)
+        return set().union(*(_options_of(command.made(n)) for n in names))
+    below = getattr(command, "commands", {}).values()
+    own = {str(option.name) for option in command.params}
+    return own.union(*map(_options_of, below))
+
+
+def test_each_field_that_a_message_names_is_an_option() -> None:
+    known = {*OPTIONS}.union(*(_options_of(command_named(n)) for n in COMMANDS))
+    marked = set()
+    for path in SOURCES:
+        docstrings = {
+            id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)
+        }
+        for node in nodes(path):
+            if isinstance(node, ast.Constant) and id(node) not in docstrings:
+                marked |= {name for name, _ in FIELD.findall(str(node.value))}
+    helps = {"build", "correct", "import", "label"}
+    assert len(marked) > 60 and marked <= known | helps
+
+
+def test_a_message_names_the_option_of_the_command_that_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Checked, "options", {"tasks": "--task"})
+    say(
+        "`tasks` must be 1 of `repeats=2`, `judge` or `out`, got `words of others`"
+    )
+    assert capsys.readouterr().err == (
+        "visualjudge: --task must be 1 of --set repeats=2, `judge` or --out, got "
+        "`words of others`\n"
+    )

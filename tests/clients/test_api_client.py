@@ -58,7 +58,7 @@ def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(
 ) -> None:
     with pytest.raises(
         UsageError,
-        match=r"^base_url, --base-url: must begin with http:// or https:// and be a URL",
+        match=r"^`base_url`: must begin with http:// or https:// and be a URL",
     ):
         build_client(
             backend, model_name="m", base_url="localhost:8765/v1", api_key=KEY

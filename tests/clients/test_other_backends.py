@@ -218,7 +218,7 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
     assert (
         said == "HTTP 404: Not Found"
         if hint is None
-        else f"; base_url (--base-url) {hint}" in said
+        else f"; `base_url` {hint}" in said
     )
 
 

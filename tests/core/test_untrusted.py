@@ -135,11 +135,11 @@ def test_an_import_that_is_told_so_reads_files_anywhere_but_no_devices(
                 confined_path(root, name)
     with importing(outside=False):
         for name in names:
-            with pytest.raises(DataError, match="--allow-outside permits it"):
+            with pytest.raises(DataError, match="`allow_outside` permits it"):
                 confined_path(root, name)
     with pytest.raises(DataError) as caught:
         confined_path(root, names[0])
-    assert "--allow-outside" not in str(caught.value)
+    assert "`allow_outside`" not in str(caught.value)
 
 
 def test_a_file_over_the_bound_of_its_kind_is_refused_before_it_is_read(

@@ -36,7 +36,7 @@ def test_results_come_in_order_and_errors_as_they_were_raised(
             RunError, match=r"^image 3: ZeroDivisionError: division by zero$"
         ):
             list(pool.map(broken, [Numbered(3)]))
-    with pytest.raises(UsageError, match="--workers must be at least 1"):
+    with pytest.raises(UsageError, match="`workers` must be at least 1"):
         Workers(0)
 
 
@@ -53,7 +53,7 @@ def test_processes_start_when_this_one_has_worked_for_so_long() -> None:
 
 
 def test_a_map_whose_worker_dies_ends() -> None:
-    died = r"a worker process died .*; try fewer --workers"
+    died = r"a worker process died .*; try fewer `workers`"
     with pytest.raises(RunError, match=died), Workers(2) as pool:
         list(pool.map(partial(ended, os.getpid()), range(10)))
 

@@ -372,7 +372,7 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
     [
         (
             {"url": "https://example.org/a.png"},
-            "a url is not read: run visualjudge adopt DATA --fetch",
+            "a url is not read: download it with `fetch` of adopt",
         ),
         ({"file": "nowhere.png"}, "there is no file 'nowhere.png'"),
         ({"file": "/etc/passwd"}, "leads out of the data folder"),
@@ -546,7 +546,7 @@ def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
     root = detection_folder(tmp_path / "data", [0.25, 1.0])
     (told,) = DataFolder(root).other_ranges([DET])
     assert told.startswith(f"{DET}: final_score: all 2 lie between 0 and 1")
-    for scores, line in (([1, 3.5, 5], "--score-range 1 5"), ([2, 3, 5], None)):
+    for scores, line in (([1, 3.5, 5], "`score_range` 1 5"), ([2, 3, 5], None)):
         found = DataFolder(
             detection_folder(tmp_path / str(scores), scores)
         ).other_ranges([DET])

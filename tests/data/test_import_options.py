@@ -211,7 +211,7 @@ def test_one_id_for_two_images_of_two_tasks_is_found_at_import(
         Exception,
         match=r"a: file: already names another image, "
         r".*data/files/a.png, and would name "
-        r".*rain/a.png; give --id-prefix",
+        r".*rain/a.png; give `id_prefix`",
     ):
         run(tmp_path, *words)
     assert run(tmp_path, *words, "--id-prefix", "rain-") == 0

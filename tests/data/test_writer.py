@@ -101,7 +101,7 @@ def test_another_score_of_the_same_source_needs_replace(tmp_path: Path) -> None:
     grow(
         tmp_path / "data", image, note("x"), note("x", image_id="b"), note("y")
     )
-    with pytest.raises(DataError, match="--replace"):
+    with pytest.raises(DataError, match="`replace`"):
         grow(tmp_path / "data", image, note("x", score=1))
     assert read(tmp_path / "data") == {"x:a": 5, "x:b": 5, "y:a": 5}
     grow(tmp_path / "data", image, note("x", score=1), replace=True)
@@ -219,7 +219,7 @@ def test_a_refused_import_does_not_change_a_prediction_that_is_there(
 
     add(1.0, 5.0)
     before = tree(tmp_path / "data")
-    with pytest.raises(DataError, match="--replace"):
+    with pytest.raises(DataError, match="`replace`"):
         add(2.0, 6.0)
     assert tree(tmp_path / "data") == before
 

@@ -289,7 +289,7 @@ def test_taken_folder_is_refused_and_replaced_only_where_it_is_a_dataset(
 ) -> None:
     data = detection_folder(tmp_path / "data", [1.0, 2.0])
     build(data, tmp_path / "out", SMALL)
-    with pytest.raises(UsageError, match="--force"):
+    with pytest.raises(UsageError, match="`force`"):
         build(data, tmp_path / "out", SMALL)
     build(data, tmp_path / "out", BuildOptions(seed=1, force=True))
     assert load_dataset(tmp_path / "out").meta["seed"] == 1

@@ -107,7 +107,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(
     file.write_text("precious")
     with pytest.raises(
         UsageError,
-        match=r"mine.jsonl already exists; choose another, or add --force",
+        match=r"mine.jsonl already exists; choose another, or add `force`",
     ):
         export(dataset, "trl", file)
     assert file.read_text() == "precious"

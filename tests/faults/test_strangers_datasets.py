@@ -60,7 +60,7 @@ def test_a_run_cannot_name_a_dataset_whose_questions_it_does_not_know(
     reader: str, checksum: str | None, run: Path, private: Path
 ) -> None:
     stated(run, path=str(private), **({} if checksum else {"checksum": None}))
-    with pytest.raises(DataError, match="--dataset") as told:
+    with pytest.raises(DataError, match="`dataset`") as told:
         READERS[reader](run, None)
     assert "\n" not in str(told.value)
 
@@ -92,7 +92,7 @@ def test_no_other_machine_is_asked_because_a_run_names_it(
     stated(run, path=far)
     with pytest.raises(
         DataError,
-        match=r"dataset\.path must be a folder on this machine.*--dataset",
+        match=r"dataset\.path must be a folder on this machine.*`dataset`",
     ):
         READERS[reader](run, None)
 

@@ -455,7 +455,7 @@ class TestYolo:
     ) -> None:
         gt, _ = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         with pytest.raises(
-            UsageError, match="--classes must be a file of class names"
+            UsageError, match="`classes` must be a file of class names"
         ):
             list(
                 yolo(
@@ -467,7 +467,7 @@ class TestYolo:
                 )
             )
         with pytest.raises(
-            UsageError, match="--classes must be a file of class names"
+            UsageError, match="`classes` must be a file of class names"
         ):
             class_table(tmp_path / name)
 
@@ -559,9 +559,9 @@ class TestLabelMaps:
             (
                 3,
                 256 * 256,
-                "got 3 that differ .*; --gt and --pred take label maps, --images ph",
+                "got 3 that differ .*; `gt` and `pred` take label maps, `images` ph",
             ),
-            (1, 256, "values not in the class table, .* --images photographs"),
+            (1, 256, "values not in the class table, .* `images` photographs"),
         ],
     )
     def test_a_photograph_in_the_place_of_a_label_map_is_told(
@@ -925,7 +925,7 @@ def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(
         list(read(str(tmp_path / "cppe-5")))
     pl.DataFrame({"text": ["a"]}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(
-        DataError, match="must have a column 'image', got text; --column maps"
+        DataError, match="must have a column 'image', got text; `column` maps"
     ):
         list(read(str(tmp_path / "a.parquet")))
 

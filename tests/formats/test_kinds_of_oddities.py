@@ -545,7 +545,7 @@ def test_ratings_that_look_like_another_scale_are_told(
 ) -> None:
     warn_of_range("t.csv", ratings, (0, 10))
     assert [
-        f"--score-range {range_}," in str(one.message) for one in recwarn
+        f"`score_range` {range_}," in str(one.message) for one in recwarn
     ] == ([True] if range_ else [])
 
 

@@ -243,7 +243,7 @@ def test_a_field_of_another_type_is_told(
 
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match="--format must be one of labelme, label-studio, cvat"
+        UsageError, match="`format` must be one of labelme, label-studio, cvat"
     ):
         list(shapes("object_detection", tmp_path, None, tmp_path, "voc"))
 

@@ -299,7 +299,7 @@ def test_what_cannot_be_combined_is_refused(
         batch=True,
     )
     with pytest.raises(
-        UsageError, match="--tools cannot be used together with --batch"
+        UsageError, match="`tools` cannot be used together with `batch`"
     ):
         vj.judge(
             spots, batched, tmp_path / "run", progress=False, tools=["zoom"]

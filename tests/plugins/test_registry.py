@@ -125,7 +125,7 @@ def test_a_row_that_cannot_be_sent_to_workers_is_named() -> None:
     vj.register_metric("detection", "local", lambda prediction, truth: 0.0)
     try:
         with pytest.raises(
-            UsageError, match=r"metric \('detection', 'local'\).*--workers 1"
+            UsageError, match=r"metric \('detection', 'local'\).*`workers` 1"
         ):
             Workers(2)
     finally:

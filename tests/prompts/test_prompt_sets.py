@@ -168,7 +168,7 @@ def test_a_layout_that_cannot_be_used_is_named(
         (
             lambda tmp: prompt_set("v7"),
             UnknownPrompt,
-            "--prompts must be one of v1, v2, got 'v7'",
+            "`prompts` must be one of v1, v2, got 'v7'",
         ),
         (
             lambda tmp: prompt_set("v2", "v1"),
@@ -178,7 +178,7 @@ def test_a_layout_that_cannot_be_used_is_named(
         (
             lambda tmp: prompt_set(tmp / "none"),
             UsageError,
-            "--prompts must be a version such as v2 or a folder, got",
+            "`prompts` must be a version such as v2 or a folder, got",
         ),
         (lambda tmp: prompt_set(tmp), UsageError, "no asset found"),
     ],

@@ -49,7 +49,7 @@ def test_each_job_in_flight_is_booked_at_the_most_calls_that_it_may_take() -> (
         "may add 4 calls"
     )
     with pytest.raises(
-        UsageError, match=r"--max-calls must be at least 10, .*, got 9"
+        UsageError, match=r"`max_calls` must be at least 10, .*, got 9"
     ):
         budget.expect(10)
 
@@ -95,7 +95,7 @@ def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them() -> None:
     assert budget.refusal()
     said = budget.refusal()
     assert (
-        said is not None and "state no tokens" in said and "--max-calls" in said
+        said is not None and "state no tokens" in said and "`max_calls`" in said
     )
 
 
@@ -127,7 +127,7 @@ def test_limits_and_prices_that_limit_nothing_are_refused(wrong: float) -> None:
         Limits(max_cost=wrong)
     with pytest.raises(UsageError, match="finite number of at least 0"):
         Prices(wrong, 1)
-    with pytest.raises(UsageError, match="needs --price"):
+    with pytest.raises(UsageError, match="needs `prices`"):
         Budget(Limits(max_cost=1))
 
 

@@ -30,7 +30,7 @@ def test_what_is_written_is_read_back_in_order(tmp_path: Path) -> None:
 def test_a_journal_with_records_is_not_begun_again(tmp_path: Path) -> None:
     with Journal(tmp_path / "j") as journal:
         journal.write({"id": 1})
-    with pytest.raises(UsageError, match="--resume"):
+    with pytest.raises(UsageError, match="`resume`"):
         Journal(tmp_path / "j")
 
 

@@ -178,7 +178,7 @@ def test_a_run_is_not_resumed_by_another_judge_or_dataset(
             tmp_path / "run",
             resume=True,
         )
-    with pytest.raises(UsageError, match="--resume"):
+    with pytest.raises(UsageError, match="`resume`"):
         judged(
             dataset,
             QuestionJudge(ScriptedClient(["A"]), dataset.root),

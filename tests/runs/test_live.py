@@ -166,7 +166,7 @@ def test_replies_that_are_cut_stop_a_run_with_the_limit_that_would_do(
     )
     stopped = str(report.progress.stopped)
     assert "6 of 12 replies are cut at 512 tokens" in stopped
-    assert "--max-tokens 2048, or a lower --effort" in stopped
+    assert "`max_tokens` 2048, or a lower `effort`" in stopped
     assert (
         RunFolder(tmp_path).manifest()["total"]["tokens_thinking"]
         == 500 * PREFLIGHT

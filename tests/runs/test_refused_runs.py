@@ -79,6 +79,6 @@ def test_a_run_ends_when_the_first_call_would_wait_for_a_day(
     refusal = ApiError(429, "quota of today is used up", retry_after=86_400.0)
     client = Retrying(ScriptedClient([refusal]))
     with pytest.raises(
-        RunError, match=r"quota of today.*longest_wait=300.*--resume"
+        RunError, match=r"quota of today.*longest_wait=300.*`resume`"
     ):
         vj.judge(dataset, client, tmp_path / "run", progress=False)

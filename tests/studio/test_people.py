@@ -409,7 +409,7 @@ def test_other_settings_or_another_writer_are_refused(study: Study) -> None:
 def test_a_name_that_cannot_be_a_rater_is_refused(
     study: Study, name: str
 ) -> None:
-    with pytest.raises(UsageError, match="--rater"):
+    with pytest.raises(UsageError, match="`rater`"):
         people_pages(study.site, study.folder / "other", Settings(), [name])
 
 
@@ -739,7 +739,7 @@ def test_people_are_asked_the_questions_that_a_judge_would_be_asked(
         len(plan_of(shelf, Settings(filter=part.text, sample=5, known=1)).items)
         == 5
     )
-    with pytest.raises(UsageError, match="--task must be one of"):
+    with pytest.raises(UsageError, match="`tasks` must be one of"):
         plan_of(shelf, Settings(filter=Selection(tasks=("none",)).text))
     with pytest.raises(UsageError, match="does not read"):
         plan_of(shelf, Settings(filter="?type=ranking"))

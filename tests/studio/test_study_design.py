@@ -189,7 +189,7 @@ def test_instructions_are_markdown_without_html_and_with_their_own_images(
     assert study.client.get("/instructions-image/1").status_code == 404
     study.pages.run.close()
     with pytest.raises(
-        UsageError, match="has --instructions: give the same file again"
+        UsageError, match="has `instructions`: give the same file again"
     ):
         Study(dataset, Settings())
     for bad in (
@@ -299,8 +299,8 @@ def test_a_study_goes_on_without_naming_its_settings_again(
     with pytest.raises(UsageError, match="known was 3, now 4") as refused:
         Study(dataset, Settings(known=4, sample=9, repeats=1, encoding="text"))
     assert "in another folder" in str(refused.value)
-    assert "--accept-changes" not in str(refused.value)
-    assert "--out" not in str(refused.value)
+    assert "`accept_changes`" not in str(refused.value)
+    assert "`out`" not in str(refused.value)
 
 
 def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
@@ -499,7 +499,7 @@ def test_a_study_with_instructions_goes_on_with_the_same_file_only(
     study.pages.run.close()
     settings = going_on(study.folder, Settings(), named=False)
     with pytest.raises(
-        UsageError, match="has --instructions: give the same file again"
+        UsageError, match="has `instructions`: give the same file again"
     ):
         Study(dataset, settings)
     Study(dataset, settings, instructions=text).pages.run.close()

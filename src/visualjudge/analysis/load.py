@@ -80,8 +80,8 @@ def _info(folder: Path) -> Manifest:
         raise DataError(f"{folder}: must be the folder of a run, got a file")
     if not run.manifest_path.is_file():
         raise DataError(
-            f"{run.manifest_path}: no such file; name a folder that `visualjudge judge "
-            f"--out` wrote{_runs_below(folder)}"
+            f"{run.manifest_path}: no such file; name a folder that `visualjudge judge` "
+            f"wrote{_runs_below(folder)}"
         )
     return run.manifest()
 
@@ -91,7 +91,7 @@ def _runs_below(folder: Path) -> str:
     written by ``adopt``, or the command that judges a dataset.
     """
     if (folder / "dataset.json").is_file():
-        return f"; it is a dataset: `visualjudge judge {folder} --out RUN` makes a run"
+        return f"; it is a dataset: `visualjudge judge {folder}` makes a run"
     result = sorted(str(place.parent) for place in folder.glob("*/run.json"))[
         :_MOST_NAMED
     ]
@@ -109,7 +109,7 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
     if run.foreign and run.answered.is_empty():
         raise DataError(
             f"{run.folder}: none of its verdicts answers a question of the dataset; "
-            "name the right one with --dataset"
+            "name the right one with `dataset`"
         )
     if run.foreign:
         problems.append(
@@ -156,8 +156,7 @@ def load_study(
         hint = (
             ""
             if dataset is not None
-            else "; a dataset that was moved is named with --dataset (dataset in "
-            "Python)"
+            else "; a dataset that was moved is named with `dataset`"
         )
         raise UsageError(f"{error}{hint}") from None
     runs = (

@@ -146,7 +146,7 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     for name in judges:
         if name not in raters:
             raise UsageError(
-                f"--judge {name}: no such rater; must be {one_of(name, raters)}"
+                f"`judge` {name}: no such rater; must be {one_of(name, raters)}"
             )
     kinds = (
         table.filter(pl.col("kind") == "judge")

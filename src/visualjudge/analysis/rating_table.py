@@ -114,7 +114,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
     if votes and "verdict" in raw.columns:
         raise DataError(
-            f"{path}: must have ratings, got verdicts: `visualjudge adopt {path} --out STUDY`"
+            f"{path}: must have ratings, got verdicts: `visualjudge adopt {path}`"
         )
     if votes:
         raw = _of_votes(raw)

@@ -118,7 +118,7 @@ class Run:
             return None
         return (
             f"{self.missing:,} of {self.expected:,} verdicts are missing; "
-            "visualjudge judge … --resume goes on"
+            "`resume` of judge goes on"
         )
 
     @property

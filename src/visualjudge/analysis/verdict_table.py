@@ -59,7 +59,7 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
             f"{path}: {len(more)} more lines are no verdicts, left out"
         ]
     warnings = [
-        f"{path}: line {line.number}: cut short, left out; finish the run with --resume"
+        f"{path}: line {line.number}: cut short, left out; finish the run with `resume`"
         for line in unread
         if line.cut
     ]

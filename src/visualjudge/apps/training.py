@@ -129,7 +129,7 @@ def trl_reward(
     if missing:
         raise UsageError(
             f"the rows must have the columns {', '.join(missing)}; write them with "
-            "visualjudge export --format trl"
+            "visualjudge export, `format` trl"
         )
     present = [name for name in COLUMNS if name in columns]
     rows = (

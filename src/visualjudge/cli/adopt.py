@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from visualjudge.cli.options import pairs_of
-from visualjudge.cli.output import end_with, following, say, stages
+from visualjudge.cli.output import as_options, end_with, following, say, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
@@ -141,7 +141,7 @@ def _print(done: Adopted) -> None:
         or done.differing,
         **dict.fromkeys(done.notes, True),
     }
-    print("\n".join(line for line, holds in lines.items() if holds))
+    print(as_options("\n".join(line for line, holds in lines.items() if holds)))
     following("card", *done.runs)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.options import SkipInvalid, settings, with_settings
-from visualjudge.cli.output import following, say, stages, tell
+from visualjudge.cli.output import as_options, following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
 from visualjudge.options import JUDGE_ANALYSIS, BuildOptions
@@ -79,7 +79,7 @@ def build(
             "; ".join(built.equal)
             or "no image has two sources or scores; import another source"
         )
-        print(f"nothing is compared: {why}")
+        print(as_options(f"nothing is compared: {why}"))
     print(
         f"{pluralize(built.questions, 'question')} and "
         f"{pluralize(built.images, 'image')} in {out}"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following
+from visualjudge.cli.output import as_options, end_with, following, write
 from visualjudge.options import AnswerOptions
 
 
@@ -30,9 +30,8 @@ def card(
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)
-    if json is not None:
-        json.write(result.metrics)
-    print(result.details if details else result)
+    write(json, result.metrics)
+    print(as_options(str(result.details if details else result)))
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge = result.judges[0]
     pairs = result.judges[0].models.pairs

@@ -1,9 +1,15 @@
 """``visualjudge doctor``: report what works, what is missing, and how to fix it."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from visualjudge.cli.options import ModelOptions
-from visualjudge.cli.output import AsJson, end_with, following, print_json
+from visualjudge.cli.output import (
+    AsJson,
+    as_options,
+    end_with,
+    following,
+    print_json,
+)
 from visualjudge.core.text_tables import Table
 
 
@@ -28,6 +34,14 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
         check.name != "server" or check.status == "ok" for check in collected
     ):
         collected += checks.question(config)
+    collected = [
+        replace(
+            check,
+            detail=as_options(check.detail),
+            advice=check.advice and as_options(check.advice),
+        )
+        for check in collected
+    ]
     failed = [check.name for check in collected if check.status == "failed"]
     if as_json:
         print_json(map(asdict, collected))

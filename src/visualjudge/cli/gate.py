@@ -57,9 +57,9 @@ def write(
 
     analysis, questions = _read(run, dataset)
     named = set(analysis.study.joined[0]["kind"].cast(str))
-    of_scores = None
-    if "pairwise" not in named:
-        of_scores = score_lock_of(analysis, run, questions)
+    of_scores = (
+        None if "pairwise" in named else score_lock_of(analysis, run, questions)
+    )
     if of_scores is not None:
         of_scores.write(out)
         print(

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from visualjudge.cli.main import Commands, command_of
 from visualjudge.cli.options import pairs_of, parameter_of
-from visualjudge.cli.output import end_with, following, last_of, say, tell
+from visualjudge.cli.output import (
+    as_options,
+    end_with,
+    following,
+    last_of,
+    say,
+    tell,
+)
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.untrusted import importing
 from visualjudge.formats.importers import IMPORTERS, Importer, tasks_of
@@ -164,8 +171,9 @@ def _options(row: Importer) -> Options:
         before["task"] = before["task"].replace(default=tasks[0])
     known = [metrics_of(kind) for kind in row.types if "gt" in own]
     named = " or ".join(dict.fromkeys(chain.from_iterable(known)))
-    message = f"{named}; default: the first."
-    before["metric"] = parameter_of("metric", str | None, None, help=message)
+    before["metric"] = parameter_of(
+        "metric", str | None, None, help=f"{named}; default: the first."
+    )
     measured = {
         name: option
         for metrics in known
@@ -291,9 +299,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             f"--source is missing: the name of each --{row.each[0]}"
         )
     if len(sources) != count:
-        message = f"once for each --{row.each[0]}, in the same order"
         raise UsageError(
-            f"--source must be given {message}, got {len(sources)} for {len(preds)}"
+            f"--source must be given once for each --{row.each[0]}, in the same order, "
+            f"got {len(sources)} for {len(preds)}"
         )
     named = values.get("gt") or values.get("images") or preds[0]
     file = named.name if isinstance(named, Path) else str(named)
@@ -379,4 +387,4 @@ def _tell(
         return
     say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
     for line in notices(task, done):
-        print(line)
+        print(as_options(line))

@@ -168,8 +168,9 @@ def with_settings(
                 for name in _hints(type(item.default), "least")
             ),
         ]
-        name = min(values)
-        raise UsageError(f"--set: must be {one_of(name, names)}, got {name!r}")
+        raise UsageError(
+            f"--set: must be {one_of(min(values), names)}, got {min(values)!r}"
+        )
     return replace(record, **changes)  # type: ignore[type-var]
 
 
@@ -208,13 +209,13 @@ class ModelOptions(Options):
         """
         from visualjudge.clients.registry import key_from_environment
 
-        key = self.api_key_env and key_from_environment(self.api_key_env)
         fields_of = {
             **defaults,
             "backend": self.backend,
             "model_name": self.model,
             "base_url": self.base_url,
-            "api_key": key,
+            "api_key": self.api_key_env
+            and key_from_environment(self.api_key_env),
             "max_tokens": self.max_tokens,
             "effort": self.effort,
             **(settings(self.set) if stated is None else stated),
@@ -253,8 +254,9 @@ class PriceOptions(Options):
         try:
             return Prices(float(low), float(high))
         except ValueError:
-            message = f"must be IN/OUT, such as 2.5/10, got {self.price!r}"
-            raise UsageError(f"--price {message}") from None
+            raise UsageError(
+                f"--price must be IN/OUT, such as 2.5/10, got {self.price!r}"
+            ) from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,15 @@ from collections.abc import (
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    TextIO,
+    TypeVar,
+    cast,
+)
 
 import typer
 from typer.core import TyperCommand
@@ -107,13 +115,51 @@ def print_json(rows: Iterable[Any]) -> None:
     print(json.dumps([*rows], indent=1, ensure_ascii=False))
 
 
+FIELD = re.compile(r"`(\w+)(=[^`\s]+)?`")
+"""How messages name a field of a function: `` `top_k` ``, `` `mode=text` ``."""
+OPTIONS = {
+    **{
+        name: f"--{name}"
+        for name in ("fetch", "force", "format", "out", "resume")
+    },
+    **{
+        name: f"--set {name}"
+        for name in (
+            *("accept_changes", "attempts", "cache_dir", "encoding_groups"),
+            *("encoding_pairs", "form", "longest_wait", "max_side"),
+            *("max_tokens_total", "max_tool_calls", "min_margin", "mode"),
+            *("per_group", "ranking_groups", "repeats", "retries"),
+            "scoring_groups",
+        )
+    },
+    "allow_outside": "--allow-outside",
+    "answers": "--answer",
+    "api_key": "--api-key-env VARIABLE",
+    "columns": "--column",
+    "extractor": "--extractor-model",
+    "prices": "--price",
+    "score_range": "--score-range",
+}
+"""Of fields that are no option of the command, or have another name there."""
+
+
+def as_options(text: str) -> str:
+    """Return a message with the options of the running command in place of the fields
+    that it names."""
+    return FIELD.sub(_option, text)
+
+
+def _option(field: re.Match[str]) -> str:
+    name, value = field.groups("")
+    option = Checked.options.get(name) or OPTIONS.get(name)
+    return field[0] if option is None else option + value
+
+
 def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
     for line in lines:
-        print(
-            for_terminal(f"visualjudge: {' '.join(str(line).split())}"),
-            file=sys.stderr,
-        )
+        text = as_options(" ".join(str(line).split()))
+        print(for_terminal(f"visualjudge: {text}"), file=sys.stderr)
 
 
 def remark(notes: Mapping[str, object]) -> None:
@@ -135,7 +181,7 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
     be skipped.
     """
     for line in summarized(problems):
-        print(for_terminal(line), file=sys.stderr)
+        print(for_terminal(as_options(line)), file=sys.stderr)
     if problems and skip is not None:
         say(f"{pluralize(len(problems), 'invalid record')} left out")
         if not skip:
@@ -228,8 +274,16 @@ class Checked(TyperCommand):
     in a line.
     """
 
+    options: ClassVar[dict[str, str]] = {}
+    """Those of the running command, by the field that each sets."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         flags = [word.partition("=")[0] for word in args]
+        Checked.options = {
+            str(option.name): option.opts[0]
+            for option in self.params
+            if option.opts[0].startswith("--")
+        }
         for option in self.params:
             name = option.opts[0]
             if (

@@ -13,7 +13,7 @@ from visualjudge.cli.options import (
     SeedOption,
     output,
 )
-from visualjudge.cli.output import following, words_of
+from visualjudge.cli.output import as_options, following, words_of, write
 from visualjudge.core.outputs import OutputFile
 from visualjudge.options import Selection
 
@@ -67,10 +67,9 @@ def plan(
         dataset=dataset,
         seed=seed,
     )
-    print(result)
+    print(as_options(str(result)))
     if isinstance(result, ShapePlan):
-        if json is not None:
-            json.write(result.as_json())
+        write(json, result.as_json())
         return
     if json is None:
         following(

@@ -41,11 +41,11 @@ def probe(
         (name, str(count)) for name, count in made.asked.items() if count
     )
     print(Table(("Probe", "Questions"), rows).text())
-    missing = [name for name in made.empty if name != "control"]
     say(
         *(
             f"{name}: no record of {data} fits; the probe is left out"
-            for name in missing
+            for name in made.empty
+            if name != "control"
         )
     )
     print(f"{pluralize(made.questions, 'question')} in {out}")

@@ -9,6 +9,7 @@ import typer
 
 from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import (
+    as_options,
     end_with,
     following,
     say,
@@ -105,7 +106,7 @@ def report(
     judges = card_of(analysis).judges
     if two:
         difference = differences(analysis, *two)
-        print("\n".join(opening_notes(analysis, *two)))
+        print(as_options("\n".join(opening_notes(analysis, *two))))
         if isinstance(difference, Plot):
             print(difference.finding)
     by_task = tasks_table(judges)
@@ -121,7 +122,7 @@ def report(
         by_task.text() if by_task.rows else "",
     )
     asked = (f"{own.text()}\n" for own in tables)
-    print("\n".join(asked if table else filter(None, parts)))
+    print(as_options("\n".join(asked if table else filter(None, parts))))
     following("card", *runs, *words_of(options))
     result = analysis.metrics["judges"]
     say(

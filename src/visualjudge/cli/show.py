@@ -33,19 +33,15 @@ def encodings(
             for row in listed
         )
         return
-    styles = [
-        ", ".join(f"{k}={v}" for k, v in asdict(row.style).items())
-        for row in listed
-    ]
     cells = [
         (
             row.task,
             row.stem,
             row.kind,
             "" if row.is_final else "extended",
-            style,
+            ", ".join(f"{k}={v}" for k, v in asdict(row.style).items()),
         )
-        for row, style in zip(listed, styles, strict=True)
+        for row in listed
     ]
     print(Table(("Task", "Encoding", "Kind", "", "Style"), tuple(cells)).text())
 

@@ -117,7 +117,7 @@ class ApiClient(RemoteClient):
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or self.default_url
-        where = "base_url, --base-url" if base_url else "OPENAI_BASE_URL"
+        where = "`base_url`" if base_url else "OPENAI_BASE_URL"
         return url.rstrip("/").removesuffix(self._path()), where
 
     def _authorization(self, key: str) -> dict[str, str]:
@@ -170,7 +170,7 @@ class ApiClient(RemoteClient):
             return {} if effort is None else {"reasoning_effort": effort}
         if self.base_url == self.default_url:
             raise UsageError(
-                "--effort (effort): OpenAI takes none, low, medium or high, got "
+                "`effort`: OpenAI takes none, low, medium or high, got "
                 f"{effort}"
             )
         return {"reasoning": {"max_tokens": effort}}

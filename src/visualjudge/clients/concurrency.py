@@ -91,8 +91,8 @@ class Limited(Wrapping):
             self._wake()
             raise TransportError(
                 f"{self._failure}; no call was answered for "
-                f"{self._failed_at - since:,.0f} s, longer than --set "
-                f"longest_wait={self.longest_wait_s:g}",
+                f"{self._failed_at - since:,.0f} s, longer than "
+                f"`longest_wait={self.longest_wait_s:g}`",
                 cause=LONG_WAIT,
                 usage=usage,
                 retryable=False,

@@ -274,7 +274,7 @@ def _public_socket(address: tuple[Any, ...]) -> socket.socket:
     if not is_public(str(host)):
         raise PermissionError(
             errno.EACCES,
-            f"{host} is not a public address; --allow-private-urls permits it",
+            f"{host} is not a public address; `allow_private_urls` permits it",
         )
     return socket.socket(family, kind, protocol)
 

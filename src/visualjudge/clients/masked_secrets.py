@@ -32,7 +32,7 @@ _URL = re.compile(
     r"([/?#][^@]*)?",
     re.IGNORECASE | re.DOTALL,
 )
-NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
+NAME_KEY = "or give `api_key`"
 
 
 class Redactor:

@@ -55,7 +55,7 @@ BATCH_REGISTRY: Registry[str, Any] = Registry(
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
 # What people call a provider or server → the backend to use.
 _OTHER_NAMES = {
-    "api for OpenAI, and with --base-url for servers with its protocol": (
+    "api for OpenAI, and with `base_url` for servers with its protocol": (
         "openai",
         "openrouter",
         "together",
@@ -144,7 +144,7 @@ def _checked(config: Fields) -> Json:
             f"client configuration: {'.'.join(place)}: {reason}"
         ) from None
     if checked.base_url:
-        check_url(checked.base_url, "base_url, --base-url")
+        check_url(checked.base_url, "`base_url`")
     return {
         name: value
         for name, value in checked.model_dump().items()
@@ -168,7 +168,7 @@ def key_from_environment(variable: str) -> str:
             if _VARIABLE.fullmatch(variable)
             else "must name an environment variable that is set, and not be the key"
         )
-        raise UsageError(f"--api-key-env: {what}")
+        raise UsageError(f"`api_key`: {what}")
     return key
 
 

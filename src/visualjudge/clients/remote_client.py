@@ -74,7 +74,7 @@ def version_problem(base_url: str, versioned: bool) -> str | None:
     """
     if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
         return None
-    return "base_url (--base-url) " + (
+    return "`base_url` " + (
         "may lack /v1"
         if versioned
         else "must not end in a version, such as /v1"
@@ -176,7 +176,7 @@ class RemoteClient(ABC):
         self.wire = Wire(self.base_url, self.masked, self.timeout_s)
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
-        return base_url or self.default_url, "base_url, --base-url"
+        return base_url or self.default_url, "`base_url`"
 
     def _secret(self, api_key: str | None) -> SecretStr | None:
         key = api_key or next(
@@ -187,7 +187,7 @@ class RemoteClient(ABC):
         if self.base_url == self.default_url:
             raise UsageError(
                 f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, "
-                f"{NAME_KEY}; --base-url (base_url) names another server"
+                f"{NAME_KEY}; `base_url` names another server"
             )
         return None
 

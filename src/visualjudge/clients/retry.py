@@ -129,7 +129,7 @@ async def retried(
             if policy.is_long(error):
                 raise TransportError(
                     f"{error}; it asks to wait {error.retry_after:,.0f} s, longer than "  # type: ignore[attr-defined]
-                    f"--set longest_wait={policy.patience_s:g}",
+                    f"`longest_wait={policy.patience_s:g}`",
                     cause=LONG_WAIT,
                     usage=error.usage,
                     retryable=False,

@@ -33,7 +33,7 @@ def locked(path: str | Path) -> Any:
     except filelock.Timeout:
         raise RunError(
             f"{place} is being written by another process; wait for it or choose "
-            "another --out"
+            "another `out`"
         ) from None
     except OSError as error:
         raise RunError(

@@ -122,7 +122,7 @@ class OutputFile:
         if not self.journal and not command.force and status.st_size:
             raise UsageError(
                 f"{where} was not written by visualjudge, or was changed since; name "
-                "another file, or add --force to replace it"
+                "another file, or add `force` to replace it"
             )
 
     @contextmanager

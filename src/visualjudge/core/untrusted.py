@@ -424,7 +424,7 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
 
 
 def _hint() -> str:
-    return "" if _OUTSIDE.get() is None else "; --allow-outside permits it"
+    return "" if _OUTSIDE.get() is None else "; `allow_outside` permits it"
 
 
 def _printable(name: object) -> str:

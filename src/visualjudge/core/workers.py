@@ -66,7 +66,7 @@ class Workers:
         after: float = 0.0,
     ) -> None:
         if number < 1:
-            raise UsageError(f"--workers must be at least 1, got {number}")
+            raise UsageError(f"`workers` must be at least 1, got {number}")
         if engine not in get_args(EngineName):
             raise UsageError(
                 f"unknown engine {engine!r}; one of: {', '.join(get_args(EngineName))}"
@@ -175,7 +175,7 @@ def _in_processes(
             yield _from_file(begun.popleft().result())
     except BrokenProcessPool:
         raise RunError(
-            "a worker process died (out of memory?); try fewer --workers"
+            "a worker process died (out of memory?); try fewer `workers`"
         ) from None
 
 
@@ -224,7 +224,7 @@ def _registered() -> Registrations:
         names = ", ".join(f"{table.what} {name}" for table, name, _ in rows)
         raise UsageError(
             f"registered rows cannot be sent to worker processes ({names}: {error}); "
-            "define them in a module, or use --workers 1"
+            "define them in a module, or use `workers` 1"
         ) from None
     return rows
 
@@ -253,7 +253,7 @@ def _ray_pool(number: int) -> Any:
         from ray.util.multiprocessing import Pool
     except ImportError:
         raise UsageError(
-            "--engine ray needs Ray: pip install 'visualjudge[ray]'"
+            "`engine` ray needs Ray: pip install 'visualjudge[ray]'"
         ) from None
     try:
         if not ray.is_initialized():

@@ -210,7 +210,7 @@ class DataFolder:
                 collected.append(
                     f"{task}: final_score: all {len(scores)} lie between {low:g} and "
                     f"{high:g}, and were read as 0 (worst) to 10 (best); if {high:g} "
-                    f"is the best, build with --score-range {low:g} {high:g}"
+                    f"is the best, build with `score_range` {low:g} {high:g}"
                 )
         return collected
 

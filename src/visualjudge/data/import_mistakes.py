@@ -196,7 +196,7 @@ def _check_exchange(samples: Sequence[Sample], files: Files) -> None:
     if sides[0] and all(sides[0]) and sides[1] and not any(sides[1]):
         raise DataError(
             f"{files.truth}: all {len(sides[0])} truths have a confidence, but no "
-            "prediction has one; --gt and --pred seem to be swapped"
+            "prediction has one; `gt` and `pred` seem to be swapped"
         )
 
 
@@ -515,7 +515,7 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
                         "all "
                         f"{pluralize(len({note.image_id for note in notes}), 'image')}; "
                         "import one of them again with its own predictions and "
-                        "--replace"
+                        "`replace`"
                     )
     return sentences
 

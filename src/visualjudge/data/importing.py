@@ -69,14 +69,14 @@ class Intake:
     def __post_init__(self) -> None:
         if self.score_at not in (None, BEST_F1):
             raise UsageError(
-                f"--score-at must be {BEST_F1}, got {self.score_at!r}"
+                f"`score_at` must be {BEST_F1}, got {self.score_at!r}"
             )
         if self.score_at is not None and self.min_score is not None:
             raise UsageError(
-                "--score-at and --min-score both choose the threshold; give one of them"
+                "`score_at` and `min_score` both choose the threshold; give one of them"
             )
         if self.top_k is not None and self.top_k < 1:
-            raise UsageError(f"--top-k must be at least 1, got {self.top_k}")
+            raise UsageError(f"`top_k` must be at least 1, got {self.top_k}")
 
 
 @dataclass(eq=False)
@@ -382,7 +382,7 @@ def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
     if absent:
         known = ", ".join(sorted(done.labels)[:20])
         raise UsageError(
-            f"--class-of-interest must be a class of the truth or the predictions, got "
+            f"`class_of_interest` must be a class of the truth or the predictions, got "
             f"{absent[0]!r}; known classes: {known}"
         )
 
@@ -594,13 +594,13 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         )
         every = ", all there are" if done.left_out == done.predictions else ""
         yield (
-            f"predictions left out{message}: {done.left_out}{every}; --min-score 0 "
+            f"predictions left out{message}: {done.left_out}{every}; `min_score` 0 "
             "keeps all"
         )
     if done.unmatched:
         yield (
             "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "
-            "do --pred and --gt name classes and coordinates alike?"
+            "do `pred` and `gt` name classes and coordinates alike?"
         )
     if type_of(task).ranked is not None and done.unscored:
         yield (
@@ -612,7 +612,7 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         yield (
             "predictions of classes that the ground truth of their image lacks: "
             f"{done.unasked} of {done.predictions - done.left_out}, neither shown nor "
-            "scored; --class-of-interest all counts them"
+            "scored; `class_of_interest` all counts them"
         )
     if done.evaluated is not None:
         precisions = [

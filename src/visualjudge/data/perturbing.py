@@ -141,7 +141,7 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
     for name in wanted or ():
         if name not in known:
             raise UsageError(
-                f"--error-type must be {one_of(name, known)}, got {name!r}"
+                f"`error_type` must be {one_of(name, known)}, got {name!r}"
             )
     return tuple(wanted or known)
 

@@ -182,7 +182,7 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
     )
     if record.file is None:
         address = (
-            "; a url is not read: run visualjudge adopt DATA --fetch, or name a "
+            "; a url is not read: download it with `fetch` of adopt, or name a "
             "file here"
         )
         raise InvalidRecord(

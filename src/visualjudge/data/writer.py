@@ -46,7 +46,7 @@ FILE_FIELDS = ("file", "mask", "control")
 LONGEST_STEM = 100
 # Files that show that a folder is not a data folder; nothing is written to it.
 NOT_DATA = {"": "a file", "dataset.json": "a dataset", "run.json": "a run"}
-ID_REMEDY = "give --id-prefix, such as '{folder}_', or an image_id of its own"
+ID_REMEDY = "give `id_prefix`, such as '{folder}_', or an image_id of its own"
 
 
 class FolderWriter:
@@ -85,7 +85,7 @@ class FolderWriter:
         if (self.root / LAYOUTS[1][0]).is_dir():
             raise UsageError(
                 f"{root}: has the document's layout, which is only read; give a new "
-                "--out"
+                "`out`"
             )
         self.task = task_named(task).name
         self.kind = type_of(task)
@@ -263,7 +263,7 @@ class FolderWriter:
         if mask.size != size:
             raise DataError(
                 f"mask: {path} must be {size[0]}×{size[1]}, got "
-                f"{mask.size[0]}×{mask.size[1]} (height×width); --resize-mask resizes "
+                f"{mask.size[0]}×{mask.size[1]} (height×width); `resize_mask` resizes "
                 "masks to their images"
             )
         dense = mask.dense() if white == "fill" else ~mask.dense()
@@ -378,7 +378,7 @@ class FolderWriter:
                     raise DataError(
                         f"{path}: {_id_of(added[0])}: metadata.{name}: must be "
                         f"{theirs}, as for source {old.get('source')!r}, got {ours}; "
-                        "give another --out, or --replace if it is the only source "
+                        "give another `out`, or `replace` if it is the only source "
                         "there"
                     )
         for old in changed:
@@ -390,7 +390,7 @@ class FolderWriter:
             if not self.replace:
                 raise DataError(
                     f"{path}: {_id_of(old)}: source {old.get('source')!r} has another "
-                    "prediction or score there; give another --source, or --replace to "
+                    "prediction or score there; give another `source`, or `replace` to "
                     "import this one again"
                 )
         names = {_id_of(old) for old in selected}

@@ -118,7 +118,7 @@ def build(
     stated = options or BuildOptions()
     if stated.form not in (None, *FORMS):
         raise UsageError(
-            f"--set form must be one of {', '.join(FORMS)}, got {stated.form!r}"
+            f"`form` must be one of {', '.join(FORMS)}, got {stated.form!r}"
         )
     target = Path(out)
     check_target(target, stated.force)

@@ -278,7 +278,7 @@ class Dataset:
         if isinstance(result, Part):
             raise DataError(
                 f"{self.root}: {relative} lies in {result.home.name}, not in its own "
-                "file; use visualjudge export --format json"
+                "file; use `format` json of export"
             )
         return result
 
@@ -304,7 +304,7 @@ def load_dataset(path: str | Path) -> Dataset:
     root = Path(path)
     if not is_dataset(root):
         built = (
-            f"; it is a data folder: `visualjudge build {root} --out DATASET` makes a "
+            f"; it is a data folder: `visualjudge build {root}` makes a "
             "dataset of it"
             if (root / "annotations").is_dir()
             else ""

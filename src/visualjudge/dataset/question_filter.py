@@ -73,11 +73,11 @@ def read_ids(path: Path) -> tuple[str, ...]:
         lines = read_file(path, "table").decode("utf-8-sig").splitlines()
     except (DataError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"--questions: {path}: must be a text file of ids, one per line: {error}"
+            f"`questions`: {path}: must be a text file of ids, one per line: {error}"
         ) from None
     collected = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
     if not collected:
-        raise UsageError(f"--questions: {path}: must contain at least one id")
+        raise UsageError(f"`questions`: {path}: must contain at least one id")
     return collected
 
 
@@ -103,7 +103,7 @@ def chosen(
         for text in choice.where:
             _refuse_where_none_fits(questions, text)
         options = (
-            "--task, --encoding, --type, --subset, --where and --questions"
+            "`tasks`, `encodings`, `types`, `subsets`, `where` and `questions`"
         )
         raise UsageError(f"no question of the dataset matches all of {options}")
     return View(questions, lambda _: positions)
@@ -112,9 +112,9 @@ def chosen(
 def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
     conditions = [condition(text) for text in choice.where]
     named: dict[str, tuple[str, Sequence[str]]] = {
-        "--task": ("task", choice.tasks),
-        "--encoding": ("encoding", choice.encodings),
-        "--type": ("question_type", choice.types),
+        "`tasks`": ("task", choice.tasks),
+        "`encodings`": ("encoding", choice.encodings),
+        "`types`": ("question_type", choice.types),
     }
     if isinstance(choice, Choice):
         listed = (
@@ -123,8 +123,8 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
             else choice.ids or ()
         )
         named |= {
-            "--subset": ("subset", choice.subsets),
-            "--questions": ("id", listed),
+            "`subsets`": ("subset", choice.subsets),
+            "`questions`": ("id", listed),
         }
     for option, (field, values) in named.items():
         if values:
@@ -137,7 +137,7 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
                 if value not in known:
                     meant = (
                         stem_named(value, known)
-                        if option == "--encoding"
+                        if option == "`encodings`"
                         else value
                     )
                     raise UsageError(
@@ -237,12 +237,12 @@ def condition(text: str) -> Condition:
     field, sign, value = _parsed(text)
     if field not in FIELDS:
         raise UsageError(
-            f"--where must name {one_of(field, FIELDS)}, got {field!r}"
+            f"`where` must name {one_of(field, FIELDS)}, got {field!r}"
         )
     number = _as_number(value)
     if sign in _ORDERED and number is None:
         raise UsageError(
-            f"--where {text}: {sign} must be followed by a number, got {value!r}"
+            f"`where` {text}: {sign} must be followed by a number, got {value!r}"
         )
     fits = partial(_fits, sign, value, number)
     if sign == "!=":
@@ -262,7 +262,7 @@ def _refuse_where_none_fits(questions: Sequence[Question], text: str) -> None:
             }
         )
         raise UsageError(
-            f"--where {text}: no question fits; {field} must be {one_of(value, known)}"
+            f"`where` {text}: no question fits; {field} must be {one_of(value, known)}"
         )
 
 
@@ -290,7 +290,7 @@ def _parsed(text: str) -> tuple[str, str, str]:
     parsed = _CONDITION.fullmatch(text)
     if parsed is None:
         raise UsageError(
-            f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}"
+            f"`where` must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}"
         )
     return parsed[1], parsed[2], parsed[3]
 

@@ -23,15 +23,13 @@ def check_target(target: Path, force: bool) -> None:
     """
     if is_remote(target):
         raise UsageError(
-            f"--out must be a local folder, got {target}; copy the folder with the "
+            f"`out` must be a local folder, got {target}; copy the folder with the "
             "store's own tool"
         )
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:
-        raise UsageError(
-            f"{target} already exists; --force (force=True) replaces a dataset"
-        )
+        raise UsageError(f"{target} already exists; `force` replaces a dataset")
     if not (target / LAST).is_file():
         raise UsageError(f"{target}: is not a dataset; it will not be replaced")
 

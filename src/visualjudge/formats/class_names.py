@@ -48,7 +48,7 @@ def class_table(path: Path) -> dict[int, str]:
     suffix = path.suffix.lower()
     if path.is_dir() or suffix in IMAGE_SUFFIXES:
         raise UsageError(
-            "--classes must be a file of class names, such as one name per line, got "
+            "`classes` must be a file of class names, such as one name per line, got "
             f"the {'folder' if path.is_dir() else 'image'} {path}"
         )
     if suffix in YAML:

@@ -151,7 +151,7 @@ def coco(
         gt_pngs is None or (pred is not None and pred_pngs is None)
     ):
         raise UsageError(
-            "panoptic files need --gt-pngs, and a --pred-pngs for each --pred"
+            "panoptic files need `gt_pngs`, and a `pred_pngs` for each `pred`"
         )
     truth = _truth(content, gt, folder_at(images))
     results = None if pred is None else _results(pred, truth)
@@ -195,7 +195,7 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
         hint = (
-            ", got an array, as in a results file; --gt and --pred seem to be swapped"
+            ", got an array, as in a results file; `gt` and `pred` seem to be swapped"
             if isinstance(content, list)
             else ""
         )
@@ -532,7 +532,7 @@ def _instance(
 ) -> Instance:
     if raw.get("segmentation") in (None, [], ""):
         hint = (
-            "; --task object_detection reads boxes"
+            "; `task` object_detection reads boxes"
             if raw.get("bbox") is not None
             else ""
         )

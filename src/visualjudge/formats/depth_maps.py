@@ -86,11 +86,11 @@ def depth_maps(
     UsageError
         If a scale is not a number above 0.
     """
-    truth = _form(gt_scale, gt_inverse, "--gt-scale")
+    truth = _form(gt_scale, gt_inverse, "`gt_scale`")
     result = (
         truth
         if pred is None
-        else _form(pred_scale, pred_inverse, "--pred-scale")
+        else _form(pred_scale, pred_inverse, "`pred_scale`")
     )
     check_type(task, ("depth",), "depth map")
     notes = set[Any]()
@@ -99,7 +99,7 @@ def depth_maps(
     )
 
     def read(file: Path, image: Path, predicted: bool) -> DepthMap:
-        option, form = ("--pred", result) if predicted else ("--gt", truth)
+        option, form = ("`pred`", result) if predicted else ("`gt`", truth)
         stored = fitted(
             read_depth(file),
             image_size(image),

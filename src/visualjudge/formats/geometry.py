@@ -39,7 +39,7 @@ def exif_hint(actual: Size, size: Size, image: Path) -> str:
     if actual != size[::-1] or orientation(image) not in (5, 6, 7, 8):
         return ""
     return (
-        "; the image has an EXIF orientation: give --exif ignore if annotations were "
+        "; the image has an EXIF orientation: give `exif` ignore if annotations were "
         "made on the image as stored"
     )
 

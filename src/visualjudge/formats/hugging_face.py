@@ -102,7 +102,7 @@ def hugging_face(
     check_type(task, ("detection",), "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
         raise UsageError(
-            f"--box-format must be xywh or xyxy, got {box_format!r}"
+            f"`box_format` must be xywh or xyxy, got {box_format!r}"
         )
     known = {**COLUMNS, **(column or {})}
     sides = [
@@ -156,7 +156,7 @@ class _Side:
             if absent and not number:
                 raise DataError(
                     f"{self.path}: must have a column {absent[0]!r}, got "
-                    f"{', '.join(row)}; --column maps a column with another name"
+                    f"{', '.join(row)}; `column` maps a column with another name"
                 )
             try:
                 image, value = (_cell(row, name) for name in needed)
@@ -231,7 +231,7 @@ def _object(
     column = side.columns["category"]
     if column not in item:
         raise DataError(
-            f"{column}: is missing, the fields are {', '.join(item)}; --column "
+            f"{column}: is missing, the fields are {', '.join(item)}; `column` "
             "category=NAME maps another name"
         )
     if side.names and label not in side.names.values():

@@ -9,7 +9,7 @@ from visualjudge.formats.samples import Sample, Samples, check_type
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import image_size, read_rgb, resized_rgb
 
-RESIZE_CLEAN = "--resize-pred resizes restored images to the clean image's size"
+RESIZE_CLEAN = "`resize_pred` resizes restored images to the clean image's size"
 
 
 def image_pairs(
@@ -73,11 +73,11 @@ def _fitted(
     if file.samefile(image):
         raise DataError(
             f"restored: {file.name} is the degraded image and does not match the clean "
-            f"size, {asked[0]}×{asked[1]} (height×width); --pred must name the "
+            f"size, {asked[0]}×{asked[1]} (height×width); `pred` must name the "
             "restored images"
         )
     exchanged = image_size(image) == size
     remedy = (
-        "--gt and --images seem to be swapped" if exchanged else RESIZE_CLEAN
+        "`gt` and `images` seem to be swapped" if exchanged else RESIZE_CLEAN
     )
     raise other_size(f"restored: {file.name}", size, asked, file, remedy=remedy)

@@ -23,7 +23,7 @@ from visualjudge.vision.raster.images import (
 )
 from visualjudge.vision.raster.masks import mask_from_array
 
-PLACES = "--gt and --pred take label maps, --images photographs"
+PLACES = "`gt` and `pred` take label maps, `images` photographs"
 # Values that mean "no label" unless the class table names them.
 UNNAMED = (0, 255)
 
@@ -105,7 +105,7 @@ def _read(
     if unknown:
         raise DataError(
             f"{path.name}: {pluralize(len(unknown), 'value')} not in the class table, "
-            f"such as {unknown[0]}; name it there or give --unlabelled {unknown[0]}; "
+            f"such as {unknown[0]}; name it there or give `unlabelled` {unknown[0]}; "
             f"{PLACES}"
         )
     for value in collected:

@@ -90,19 +90,19 @@ def outputs(
     """
     if mask_white not in ("fill", "keep"):
         raise UsageError(
-            f"--mask-white must be fill or keep, got {mask_white!r}"
+            f"`mask_white` must be fill or keep, got {mask_white!r}"
         )
     check_type(task, TYPES, "output")
     limits = (0, 10) if score_range is None else score_range
     if not limits[0] < limits[1]:
-        raise UsageError("--score-range must have the lowest score first")
+        raise UsageError("`score_range` must have the lowest score first")
     needed = (
-        {"output": "--column output=NAME maps another name"}
-        | dict.fromkeys(score_column, "--score-column names another")
+        {"output": "`column` output=NAME maps another name"}
+        | dict.fromkeys(score_column, "`score_column` names another")
         | (
             {}
             if source is not None
-            else {"source": "--source names the model of all rows"}
+            else {"source": "`source` names the model of all rows"}
         )
         | (
             {"image": f"{task} cannot be judged without it"}
@@ -118,7 +118,7 @@ def outputs(
             output, paths, stated = _row(task, row, root, limits, score_column)
             if output[-1] is None and source is None:
                 raise DataError(
-                    "source: is missing; --source names the model of rows without one"
+                    "source: is missing; `source` names the model of rows without one"
                 )
         except DataError as error:
             yield Problem.of(error, Path(table).name, f"row {number}")
@@ -187,8 +187,8 @@ def warn_of_range(
     warnings.warn(
         f"{where}: all {len(ratings)} values are "
         f"{'whole or half ' if halves else ''}numbers from {least} to {most}, and were "
-        f"read as ranging from {low:g} to {high:g}; state their range: --score-range "
-        f"{least} {most}, or --score-range {low:g} {high:g}",
+        f"read as ranging from {low:g} to {high:g}; state their range: `score_range` "
+        f"{least} {most}, or `score_range` {low:g} {high:g}",
         stacklevel=3,
     )
 
@@ -212,7 +212,7 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     low, high = limits
     if not math.isfinite(number) or not low <= number <= high:
         raise DataError(
-            f"score: must be from {low:g} to {high:g}, got {value}; --score-range sets "
+            f"score: must be from {low:g} to {high:g}, got {value}; `score_range` sets "
             "another range"
         )
     return round(10 * (number - low) / (high - low), 4) + 0.0

@@ -132,7 +132,7 @@ def _region(
 ) -> Mask:
     if item.region is None and not boxes:
         raise DataError(
-            "segmentation: is missing; --boxes takes the box as the region"
+            "segmentation: is missing; `boxes` takes the box as the region"
         )
     if item.region is None:
         x1, y1, x2, y2 = (max(0, round(v)) for v in box(item.bbox, "bbox"))

@@ -22,7 +22,7 @@ from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.tasks import TASKS, task_named
 
 Side = TypeVar("Side", bound=Prediction)
-RESIZE = "--resize-pred resizes predictions to the image's size"
+RESIZE = "`resize_pred` resizes predictions to the image's size"
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ def shapes(
     """
     if format not in FORMS:
         raise UsageError(
-            f"--format must be one of {', '.join(FORMS)}, got {format!r}"
+            f"`format` must be one of {', '.join(FORMS)}, got {format!r}"
         )
     kind = check_type(task, _GATHER, format)
     by_key = images_by_key(images)

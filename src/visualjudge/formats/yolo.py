@@ -253,7 +253,7 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
             folder,
             f"{counts.pop()} numbers follow each class, read as an outline, or as a "
             "box and a confidence; angles are not read, and poses need kpt_shape in "
-            "the data.yaml of --classes",
+            "the data.yaml of `classes`",
             [*map(" ".join, every)],
         )
     return replace(lines, tracked=tracked)
@@ -331,7 +331,7 @@ def _numbers(
     if score is not None and not 0 <= score <= 1:
         raise DataError(
             f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's "
-            "number, or does a data.yaml with kpt_shape belong to --classes?"
+            "number, or does a data.yaml with kpt_shape belong to `classes`?"
         )
     if form.pose and len(values) != form.pose:
         raise DataError(
@@ -380,7 +380,7 @@ def _instance(
 ) -> Instance:
     if form.pose or len(values) == BOX:
         raise DataError(
-            "numbers: must be a class and 6 numbers or more, got a box; --task "
+            "numbers: must be a class and 6 numbers or more, got a box; `task` "
             "object_detection reads it"
         )
     ring = (values.reshape(-1, 2) * (size[1], size[0])).ravel().tolist()
@@ -393,7 +393,7 @@ def _person(
     if form.joints != JOINTS:
         raise DataError(
             "keypoints: must be the 17 of COCO, with kpt_shape: [17, 3] in the "
-            f"data.yaml of --classes, got {form.joints or 'no kpt_shape'}"
+            f"data.yaml of `classes`, got {form.joints or 'no kpt_shape'}"
         )
     points = np.zeros((JOINTS, 3))
     points[:, : form.numbers] = values[BOX:].reshape(JOINTS, form.numbers)

@@ -20,7 +20,12 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Pixels
 from visualjudge.judges.score_judge import ScoreJudge, Shown
 from visualjudge.vision.images.record import WholeImage
-from visualjudge.vision.images.score import PSNR_FLOOR, PSNR_RANGE, ssim
+from visualjudge.vision.images.score import (
+    PSNR_FLOOR,
+    PSNR_RANGE,
+    decibels,
+    ssim,
+)
 from visualjudge.vision.raster.images import read_rgb, resized_rgb
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 
@@ -60,7 +65,7 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
     """
     name, _, folder = model.partition(":")
     if folder and not Path(folder).is_dir():
-        raise UsageError(f"--model {model}: {folder} is not a folder")
+        raise UsageError(f"`model` {model}: {folder} is not a folder")
     own = name in OWN
     measure, scale, compares = (
         (partial(_own, name), OWN[name], True) if own else _pyiqa(name)
@@ -141,10 +146,7 @@ def _own(name: str, image: Pixels, reference: Pixels | None) -> float:
         return ssim(WholeImage(image), WholeImage(reference))
     if np.array_equal(image, reference):
         return IDENTICAL
-    # Imported here: loads scipy.stats, which takes half a second.
-    from skimage.metrics import peak_signal_noise_ratio
-
-    return float(peak_signal_noise_ratio(reference, image, data_range=255))
+    return decibels(image, reference)
 
 
 def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
@@ -155,12 +157,12 @@ def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
         import torch
     except ImportError:
         raise UsageError(
-            f"--model {name}: metrics other than {', '.join(OWN)} need pyiqa; run: "
+            f"`model` {name}: metrics other than {', '.join(OWN)} need pyiqa; run: "
             "pip install 'visualjudge[metrics]'"
         ) from None
     if name not in pyiqa.list_models():
         raise UsageError(
-            f"--model {name}: pyiqa has no such metric; pyiqa.list_models() lists them"
+            f"`model` {name}: pyiqa has no such metric; pyiqa.list_models() lists them"
         )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -168,7 +170,7 @@ def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
     except (OSError, RuntimeError) as error:  # downloads weights on first use
         reason = " ".join(str(error).split())[:300]
         raise UsageError(
-            f"--model {name}: pyiqa cannot load it: {reason}"
+            f"`model` {name}: pyiqa cannot load it: {reason}"
         ) from None
     sign = -1 if model.lower_better else 1
     try:

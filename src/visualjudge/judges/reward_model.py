@@ -42,7 +42,7 @@ def reward_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
         import transformers
     except ImportError:
         raise UsageError(
-            "--backend reward needs transformers; run: pip install "
+            "`backend` reward needs transformers; run: pip install "
             "'visualjudge[transformers]'"
         ) from None
     try:
@@ -57,11 +57,11 @@ def reward_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
         ).eval()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise UsageError(
-            f"--model {model}: cannot be read: {' '.join(str(error).split())[:300]}"
+            f"`model` {model}: cannot be read: {' '.join(str(error).split())[:300]}"
         ) from None
     if not headed and not hasattr(network, "get_image_features"):
         raise UsageError(
-            f"--model {model}: must have a text and an image encoder or a regression "
+            f"`model` {model}: must have a text and an image encoder or a regression "
             f"head, got {heads or type(network).__name__}"
         )
     score = partial(_scores, threading.Lock(), network, processor, headed)

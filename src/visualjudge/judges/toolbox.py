@@ -81,7 +81,7 @@ def tool_names(stated: Sequence[str] | str) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise UsageError(
-                f"--tools (tools) must be all or some of {', '.join(known)}, got "
+                f"`tools` must be all or some of {', '.join(known)}, got "
                 f"{name!r}"
             )
     return tuple(dict.fromkeys(names))

@@ -106,7 +106,7 @@ class PromptSet:
         if self.version not in known:
             versions = ", ".join(sorted(known, key=_number))
             raise UnknownPrompt(
-                f"--prompts must be one of {versions}, got {self.version!r}"
+                f"`prompts` must be one of {versions}, got {self.version!r}"
             )
 
 
@@ -152,11 +152,11 @@ def _folder(path: str) -> str:
     folder = Path(path)
     if not folder.is_dir():
         raise UsageError(
-            f"--prompts must be a version such as v2 or a folder, got {path!r}"
+            f"`prompts` must be a version such as v2 or a folder, got {path!r}"
         )
     if not any((folder / _HOME).rglob("v*.yaml")):
         raise UsageError(
-            f"--prompts {path}: no asset found; expected files such as "
+            f"`prompts` {path}: no asset found; expected files such as "
             "questions/layout/v1.yaml"
         )
     return str(folder.resolve())

@@ -300,7 +300,7 @@ def rubric_of(named: str | Path | Rubric) -> Rubric:
     ]
     if not versions:
         raise UsageError(
-            f"--rubric must be a YAML file or {one_of(str(named), known)}, got "
+            f"`rubric` must be a YAML file or {one_of(str(named), known)}, got "
             f"{str(named)!r}"
         )
     return read_rubric(versions[-1])

@@ -207,8 +207,8 @@ def check_changes(
     if result and not accept:
         raise UsageError(
             f"{folder}: cannot resume with other settings: "
-            f"{'; '.join(map(str, result))}. Choose another --out, or add --set "
-            "accept_changes=true to record both"
+            f"{'; '.join(map(str, result))}. Choose another `out`, or add "
+            "`accept_changes=true` to record both"
         )
 
 

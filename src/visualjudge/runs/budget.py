@@ -248,7 +248,7 @@ class Budget:
         self.limits = limits or Limits()
         self.prices = prices or Prices()
         if self.limits.max_cost is not None and not self.prices.are_stated:
-            raise UsageError("--max-cost (max_cost) needs --price (prices)")
+            raise UsageError("`max_cost` needs `prices`")
         self.calls = self.in_flight = 0
         self.spent = Spending()
         self._calls_each = 1
@@ -278,7 +278,7 @@ class Budget:
         limit = self.limits.max_calls
         if limit is not None and limit < calls:
             raise UsageError(
-                f"--max-calls must be at least {calls}, which one question or row may "
+                f"`max_calls` must be at least {calls}, which one question or row may "
                 f"take with its retries, got {limit}"
             )
 
@@ -297,7 +297,7 @@ class Budget:
         if blind and self._silent >= SILENT:
             return (
                 "the replies state no tokens, so that tokens and cost cannot be "
-                "limited; use --max-calls"
+                "limited; use `max_calls`"
             )
         if blind and self.in_flight:
             return "what a call takes is not known yet"

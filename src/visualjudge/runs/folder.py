@@ -132,7 +132,7 @@ def check_questions(
         return message
     raise DataError(
         f"{message}, or the run belongs to another dataset: "
-        f"{stated_dataset(manifest)}; name it with --dataset"
+        f"{stated_dataset(manifest)}; name it with `dataset`"
     )
 
 
@@ -170,7 +170,7 @@ class RunFolder:
         """
         if not self.manifest_path.is_file():
             return {}
-        hint = "; delete it and judge with --resume"
+        hint = "; delete it and judge with `resume`"
         content = jsons.read(self.manifest_path, "manifest", hint)
         if isinstance(content, dict) and isinstance(
             content.get("dataset"), str
@@ -197,7 +197,7 @@ class RunFolder:
             return Path(named)
         manifest = self.manifest()
         path = stated_dataset(manifest)
-        hint = "; name the dataset with --dataset"
+        hint = "; name the dataset with `dataset`"
         if path is None or not path.isprintable():
             raise DataError(
                 f"{self.manifest_path}: dataset.path must be printable text{hint}"
@@ -243,7 +243,7 @@ class RunFolder:
         """
         path = self.journal_path
         if not path.is_file():
-            hint = "name a folder that `visualjudge judge --out` wrote"
+            hint = "name a folder that `visualjudge judge` wrote"
             if self.path.joinpath(COMPACTED).exists():
                 hint = (
                     f"tools/expand_verdicts.py makes it of {COMPACTED} of version "
@@ -279,7 +279,7 @@ class RunFolder:
             elif not line.cut:
                 raise DataError(
                     f"{self.journal_path}: line {line.number} is not a verdict; "
-                    "--resume removes partial lines"
+                    "`resume` removes partial lines"
                 )
         return verdicts
 

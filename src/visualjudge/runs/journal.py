@@ -78,7 +78,7 @@ def read_records(path: str | Path) -> Iterator[Json]:
     for line in read_lines(path):
         if bad is not None:
             raise DataError(
-                f"{path}: line {bad} is not a JSON object; --resume removes it and "
+                f"{path}: line {bad} is not a JSON object; `resume` removes it and "
                 "asks its question again"
             )
         if line.record is None:
@@ -116,8 +116,8 @@ class Journal:
                 self._mend()
             elif self._end:
                 raise UsageError(
-                    f"{path} already contains a run: add --resume to continue it, or "
-                    "choose another --out"
+                    f"{path} already contains a run: add `resume` to continue it, or "
+                    "choose another `out`"
                 )
         except OSError as error:
             self.close()
@@ -199,7 +199,7 @@ class Journal:
                 os.ftruncate(self._file, self._end)
             raise RunError(
                 f"{self.path}: cannot be written: {error.strerror}; continue with "
-                "--resume"
+                "`resume`"
             ) from None
         self._end += len(raw)
 

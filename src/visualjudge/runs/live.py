@@ -106,11 +106,11 @@ class LiveEngine:
             advice = await near_names() if unknown and near_names else ""
             if gone:
                 advice = (
-                    "; --set attempts=25 waits about 5 minutes for a server that "
+                    "; `attempts=25` waits about 5 minutes for a server that "
                     "starts"
                 )
             if first.cause == LONG_WAIT:
-                advice = "; give the same command later, or with --resume to continue"
+                advice = "; give the same command later, or with `resume` to continue"
             at = "" if server in error else f"{server}: "
             raise RunError(f"{at}{error}{advice}")
         now = Served(
@@ -126,7 +126,7 @@ class LiveEngine:
             was = " and ".join(sorted(map(str, before)))
             raise UsageError(
                 f"the run was answered by {was}, now {now} answers. Choose another "
-                "--out, or add --set accept_changes=true to record both"
+                "`out`, or add `accept_changes=true` to record both"
             )
         asked = str(self.judge.describe().get("model"))
         own = asked.rpartition("/")[2]
@@ -160,12 +160,12 @@ class LiveEngine:
         if not (stated or thinking or limit >= _LEAST_LIMIT):
             return None
         enough = 1 << (4 * max(limit, 1) - 1).bit_length()
-        effort = ", or a lower --effort" if thinking else ""
+        effort = ", or a lower `effort`" if thinking else ""
         of = f"{len(self._first)} replies are"
         return (
             f"stopped by the first questions: {len(cut)} of {of} cut at {limit} tokens "
-            f"and {len(empty)} empty; --max-tokens {enough}{effort} would do, with "
-            "another --out"
+            f"and {len(empty)} empty; `max_tokens` {enough}{effort} would do, with "
+            "another `out`"
         )
 
 

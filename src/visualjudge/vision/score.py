@@ -118,7 +118,7 @@ def _prepared(
         raise UsageError(f"class_of_interest must be names, got {labels!r:.40}")
     if (
         task_named(task).classed
-        and labels
+        and labels is not None
         and "class_of_interest" not in metric.options
     ):
         sides = sides[0].only(labels), sides[1].only(labels)
@@ -204,7 +204,9 @@ def _named(options: Fields) -> Json:
         named["metric"] = "psnr"
     if not named:  # nearly always
         return named
-    every = {"metric", "size"}.union(*(row.options for row in METRICS.values()))
+    every = {"metric", "size", "class_of_interest"}.union(
+        *(row.options for row in METRICS.values())
+    )
     unknown = sorted(set(named) - every)
     if unknown:
         raise UsageError(

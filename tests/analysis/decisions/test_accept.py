@@ -132,7 +132,7 @@ def test_too_few_images_are_said_with_the_number_needed(tmp_path: Path) -> None:
     assert 30 <= choice.images_needed <= 140
     with pytest.raises(DataError, match="no score keeps the promise"):
         marked(found, study(tmp_path / "new", 4))
-    with pytest.raises(UsageError, match="--risk"):
+    with pytest.raises(UsageError, match="`risk`"):
         accept(study(tmp_path / "again", 4), risk=0.0)
 
 

@@ -148,10 +148,10 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
     [
         (
             "task=nothing",
-            "--where task=nothing: no question fits; task must be one of .*keypoint",
+            "`where` task=nothing: no question fits; task must be one of .*keypoint",
         ),
-        ("colour=red", "--where must name one of id, task, .*, got 'colour'"),
-        ("task", "--where must be FIELD=VALUE"),
+        ("colour=red", "`where` must name one of id, task, .*, got 'colour'"),
+        ("task", "`where` must be FIELD=VALUE"),
     ],
 )
 def test_what_no_question_fits_is_refused(

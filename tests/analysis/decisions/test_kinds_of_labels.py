@@ -46,7 +46,7 @@ def test_several_kinds_are_named_with_the_option_that_chooses(
     judge, people = runs
     for unfit in (None, "ranking"):
         with pytest.raises(
-            DataError, match="got pairwise, scoring; choose one with --kind"
+            DataError, match="got pairwise, scoring; choose one with `kind`"
         ):
             vj.correct(judge, people, kind=unfit)
     for kind, measure in (("pairwise", "win rate"), ("scoring", "mean score")):

@@ -65,7 +65,7 @@ def test_every_command_says_that_a_dataset_changed_after_the_run(
     assert (before.exit_code, CHANGED in before.output) == (0, False)
     _edit(tmp_path / "ds")
     refused = CliRunner().invoke(app, [command, *words])
-    assert CHANGED in str(refused.exception) and "--dataset" in str(
+    assert CHANGED in str(refused.exception) and "`dataset`" in str(
         refused.exception
     )
     done = CliRunner().invoke(

@@ -150,7 +150,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
     [
         (
             [row(), row(verdict="B")],
-            r"row 3: 1 row .* has answered before; --drop-duplicates .* the order shown",
+            r"row 3: 1 row .* has answered before; `drop_duplicates` .* the order shown",
         ),
         (
             [row(), row(verdict="A", truth="B", repeat=1)],
@@ -160,7 +160,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
             [row(verdict="0")],
             r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got "
             r"'0'; "
-            r"--answer 0=MEANING says which",
+            r"`answers` 0=MEANING says which",
         ),
         (
             [row(truth=None)],
@@ -299,7 +299,7 @@ def test_a_table_of_many_columns_is_refused(tmp_path: Path) -> None:
 def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
     tmp_path: Path,
 ) -> None:
-    named = "no column has the name of a verdict; give --column verdict=NAME"
+    named = "no column has the name of a verdict; give `columns` verdict=NAME"
     with pytest.raises(UsageError, match=named):
         vj.adopt([{"item": "q", "truth": "A"}], tmp_path / "out")
     with pytest.raises(
@@ -309,11 +309,11 @@ def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
             [{"Results": "q", "": "A", "_duplicated_0": "B"}], tmp_path / "out"
         )
     with pytest.raises(
-        UsageError, match=r"--column must name one of item, .*; got 'itme'"
+        UsageError, match=r"`columns` must name one of item, .*; got 'itme'"
     ):
         vj.adopt([row()], tmp_path / "out", itme="item")
     with pytest.raises(
-        UsageError, match="--column item=nothing: must be one of item, model_a"
+        UsageError, match="`columns` item=nothing: must be one of item, model_a"
     ):
         vj.adopt([row()], tmp_path / "out", item="nothing")
 
@@ -325,7 +325,7 @@ def test_force_replaces_what_was_adopted_and_nothing_else(
     vj.adopt([row()], home)
     (home / "mine").mkdir()
     (home / "mine/run.json").write_text("{}", "utf-8")
-    with pytest.raises(UsageError, match="already exists; --force replaces"):
+    with pytest.raises(UsageError, match="already exists; `force` replaces"):
         vj.adopt([row()], home)
     done = vj.adopt([row(verdict="B")], home, force=True)
     assert [v["value"] for v in verdicts(done.runs[0])] == ["B"]
@@ -366,14 +366,13 @@ def test_a_folder_that_is_no_run_says_where_the_runs_are(
     told = CliRunner().invoke(app, ["card", str(tmp_path / "out")])
     assert str(told.exception).endswith(f"such as {tmp_path / 'out/gpt'}")
     told = CliRunner().invoke(app, ["card", str(done.dataset)])
-    assert (
-        f"it is a dataset: `visualjudge judge {done.dataset} --out RUN`"
-        in str(told.exception)
+    assert f"it is a dataset: `visualjudge judge {done.dataset}`" in str(
+        told.exception
     )
     (tmp_path / "data/annotations").mkdir(parents=True)
     with pytest.raises(
         UsageError,
-        match=r"it is a data folder: `visualjudge build .*data --out",
+        match=r"it is a data folder: `visualjudge build .*data`",
     ):
         vj.load_dataset(tmp_path / "data")
 
@@ -393,7 +392,7 @@ def test_numbers_of_unnamed_options_are_no_scores_unless_stated(
         {"item": k, column: 1 + k % 2, "truth": 1 + k % 3 % 2}
         for k in range(12)
     ]
-    with pytest.raises(DataError, match=r"--answer 1=A.*--score-range"):
+    with pytest.raises(DataError, match=r"`answers` 1=A.*`score_range`"):
         vj.adopt(rows, tmp_path / "out")
     letters = {"1": "A", "2": "B"}
     done = vj.adopt(rows, tmp_path / "choices", answers=letters)
@@ -406,7 +405,8 @@ def test_numbers_from_0_are_read_only_as_stated(tmp_path: Path) -> None:
     """With 0 for A, 1 is hardly A as well."""
     rows = [row("q1", verdict=0, truth=0), row("q2", verdict=1, truth=0)]
     with pytest.raises(
-        DataError, match=r"row 3: verdict must be .*got '1'; --answer 1=MEANING"
+        DataError,
+        match=r"row 3: verdict must be .*got '1'; `answers` 1=MEANING",
     ):
         vj.adopt(rows, tmp_path / "out", answers={"0": "A"})
     done = vj.adopt(rows, tmp_path / "out", answers={"0": "A", "1": "B"})
@@ -429,7 +429,7 @@ def test_names_of_options_are_answers(noun: str, tmp_path: Path) -> None:
 def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(
         DataError,
-        match=r"row 3: 1 row \(row 3\) answer.* --drop-duplicates leaves",
+        match=r"row 3: 1 row \(row 3\) answer.* `drop_duplicates` leaves",
     ):
         vj.adopt([row(), row()], tmp_path / "twice")
     for value in (0, True):  # of "order" or "a_first", either might be meant
@@ -575,7 +575,7 @@ def test_a_table_that_names_neither_questions_nor_sources_is_refused(
 ) -> None:
     with pytest.raises(
         UsageError,
-        match="no column names the question or a source; give --column",
+        match="no column names the question or a source; give `columns`",
     ):
         vj.adopt(
             [{"verdict": "A", "truth": "B", "note": "x"}], tmp_path / "out"
@@ -634,7 +634,7 @@ def test_sentences_beside_scores_are_no_replies_unless_they_are_named(
 def test_scores_up_to_100_are_noticed(tmp_path: Path) -> None:
     rows = [{"item": "q1", "model": "x", "score": 87, "human_score": 90}]
     with pytest.raises(
-        DataError, match=r"from 0 to 10, got .*; --score-range 0 100 reads"
+        DataError, match=r"from 0 to 10, got .*; `score_range` 0 100 reads"
     ):
         vj.adopt(rows, tmp_path / "out")
 

@@ -291,7 +291,7 @@ def test_letters_of_the_user_s_own_count_in_replies_as_in_verdicts(
         for target, text in texts.items()
     ]
     path = inspect_json(tmp_path / "abc.json", samples)
-    with pytest.raises(DataError, match="--answer C=MEANING"):
+    with pytest.raises(DataError, match="`answers` C=MEANING"):
         vj.adopt(path, tmp_path / "out")
     done = vj.adopt(path, tmp_path / "out", answers={"C": "tie"})
     assert (

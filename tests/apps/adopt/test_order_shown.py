@@ -159,7 +159,7 @@ def test_letters_as_shown_are_read_as_replies_and_a_line_says_how_well_they_fit(
     assert columns.notes == (
         "letters in letter: taken as those of the columns, A is model_a (equal to the "
         "truth in 50.0 %, by the order shown in 75.0 %); if A is the option shown "
-        "first: --column reply=letter",
+        "first: `columns` reply=letter",
     )
     assert values(columns) == [row["letter"] for row in rows]
     shown = vj.adopt(rows, tmp_path / "shown", reply="letter")
@@ -187,7 +187,7 @@ def test_sources_are_matched_whatever_their_case_where_that_is_one(
     ("said", "advice"),
     [
         ("mixtral-8x", r"did you mean source 'mixtral'\?"),
-        ("both good", r"--answer 'both good=MEANING' says which of A, B, tie"),
+        ("both good", r"`answers` 'both good=MEANING' says which of A, B, tie"),
     ],
 )
 def test_what_an_unknown_verdict_may_mean_is_not_a_letter(
@@ -239,7 +239,7 @@ def test_a_score_of_another_scale_is_not_read(
 def test_a_text_beside_scores_is_no_answer_to_a_pair(tmp_path: Path) -> None:
     rows = [{"item": "q", "model": "x", "score": 7, "human": "quite good"}]
     advice = (
-        r"human must be a number, got 'quite good'; --answer 'quite good=NUMBER' "
+        r"human must be a number, got 'quite good'; `answers` 'quite good=NUMBER' "
         r"says"
     )
     with pytest.raises(DataError, match=advice):
@@ -298,7 +298,7 @@ def test_answers_given_twice_without_an_order_ask_for_its_column_first(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(
-        DataError, match=r"tells them apart: the order shown \(--column order="
+        DataError, match=r"tells them apart: the order shown \(`columns` order="
     ):
         vj.adopt(
             without(leaning(4), "shown_first", "letter", "raw") * 2,

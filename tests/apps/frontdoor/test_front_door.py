@@ -136,7 +136,7 @@ def test_a_run_goes_on_where_it_stopped(
     assert len(first) == 3
     assert first.missing == first.manifest["asked"] - 3
     assert "missing" in repr(first)
-    with pytest.raises(UsageError, match="--resume"):
+    with pytest.raises(UsageError, match="`resume`"):
         vj.judge(example.dataset, client, tmp_path / "run", progress=False)
     whole = vj.judge(
         example.dataset, client, tmp_path / "run", resume=True, progress=False
@@ -209,7 +209,7 @@ def test_mistakes_are_one_line(example: Example, tmp_path: Path) -> None:
         vj.judge(
             tmp_path, vj.client("baseline", model="first"), tmp_path / "run"
         )
-    with pytest.raises(UsageError, match="--model is missing"):
+    with pytest.raises(UsageError, match="`model` is missing"):
         vj.client("api")
     with pytest.raises(DataError, match="no such file"):
         vj.open_run(tmp_path)

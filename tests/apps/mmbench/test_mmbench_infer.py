@@ -150,7 +150,7 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
 
 def test_second_run_without_resume_is_refused(tmp_path):
     ask(tmp_path, ScriptedClient(["A"]))
-    with pytest.raises(UsageError, match="--resume"):
+    with pytest.raises(UsageError, match="`resume`"):
         ask(tmp_path, ScriptedClient(["A"]))
 
 

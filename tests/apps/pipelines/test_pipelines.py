@@ -529,7 +529,7 @@ def test_a_budget_below_that_of_one_row_is_refused(
     make_rows(tmp_path, 4)
     client = Counting()
     with pytest.raises(
-        UsageError, match=r"--max-calls must be at least 12, .* got 11"
+        UsageError, match=r"`max_calls` must be at least 12, .* got 11"
     ):
         metered(tmp_path, client, Limits(max_calls=11), concurrency=concurrency)
     assert client.made == 0
@@ -583,7 +583,7 @@ def test_a_torn_last_line_is_judged_again(tmp_path: Path) -> None:
 def test_results_are_not_overwritten_and_not_mixed(tmp_path: Path) -> None:
     make_rows(tmp_path, 1)
     go(tmp_path, [GOOD])
-    with pytest.raises(UsageError, match="--resume"):
+    with pytest.raises(UsageError, match="`resume`"):
         go(tmp_path, [GOOD])
     rows, _ = read_rows(tmp_path / "rows.jsonl")
     other = {"pair": pipes([GOOD])["pair"]}

@@ -231,7 +231,10 @@ def test_a_plan_is_written_and_build_follows_it(
 )
 def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
-    with pytest.raises(DataError, match=r"plan --json FILE|must be JSON"):
+    with pytest.raises(
+        DataError,
+        match=r"`visualjudge plan` writes a plan to `json` FILE|must be JSON",
+    ):
         read_build(tmp_path / "plan.json")
 
 
@@ -286,10 +289,10 @@ def test_calls_are_of_the_pairs_that_images_have(uneven: Path) -> None:
 
 
 def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
-    with pytest.raises(UsageError, match="--goal must be one of"):
+    with pytest.raises(UsageError, match="`goal` must be one of"):
         plan(data, goal="fame")  # type: ignore[arg-type]
     with pytest.raises(
-        UsageError, match=r"--effect must be above 0 and at most .* got 11"
+        UsageError, match=r"`effect` must be above 0 and at most .* got 11"
     ):
         plan(data, goal="rank", effect=11)
     for effect, told in (
@@ -297,18 +300,18 @@ def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
         (-2, r"got -2"),
     ):
         with pytest.raises(
-            UsageError, match=rf"--effect must be between 0 and 1 .*{told}"
+            UsageError, match=rf"`effect` must be between 0 and 1 .*{told}"
         ):
             plan(data, goal="right", effect=effect)
     with pytest.raises(
         UsageError,
-        match=r"threshold \+ --effect must be from 0.01 to 0.99, got",
+        match=r"threshold \+ `effect` must be from 0.01 to 0.99, got",
     ):
         plan(data, goal="right", effect=0.3)
-    with pytest.raises(UsageError, match="--power must be"):
+    with pytest.raises(UsageError, match="`power` must be"):
         plan(data, power=1.0)
     with pytest.raises(
-        UsageError, match="--task must be one of object_detection"
+        UsageError, match="`tasks` must be one of object_detection"
     ):
         plan(data, tasks=("keypoint",))
 

@@ -306,7 +306,7 @@ def test_unknown_probes_and_numbers_are_refused(
 ) -> None:
     with pytest.raises(UnknownName, match="known: same_option"):
         build_probes(made[0], tmp_path / "out", only=["no"])
-    with pytest.raises(UsageError, match="--n must be at least 2, got 1"):
+    with pytest.raises(UsageError, match="`n` must be at least 2, got 1"):
         build_probes(made[0], tmp_path / "out", number=1)
 
 

@@ -249,8 +249,8 @@ def accept(
         predictions are bad although a base rate is given.
     """
     for name, value in (
-        ("--risk (risk)", risk),
-        ("--base-rate (base_rate)", base_rate),
+        ("`risk`", risk),
+        ("`base_rate`", base_rate),
     ):
         if value is not None and not 0 < value < 1:
             raise UsageError(f"{name} must be between 0 and 1, got {value:g}")
@@ -310,7 +310,7 @@ class Cases:
             if share in (0.0, 1.0):
                 words = "none" if share == 0 else "all"
                 raise DataError(
-                    f"--base-rate: must have good and bad predictions, but {words} of "
+                    f"`base_rate`: must have good and bad predictions, but {words} of "
                     f"{bad.size} are below {bad_below:g}"
                 )
             weight = np.where(

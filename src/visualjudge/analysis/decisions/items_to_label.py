@@ -117,7 +117,7 @@ def label_study(
     many = n or min(USUAL, left.height) or USUAL
     if many > left.height:
         raise DataError(
-            f"--n must be at most the {left.height} {NOUNS[chosen]}s without a label, "
+            f"`n` must be at most the {left.height} {NOUNS[chosen]}s without a label, "
             f"got {many}"
         )
     picked = draw(

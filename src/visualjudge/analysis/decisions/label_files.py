@@ -143,7 +143,7 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
         .select("name", "stated")
         .iter_rows()
     ):
-        got = f"{stated or 'none'}; `visualjudge label --out` writes it"
+        got = f"{stated or 'none'}; `visualjudge label` writes it"
         raise DataError(
             f"{path}: {name}: probability must be above 0 and at most 1, got {got}"
         )
@@ -217,7 +217,7 @@ def of_kind(
         names = ", ".join(held) or "none of the dataset"
         raise DataError(
             f"labels: must answer questions of one kind, got {names}; choose one with "
-            "--kind"
+            "`kind`"
         )
     own = table.filter(pl.col("kind").fill_null(chosen) == chosen).drop("kind")
     return chosen, replace(labels, table=own)

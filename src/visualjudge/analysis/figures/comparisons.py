@@ -326,7 +326,7 @@ def not_compared(judges: int) -> str:
         return ""
     return (
         f"Of {judges:,} judges, the {COMPARED} most accurate ones are compared with "
-        "each other, and each further one with the best; --compare A B compares any "
+        "each other, and each further one with the best; `compare` A B compares any "
         "two."
     )
 

@@ -38,7 +38,7 @@ def named_run(analysis: Analysis, name: str) -> int:
     if len(collected) != 1:
         known = ", ".join(sorted({run.name for run in runs}))
         raise UsageError(
-            f"--compare must name two judges of these runs ({known}), or their "
+            f"`compare` must name two judges of these runs ({known}), or their "
             f"folders, got {name!r}"
         )
     return collected[0]

@@ -63,13 +63,13 @@ def bar_of(stated: Iterable[str]) -> Bar:
         name, _, value = text.partition("=")
         if name not in known:
             raise UsageError(
-                f"--bar must be {one_of(name, known)}, got {text!r}"
+                f"`bar` must be {one_of(name, known)}, got {text!r}"
             )
         try:
             values[name] = float(value)
         except ValueError:
             raise UsageError(
-                f"--bar {name} must be a number, got {value!r}"
+                f"`bar` {name} must be a number, got {value!r}"
             ) from None
     return Bar(**values)
 

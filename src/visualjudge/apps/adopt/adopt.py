@@ -196,12 +196,12 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         )
         yield (
             f"order: {lacking}; position bias and swaps are not measured, and replies "
-            "are read as if model_a was shown first (--column order=NAME; "
+            "are read as if model_a was shown first (`columns` order=NAME; "
             "order=model_a where it always was)"
         )
     if table.without_truth:
         yield (
-            "truth: no column; accuracy is not measured (--column truth=NAME; without "
+            "truth: no column; accuracy is not measured (`columns` truth=NAME; without "
             "answers, visualjudge label draws questions for people)"
         )
     if CONFIDENCE in columns:
@@ -230,7 +230,7 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         yield (
             f"letters in {column}: taken as those of the columns, A is "
             f"model_a{_shares(lettered)}; if A is the option shown first: "
-            f"--column reply={column}"
+            f"`columns` reply={column}"
         )
 
 

@@ -222,7 +222,7 @@ def _known(
 def _advice(text: str, models: Models) -> str:
     if text in models:
         return (
-            "it is a position, and the name of the source at another; --answer "
+            "it is a position, and the name of the source at another; `answers` "
             f"{text}=A or B says which option it means in all rows"
         )
     names = get_close_matches(text, [model for model in models if model])
@@ -234,6 +234,6 @@ def _advice(text: str, models: Models) -> str:
         )
     meaning = shlex.quote(f"{text}=MEANING")
     return (
-        f"--answer {meaning} says which of A, B, tie, both_bad, {FAILED} it means, or "
+        f"`answers` {meaning} says which of A, B, tie, both_bad, {FAILED} it means, or "
         "which score"
     )

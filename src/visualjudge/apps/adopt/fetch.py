@@ -92,7 +92,7 @@ def fetch(
     home = Path(data)
     if not any((home / name).is_dir() for name in INDEXES):
         raise UsageError(
-            f"{home}: must be a data folder, or questions.json with --out"
+            f"{home}: must be a data folder, or questions.json with `out`"
         )
     files = {
         confined_target(
@@ -207,7 +207,7 @@ async def _one(
     displayed = public_url(address)[:200]
     if address.startswith("http://") and not allow_private:
         raise DataError(
-            f"{displayed}: must begin with https://; --allow-private-urls permits "
+            f"{displayed}: must begin with https://; `allow_private_urls` permits "
             "http://"
         )
     if done.bytes > MOST_BYTES:

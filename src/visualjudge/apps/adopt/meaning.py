@@ -321,17 +321,17 @@ class Table:
             point = " with a decimal point" if "," in text else ""
             raise row.fault(
                 role,
-                f"must be a number{point}, got {value!r}; --answer "
-                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --score-range "
-                f"the scale of 80 % and 4/5, --column {role}=NAME another column",
+                f"must be a number{point}, got {value!r}; `answers` "
+                f"{shlex.quote(f'{text}=NUMBER')} says what it means, `score_range` "
+                f"the scale of 80 % and 4/5, `columns` {role}=NAME another column",
             )
         number = float(text)
         if not low <= number <= high:
-            likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
-            hint = likely if high < number <= 100 else "see --score-range"
+            likely = f"`score_range` 0 {10 if number <= 10 else 100} reads it"
+            hint = likely if high < number <= 100 else "see `score_range`"
             if number == FAILURE and role == "verdict":
                 hint = (
-                    f"--answer {FAILURE}={FAILED} reads it as a failed verdict"
+                    f"`answers` {FAILURE}={FAILED} reads it as a failed verdict"
                 )
             raise row.fault(
                 role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}"
@@ -361,13 +361,13 @@ def meaning_of(
     for spelling, to in answers.items():
         if to not in ("A", "B", *TIES, FAILED) and not is_number(to):
             raise UsageError(
-                f"--answer {spelling} must be A, B, tie, both_bad, Failed or a number, "
+                f"`answers` {spelling} must be A, B, tie, both_bad, Failed or a number, "
                 f"got {to!r}"
             )
     if score_range is not None and not score_range[0] < score_range[1]:
         low, high = score_range
         raise UsageError(
-            f"--score-range must be a lower and a higher number, got {low:g} {high:g}"
+            f"`score_range` must be a lower and a higher number, got {low:g} {high:g}"
         )
     rows = [
         _row(*records.rows.pop(), roles) for _ in range(len(records.rows))
@@ -385,8 +385,8 @@ def meaning_of(
     if counted and not (pairs or scale) and CHOICE.search(column.lower()):
         raise DataError(
             f"{records.name}: {column}: its numbers may be choices or scores; "
-            "--answer 1=A --answer 2=B reads choices (0=A 1=B where they begin at 0), "
-            "--score-range 0 1 scores"
+            "`answers` 1=A `answers` 2=B reads choices (0=A 1=B where they begin at 0), "
+            "`score_range` 0 1 scores"
         )
     spelt = {
         str(row.get(role)).strip()
@@ -483,10 +483,10 @@ def distinct(table: Table, drop: bool) -> list[Answered]:
     """
     judged: dict[tuple[Any, ...], Answered] = {}
     again: list[Row] = []
-    order = "the order shown (--column order=NAME), " if table.pairs else ""
+    order = "the order shown (`columns` order=NAME), " if table.pairs else ""
     how = (
-        f"name a column that tells them apart: {order}the repeat (--column "
-        "repeat=NAME) or the item (--column item=NAME)"
+        f"name a column that tells them apart: {order}the repeat (`columns` "
+        "repeat=NAME) or the item (`columns` item=NAME)"
     )
     for answered in table.answered():
         reply = answered.reply
@@ -507,7 +507,7 @@ def distinct(table: Table, drop: bool) -> list[Answered]:
         raise DataError(
             f"{again[0].place}: {pluralize(len(again), 'row')} (row "
             f"{rows}{', …' if len(again) > FEW else ''}) answer a question that the "
-            "judge has answered before; --drop-duplicates leaves out rows that are "
+            "judge has answered before; `drop_duplicates` leaves out rows that are "
             f"there twice, or {how}"
         )
     return list(judged.values())

@@ -151,7 +151,7 @@ def _wire(
     images = []
     for name in map(str, row["images"]):
         if name not in paths:
-            hint = "; --fetch downloads it" if ADDRESS.fullmatch(name) else ""
+            hint = "; `fetch` downloads it" if ADDRESS.fullmatch(name) else ""
             raise row.fault(
                 "images",
                 f"names {public_url(name)[:200]!r}: not in {home}{hint}",

@@ -143,11 +143,11 @@ def find_columns(
     for role, column in stated.items():
         if role not in NAMES and not role.startswith(NAMED):
             raise UsageError(
-                f"--column must name {one_of(role, NAMES)}; got {role!r}"
+                f"`columns` must name {one_of(role, NAMES)}; got {role!r}"
             )
         if column not in header:
             raise UsageError(
-                f"--column {role}={column}: must be "
+                f"`columns` {role}={column}: must be "
                 f"{one_of(column, header)}{no_header(header)}"
             )
     taken = {column for role, column in stated.items() if role != "order"}
@@ -239,16 +239,16 @@ def _check(records: Records, roles: Mapping[str, str]) -> None:
         )
         known = ", ".join(f"{role}={column}" for role, column in roles.items())
         raise UsageError(
-            f"{records.name}: no column has the name of a verdict; give --column "
+            f"{records.name}: no column has the name of a verdict; give `columns` "
             f"verdict=NAME (its first row has {every[:300]}{lists}; found: "
             f"{known or 'none'}){no_header([*records.header])}"
         )
     if not {"item", "model", "model_a", "model_b"} & set(roles):
         raise UsageError(
-            f"{records.name}: no column names the question or a source; give --column "
+            f"{records.name}: no column names the question or a source; give `columns` "
             f"item=NAME, or model_a=NAME and model_b=NAME (its columns: {every})"
         )
     if "truth" in roles and roles.get("verdict") == roles["truth"]:
         raise UsageError(
-            f"--column: verdict and truth must be two columns, got {roles['truth']}"
+            f"`columns`: verdict and truth must be two columns, got {roles['truth']}"
         )

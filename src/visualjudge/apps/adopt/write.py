@@ -64,7 +64,7 @@ def check_targets(
             in ("adopted", "published")
         ):
             raise UsageError(
-                f"{run} already exists; --force replaces an older adoption"
+                f"{run} already exists; `force` replaces an older adoption"
             )
     if len({name.lower() for name in (*names.values(), DATASET)}) <= len(names):
         raise UsageError(
@@ -73,7 +73,7 @@ def check_targets(
     dataset = home / DATASET
     if dataset.exists() and not (force and (dataset / META).is_file()):
         raise UsageError(
-            f"{dataset} already exists; --force replaces an older dataset"
+            f"{dataset} already exists; `force` replaces an older dataset"
         )
     return names
 

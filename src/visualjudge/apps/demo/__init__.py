@@ -1,5 +1,5 @@
-"""The demo: the main workflow on photographs from installed packages, from data folder
-and dataset to offline judges and report.
+"""The demo: the main workflow on photographs, from data folder and
+dataset to offline judges and report.
 """
 
 PROBED = 24

@@ -11,7 +11,7 @@ from typing import Any
 
 import cv2
 import numpy as np
-from skimage.transform import swirl
+from scipy.ndimage import map_coordinates
 
 from visualjudge.apps.demo.photographs import (
     Photograph,
@@ -37,7 +37,7 @@ from visualjudge.vision.predictions import (
     WholeImage,
     payload_of,
 )
-from visualjudge.vision.raster.images import write_png
+from visualjudge.vision.raster.images import to_uint8, write_png
 from visualjudge.vision.tasks import TASKS
 
 Degrade = Callable[[Pixels, Rng], Pixels]
@@ -157,17 +157,32 @@ def _inpainting(
 
 
 def _malformed(pixels: Pixels, severity: float) -> Pixels:
+    """Return the image turned about its middle, less and less outwards."""
     if severity == 0:
         return pixels
     height, width = pixels.shape[:2]
-    bent = swirl(
-        pixels,
-        center=(width / 2, height / 2),
-        strength=4 * severity,
-        radius=min(height, width) * 0.6,
+    rows, columns = np.mgrid[:height, :width].astype(np.float64)
+    down = rows - height / 2
+    right = columns - width / 2
+    distance = np.hypot(down, right)
+    fading = min(height, width) * 0.6 * np.log(2) / 5
+    turn = 4 * severity * np.exp(-distance / fading)
+    angle = np.arctan2(down, right) + turn
+    places = (
+        height / 2 + distance * np.sin(angle),
+        width / 2 + distance * np.cos(angle),
     )
-    eight_bit: Pixels = np.rint(np.asarray(bent) * 255).astype(np.uint8)
-    return eight_bit
+    bent = [
+        map_coordinates(
+            channel,
+            places,
+            output=np.float64,
+            order=1,
+            mode="mirror",
+        )
+        for channel in np.moveaxis(pixels, 2, 0)
+    ]
+    return to_uint8(np.dstack(bent))
 
 
 def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:

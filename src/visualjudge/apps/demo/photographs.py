@@ -1,15 +1,16 @@
-"""Real photographs, most of them in the scikit-image wheel, with ground truth drawn by
-hand for this project.
+"""Photographs in ``assets``, with ground truth drawn by hand for this project in
+``truth.json``; the coins' outlines were traced from a watershed.
 
-``grace_hopper.jpg`` is a photograph of the U.S. Navy in the public domain.
-
-The outlines, keypoints and expressions are in ``truth.json``; the coins' outlines were
-traced from a watershed.
+``grace_hopper`` is a photograph of the U.S. Navy, ``astronaut`` of NASA, ``rocket`` of
+SpaceX, all in the public domain. The others are those of scikit-image, as JPEG:
+``camera`` (Lav Varshney), ``coffee`` (Rachel Michetti) and ``chelsea`` (Stefan van der
+Walt) are CC0, ``coins`` has no known copyright restrictions (Brooklyn Museum), and
+``motorcycle``, with its disparity in 1/16 pixels, is of Middlebury 2014 (Scharstein
+et al., GCPR 2014).
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,12 +18,16 @@ from pathlib import Path
 
 import numpy as np
 
-from visualjudge.core.errors import RunError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import BoolArray, FloatArray, Mask, Pixels, Size
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.predictions import Instance, Person
-from visualjudge.vision.raster.images import fitted_size, read_rgb, resized_rgb
+from visualjudge.vision.raster.images import (
+    fitted_size,
+    read_depth,
+    read_rgb,
+    resized_rgb,
+)
 from visualjudge.vision.raster.masks import (
     mask_from_array,
     mask_from_polygons,
@@ -30,6 +35,7 @@ from visualjudge.vision.raster.masks import (
 )
 
 MIN_VISIBLE = 30
+ASSETS = Path(__file__).with_name("assets")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +99,12 @@ def photographs() -> tuple[Photograph, ...]:
 def stereo_disparity() -> tuple[str, FloatArray]:
     """Return the photograph with a measured depth, and its disparity in pixels, H×W
     float64, 0 where unknown.
-
-    Source: Middlebury 2014 "Motorcycle", as scikit-image ships it.
     """
-    with np.load(_packaged("skimage", "data/motorcycle_disp.npz")) as archive:
-        disparity = np.asarray(archive["arr_0"], dtype=np.float64)
-    return "motorcycle", np.where(np.isfinite(disparity), disparity, 0.0)
+    return "motorcycle", read_depth(ASSETS / "motorcycle_disparity.png") / 16
 
 
 def _photograph(name: str, row: Json) -> Photograph:
-    pixels = read_rgb(_packaged(*row["file"]))
+    pixels = read_rgb(ASSETS / row["file"])
     objects = tuple(_object(item, pixels) for item in row["objects"])
     return Photograph(
         name=name,
@@ -131,21 +133,6 @@ def _person(item: Json, objects: tuple[Instance, ...]) -> Person:
     mask = objects[item["object"]].mask
     x1, y1, x2, y2 = mask.xyxy
     return Person(points, bbox=(x1, y1, x2, y2), area=float(mask.area))
-
-
-def _packaged(package: str, inside: str) -> Path:
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise RunError(
-            f"the demo's photographs come with {package}, which is not installed"
-        )
-    path = Path(spec.origin).parent / inside
-    if not path.is_file():
-        raise RunError(
-            f"{path}: this release of {package} does not ship the photograph that the "
-            "demo needs"
-        )
-    return path
 
 
 def smaller(pixels: Pixels, side: int) -> Pixels:

@@ -99,7 +99,7 @@ def client(
     Baseline(model='oracle:0.8', seed=42)
     """
     if not model:
-        raise UsageError("--model is missing")
+        raise UsageError("`model` is missing")
     check_backend(backend)
     supplied = {
         name: value for name, value in config.items() if value is not None
@@ -107,7 +107,7 @@ def client(
     if backend in QUESTION_JUDGES:
         if batch:
             raise UsageError(
-                f"--batch needs a backend with a server, got {backend!r}"
+                f"`batch` needs a backend with a server, got {backend!r}"
             )
         if unused := sorted(supplied.keys() - {"seed", "concurrency"}):
             known = [
@@ -116,8 +116,8 @@ def client(
                 if "setting" in item.metadata
             ]
             raise UsageError(
-                f"--set must be {one_of(unused[0], known)}, got {unused[0]!r}; "
-                f"--backend {backend} asks no server"
+                f"`set` must be {one_of(unused[0], known)}, got {unused[0]!r}; "
+                f"`backend` {backend} asks no server"
             )
         return Baseline(model, supplied.get("seed", 42), backend)
     from visualjudge.core.outputs import default_cache_dir
@@ -332,9 +332,9 @@ def _check_prices(
     )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
-            "--price (prices) cannot be used if --extractor-model (extractor) is "
-            "another model, whose prices are unknown; limit --set max_tokens_total or "
-            "--max-calls instead"
+            "`prices` cannot be used if `extractor` is "
+            "another model, whose prices are unknown; limit `max_tokens_total` or "
+            "`max_calls` instead"
         )
 
 
@@ -351,13 +351,13 @@ def _engine(
     if batched is None:
         if has_batches(out):
             raise UsageError(
-                f"{out}: its batches have not ended: add --batch to continue"
+                f"{out}: its batches have not ended: add `batch` to continue"
             )
         return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(
-            "--max-calls, --set max_tokens_total and --max-cost cannot be used with "
-            "--batch; use --limit"
+            "`max_calls`, `max_tokens_total` and `max_cost` cannot be used with "
+            "`batch`; use `limit`"
         )
     provider = BATCH_REGISTRY.find(batched.inner.backend)(batched.inner)
     if isinstance(chosen, QuestionJudge) and chosen.tries_schema:
@@ -379,11 +379,7 @@ def judge_of(
     """Return the judge that asks ``asked`` the questions of the dataset at ``root``."""
     alone = callable(asked) or isinstance(asked, Baseline)
     if alone and (options.tools or extractor):
-        name = (
-            "--tools (tools)"
-            if options.tools
-            else "--extractor-model (extractor)"
-        )
+        name = "`tools`" if options.tools else "`extractor`"
         raise UsageError(
             f"{name} needs a model of a backend, got {asked!r:.100}"
         )
@@ -394,7 +390,7 @@ def judge_of(
         if options.rubric is not None:
             if not hasattr(made, "rubric"):
                 raise UsageError(
-                    "--rubric needs a model of a backend, or a judge that states "
+                    "`rubric` needs a model of a backend, or a judge that states "
                     f"reasons, got {asked!r:.100}"
                 )
             made.rubric = rubric_of(options.rubric)
@@ -432,17 +428,17 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
     names = tool_names(options.tools)
     if options.mode not in ("auto", "text"):
         raise UsageError(
-            f"--set mode must be auto or text with --tools, got {options.mode!r}"
+            f"`mode` must be auto or text with `tools`, got {options.mode!r}"
         )
     if batched_in(asked) is not None:
         raise UsageError(
-            "--tools cannot be used together with --batch: a batch answers each "
+            "`tools` cannot be used together with `batch`: a batch answers each "
             "request once, and a conversation with tools would wait for a batch at "
             "every call; ask live"
         )
     if asked.identity.backend == "transformers":
         raise UsageError(
-            "--tools (tools) needs a server with function calling, got transformers"
+            "`tools` needs a server with function calling, got transformers"
         )
     return Tools(root, names, options.max_tool_calls)
 

@@ -360,7 +360,7 @@ def lock_of(
     asks = int(table["asks"].max())  # type: ignore[arg-type]
     if run.unfinished or table["asks"].n_unique() > 1:
         raise DataError(
-            f"{folder}: must be a finished run; visualjudge judge … --resume goes on"
+            f"{folder}: must be a finished run; `resume` of judge goes on"
         )
     if asks > MOST_ASKS:
         raise DataError(

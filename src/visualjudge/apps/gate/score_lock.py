@@ -139,7 +139,7 @@ def score_lock_of(
         return None
     if analysis.study.runs[0].unfinished or table["asks"].n_unique() > 1:
         raise DataError(
-            f"{folder}: must be a finished run; visualjudge judge … --resume goes on"
+            f"{folder}: must be a finished run; `resume` of judge goes on"
         )
     means = table["score"].round(4).to_list()
     return ScoreLock(

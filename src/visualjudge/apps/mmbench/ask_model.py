@@ -228,6 +228,6 @@ def _check_same(path: Path, before: Earlier, manifest: Fields) -> None:
                 for value in (before.get(name), manifest[name])
             )
             raise UsageError(
-                f"--resume: {path} says {name} {was}, this command has {now}; choose "
-                "another --out"
+                f"`resume`: {path} says {name} {was}, this command has {now}; choose "
+                "another `out`"
             )

@@ -53,7 +53,7 @@ def write_rotations(
         )
     count = 0
     with (
-        OutputFile(Path(out), "--out").scratch() as scratch,
+        OutputFile(Path(out), "`out`").scratch() as scratch,
         scratch.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = tsv_writer(file)

@@ -41,7 +41,7 @@ def choice_template(name: str = "reference") -> PromptTemplate:
     path = Path(name)
     if not path.is_file():
         raise UsageError(
-            f"--template {name}: neither a template ({', '.join(TEMPLATES)}) nor a file"
+            f"`template` {name}: neither a template ({', '.join(TEMPLATES)}) nor a file"
         )
     return _from_file(path)
 

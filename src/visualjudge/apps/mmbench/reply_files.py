@@ -54,7 +54,7 @@ def write_workbook(
     names = ("question", *wanted, "prediction", "category", "l2_category")
     cut = 0
     with (
-        OutputFile(Path(path), "--out").scratch() as scratch,
+        OutputFile(Path(path), "`out`").scratch() as scratch,
         TemporaryDirectory() as parts,
     ):
         book = xlsxwriter.Workbook(

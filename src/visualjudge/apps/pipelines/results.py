@@ -137,7 +137,7 @@ def read_results(path: Path) -> Iterator[RowResult]:
         except (KeyError, TypeError, ValueError):
             raise DataError(
                 f"{path}: line {line.number} is not a pipeline result; choose another "
-                "--out"
+                "`out`"
             ) from None
 
 

@@ -87,7 +87,7 @@ def check_same(out: Path, settings: Fields) -> None:
     if before is None:
         raise UsageError(
             f"{settings_path(out)} is missing or cannot be read: it records the "
-            f"settings of {out}; restore it, or choose another --out (calls in the "
+            f"settings of {out}; restore it, or choose another `out` (calls in the "
             "reply cache are free)"
         )
     now = orjson.loads(orjson.dumps(settings, default=str))
@@ -95,7 +95,7 @@ def check_same(out: Path, settings: Fields) -> None:
         if before.get(name) != now.get(name):
             raise UsageError(
                 f"{out} was made with other settings of metric {name!r}; choose "
-                "another --out"
+                "another `out`"
             )
 
 
@@ -222,7 +222,7 @@ def _done(path: Path, rows: Sequence[Row]) -> set[str]:
         )
         raise UsageError(
             f"{path}: instruction or images are not those that were judged, for key "
-            f"{', '.join(changed[:_MOST_KEYS])}{more}; choose another --out, or give "
+            f"{', '.join(changed[:_MOST_KEYS])}{more}; choose another `out`, or give "
             "changed rows other keys"
         )
     return done

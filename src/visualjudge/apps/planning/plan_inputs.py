@@ -31,7 +31,7 @@ USUAL = JudgeModel(
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
 COST = (
-    "A pilot's tokens tell the cost; without them, `judge --dry-run --price` "
+    "A pilot's tokens tell the cost; without them, a dry run of judge "
     "estimates it."
 )
 VERDICTS = (
@@ -73,7 +73,7 @@ def read_target(
     encodings = part.encodings
     if len(part.tasks) > 1 or set(part.types) - {"pairwise"}:
         raise UsageError(
-            "a plan is for the pairs of one task: one --task, and no other --type"
+            "a plan is for the pairs of one task: name it with `tasks`, and no other `types`"
         )
     task = next(iter(part.tasks), None)
     if RunFolder(root).manifest_path.is_file():
@@ -83,7 +83,7 @@ def read_target(
         return _of_dataset(root, task, encodings, part.where)
     if part.where:
         raise UsageError(
-            f"{root} is a data folder: --where is for datasets and runs"
+            f"{root} is a data folder: `where` is for datasets and runs"
         )
     return _of_data(root, task, encodings, seed)
 
@@ -97,11 +97,11 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     if not known:
         raise UsageError(
             f"{place}: no two predictions can be compared, so no pairwise question can "
-            "be asked; import a second --source into it, or make controlled errors "
+            "be asked; import a second `source` into it, or make controlled errors "
             "(visualjudge perturb)"
         )
     raise UsageError(
-        f"--task must be one of {', '.join(known)}; a plan is for one task, got "
+        f"`tasks` must be one of {', '.join(known)}; a plan is for one task, got "
         f"{task or 'none'}"
     )
 
@@ -153,7 +153,7 @@ def _chosen(
     for name in wanted:
         if name not in known:
             raise UsageError(
-                f"--encoding must be {one_of(stem_named(name, known), sorted(known))}, "
+                f"`encodings` must be {one_of(stem_named(name, known), sorted(known))}, "
                 f"got {name} ({place})"
             )
     return list(wanted) or sorted(known)
@@ -225,7 +225,7 @@ def _of_data(
     folder = DataFolder(root)
     if task is not None and task not in folder.tasks:
         raise UsageError(
-            f"--task must be {one_of(task, folder.tasks)}, got {task}"
+            f"`tasks` must be {one_of(task, folder.tasks)}, got {task}"
         )
     names = [task] if task else folder.tasks
     read = {name: folder.entries(name) for name in names}

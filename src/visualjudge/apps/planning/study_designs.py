@@ -194,10 +194,10 @@ def plan(
     """
     if goal not in get_args(Goal):
         raise UsageError(
-            f"--goal must be one of {', '.join(get_args(Goal))}, got {goal}"
+            f"`goal` must be one of {', '.join(get_args(Goal))}, got {goal}"
         )
     if not 0.05 <= power <= 0.99:
-        raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
+        raise UsageError(f"`power` must be from 0.05 to 0.99, got {power:g}")
     unnamed = shape_plan(target, options, dataset)
     if unnamed is not None:
         return unnamed
@@ -272,13 +272,13 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
         count = len(pool.sources)
         raise UsageError(
             f"{target.place}: must have at least two sources to rank, got {count}; "
-            "--goal right plans for its accuracy"
+            "`goal` right plans for its accuracy"
         )
     gaps = np.abs(pool.differences[np.triu_indices(len(pool.sources), 1)])
     widest = float(np.nanmax(gaps))
     if not 0 < apart <= widest:
         raise UsageError(
-            f"--effect must be above 0 and at most {widest:.2f}, the largest "
+            f"`effect` must be above 0 and at most {widest:.2f}, the largest "
             f"difference of two sources in points of score, got {apart:g}"
         )
     wide = int((gaps >= apart).sum())
@@ -296,16 +296,16 @@ def _right(target: Target, effect: float | None, limit: float) -> _Question:
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
         raise UsageError(
-            f"--effect must be between 0 and 1 ({hint}), got {effect:g}"
+            f"`effect` must be between 0 and 1 ({hint}), got {effect:g}"
         )
     lead = LEAD if effect is None and target.kind != "run" else effect
     share = target.judge.right(target.pool) if lead is None else limit + lead
     if not 0.01 <= share <= 0.99:
         what = (
-            "accuracy of the pilot" if lead is None else "threshold + --effect"
+            "accuracy of the pilot" if lead is None else "threshold + `effect`"
         )
         raise UsageError(
-            f"{what} must be from 0.01 to 0.99, got {share:.2f}; change --effect"
+            f"{what} must be from 0.01 to 0.99, got {share:.2f}; change `effect`"
         )
     above = share >= limit
     way = "above" if above else "below"
@@ -668,7 +668,7 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
         If the file is not such a plan.
     """
     place = Path(path)
-    hint = "; `visualjudge plan --json FILE` writes a plan"
+    hint = "; `visualjudge plan` writes a plan to `json` FILE"
     plan = record_of(
         SavedPlan, jsons.read(place, "description"), place, hint=hint
     )

@@ -78,7 +78,7 @@ def build_probes(
     """
     kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
     if number < 2:
-        raise UsageError(f"--n must be at least 2, got {number}")
+        raise UsageError(f"`n` must be at least 2, got {number}")
     target = Path(out)
     chosen = options or WorkOptions()
     check_target(target, chosen.force)

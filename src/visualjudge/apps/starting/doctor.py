@@ -109,7 +109,7 @@ def _cache() -> Check:
             "cache",
             "failed",
             f"{place}: {error.strerror}",
-            "name another folder with --set cache_dir=FOLDER",
+            "name another folder with `cache_dir=FOLDER`",
         )
     return Check("cache", "ok", f"replies are kept in {place}")
 
@@ -119,13 +119,13 @@ def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
     result = os.environ if environ is None else environ
     for name, backend in KEYS.items():
         if result.get(name):
-            yield Check(name, "ok", f"set (used by --backend {backend})")
+            yield Check(name, "ok", f"set (used by `backend` {backend})")
         else:
             yield Check(
                 name,
                 "missing",
                 "not set",
-                f"needed only for --backend {backend} without --base-url",
+                f"needed only for `backend` {backend} without `base_url`",
             )
 
 
@@ -214,12 +214,12 @@ def _schema(reply: Reply) -> Check:
             "JSON schema",
             "missing",
             detail,
-            "use --set mode=text; replies are then read as text",
+            "use `mode=text`; replies are then read as text",
         )
     return Check(
         "JSON schema",
         "ok",
-        "the reply follows it: --set mode=auto or json can be used",
+        "the reply follows it: `mode=auto` or json can be used",
     )
 
 
@@ -252,16 +252,16 @@ def _advice(message: str) -> str:
     for mark, advice in (
         (
             "HTTP 401",
-            "the server does not take the key: name its variable with --api-key-env",
+            "the server does not take the key: give another with `api_key`",
         ),
         ("HTTP 403", "the key may not use this model: check the account"),
-        ("HTTP 404", "check --model and --base-url"),
+        ("HTTP 404", "check `model` and `base_url`"),
         ("HTTP 429", "wait, or raise the quota; runs wait by themselves"),
         (
             "needs a key",
-            "set the variable, or name another server with --base-url",
+            "set the variable, or name another server with `base_url`",
         ),
     ):
         if mark in message:
             return advice
-    return "check --backend, --model and --base-url, then the server's log"
+    return "check `backend`, `model` and `base_url`, then the server's log"

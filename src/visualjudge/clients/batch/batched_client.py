@@ -83,7 +83,7 @@ class Batched(Wrapping):
     def __init__(self, inner: Client, settings: Settings) -> None:
         if not isinstance(inner, RemoteClient):
             raise UsageError(
-                f"--batch needs a backend with a server, got {inner.identity.backend!r}"
+                f"`batch` needs a backend with a server, got {inner.identity.backend!r}"
             )
         super().__init__(inner)
         self.settings = settings
@@ -106,7 +106,7 @@ class Batched(Wrapping):
             If the request failed.
         """
         if self.result is None:
-            raise UsageError("a batched client can be used by `judge` only")
+            raise UsageError("a batched client can be used by judge only")
         result_of = self.result
         billed = Counter[str]()
         results: defaultdict[str, list[Result]] = defaultdict(list)

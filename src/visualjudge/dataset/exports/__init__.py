@@ -66,7 +66,7 @@ def export(
     """
     if name not in FORMATS:
         raise UsageError(
-            f"--format must be {one_of(name, FORMATS)}, got {name!r}"
+            f"`format` must be {one_of(name, FORMATS)}, got {name!r}"
         )
     form = FORMATS[name]
     path = Path(out)
@@ -118,12 +118,12 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
     if out.is_dir() != is_folder:
         is_one, due = ("folder", "file") if out.is_dir() else ("file", "folder")
         raise UsageError(
-            f"--out: {out} is a {is_one}; {name} is written to a {due}"
+            f"`out`: {out} is a {is_one}; {name} is written to a {due}"
         )
     if force or (is_folder and not any(out.iterdir())):
         return
     raise UsageError(
-        f"--out: {out} "
+        f"`out`: {out} "
         f"{'is a folder that is not empty' if is_folder else 'already exists'}; "
-        "choose another, or add --force to overwrite it"
+        "choose another, or add `force` to overwrite it"
     )

@@ -29,7 +29,7 @@ def export_trl(
     are omitted, because they have no opposite.
     """
     with (
-        OutputFile(out, "--out").scratch() as scratch,
+        OutputFile(out, "`out`").scratch() as scratch,
         scratch.open("wb") as file,
     ):
         for done, question in enumerate(dataset.questions, start=1):

@@ -58,7 +58,7 @@ def export_vlmevalkit(
         table = out / f"{name}_{kind}.tsv"
         choices = CHOICES if kind == "pairwise" else {}
         with (
-            OutputFile(table, "--out").scratch() as scratch,
+            OutputFile(table, "`out`").scratch() as scratch,
             scratch.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = tsv_writer(file)

@@ -72,7 +72,7 @@ def load(path: str | Path) -> Model:
     place = Path(path)
     if not place.is_file():
         raise DataError(
-            f"{place}: no such file; --model must be default or a model file (.vj)"
+            f"{place}: no such file; `model` must be default or a model file (.vj)"
         )
     content = jsons.read(place, "model", "; train it again")
     try:

@@ -63,7 +63,7 @@ class BatchJournal:
         if _own(self._run, "journal.jsonl").exists():
             raise UsageError(
                 f"{self._run}: its batches were made by version 1.0; continue with "
-                "that version, or choose another --out"
+                "that version, or choose another `out`"
             )
         self.path = _own(self._run, "journal.sqlite")
         with writing(self.path):
@@ -93,7 +93,7 @@ class BatchJournal:
             return self._file.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise RunError(
-                f"{self.path}: {error}; continue with --resume"
+                f"{self.path}: {error}; continue with `resume`"
             ) from None
 
     def parts(self) -> list[Part]:

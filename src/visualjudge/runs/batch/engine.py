@@ -99,7 +99,7 @@ class BatchEngine:
                     await self._wait()
                 elif self._problem is not None:
                     raise RunError(
-                        f"no batch was made: {self._problem}; continue with --resume"
+                        f"no batch was made: {self._problem}; continue with `resume`"
                     )
                 elif next(self._unanswered(todo), None) is None:
                     self.journal.remove()
@@ -230,7 +230,7 @@ class BatchEngine:
                 return False
             else:
                 raise RunError(
-                    f"batch {part.batch}: {error}; continue with --resume"
+                    f"batch {part.batch}: {error}; continue with `resume`"
                 ) from None
         if replies < look.succeeded and self._vain[part.name] < _DOWNLOADS:
             self._vain[part.name] += 1

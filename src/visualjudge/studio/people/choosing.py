@@ -35,7 +35,7 @@ def named_rows(shelf: Shelf, path: Path) -> list[int]:
     )
     if missing is not None:
         raise UsageError(
-            f"--questions: question {missing!r} is not in the dataset"
+            f"`questions`: question {missing!r} is not in the dataset"
         )
     return rows
 
@@ -96,7 +96,7 @@ def plan_of(
         rows = [rows[place] for place in sorted(order[: settings.sample])]
     if not rows:
         raise UsageError(
-            f"--show {settings.encoding or 'all'}: no question that is selected is "
+            f"`show` {settings.encoding or 'all'}: no question that is selected is "
             "shown this way; choose another (drawn, text or all)"
         )
     names = dict(zip(rows, shelf.study.identities(rows), strict=True))
@@ -137,7 +137,7 @@ def _selected(shelf: Shelf, text: str) -> list[int]:
     if not text.startswith("{"):
         raise UsageError(
             f"this study asks the questions of a grid's address ({text}), which 1.1 "
-            "does not read; give their ids with --questions, and another folder"
+            "does not read; give their ids with `questions`, and another folder"
         )
     dataset = load_dataset(shelf.study.root).choose(Selection.of_text(text))
     return shelf.study.rows_of(question.id for question in dataset)

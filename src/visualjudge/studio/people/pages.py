@@ -519,18 +519,18 @@ def people_pages(
         fits = name.isprintable() and "/" not in name and name == name.strip()
         if not fits or not 0 < len(name) <= LONGEST_NAME:
             raise UsageError(
-                f"--rater must be 1 to {LONGEST_NAME} printable characters without '/' "
+                f"`rater` must be 1 to {LONGEST_NAME} printable characters without '/' "
                 f"and without blanks around them, got {name!r}"
             )
     stored = RunFolder(folder).manifest()
     if not raters and not stored.get("people", {}).get("raters"):
-        raise UsageError("people need at least one rater: --rater NAME")
+        raise UsageError("people need at least one rater: `rater` NAME")
     paths = {
         name: path for name, path in asdict(files).items() if path is not None
     }
     for name in asdict(files).keys() - paths.keys():
         if (stored.get("parameters") or {}).get(name):
-            option = f"--{name.replace('_', '-')}"
+            option = f"`{name}`"
             raise UsageError(
                 f"this study has {option}: give the same file again to continue"
             )

@@ -48,11 +48,11 @@ def read_instructions(
         text = read_file(path, "yaml").decode("utf-8-sig")
     except (DataError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"--instructions: {path}: must be a Markdown file: {error}"
+            f"`instructions`: {path}: must be a Markdown file: {error}"
         ) from None
     if len(text) > LONGEST:
         raise UsageError(
-            f"--instructions: {path}: must have at most {LONGEST} characters, got "
+            f"`instructions`: {path}: must have at most {LONGEST} characters, got "
             f"{len(text)}"
         )
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -68,7 +68,7 @@ def read_instructions(
             )
             if not isinstance(file, Path):
                 raise UsageError(
-                    f"--instructions: {path}: image {name!r} must be a file in its "
+                    f"`instructions`: {path}: image {name!r} must be a file in its "
                     "folder"
                 )
             token.attrSet("src", address(len(images)))

@@ -1,8 +1,7 @@
 """Metric of object detection: mean F1 over IoU thresholds, with boxes matched within a
 label."""
 
-from collections.abc import Collection, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 from visualjudge.core.records import FloatArray
@@ -15,20 +14,14 @@ from visualjudge.vision.scoring.matching import (
 )
 
 
-def box_f1(
-    prediction: Detections,
-    truth: Detections,
-    *,
-    class_of_interest: Collection[str] | None = None,
-) -> float:
+def box_f1(prediction: Detections, truth: Detections) -> float:
     """Return the mean of F1(t) over t = .50, .55, … .95, with the boxes of a label
     matched one to one by decreasing IoU.
 
-    Only labels of the class of interest count, if one is given. Crowd regions (COCO's
-    ``iscrowd``) neither count as truth nor make a prediction wrong. The result is in
-    0..1, and 1 if both are empty.
+    Crowd regions (COCO's ``iscrowd``) neither count as truth nor make a prediction
+    wrong. The result is in 0..1, and 1 if both are empty.
     """
-    return labelled_f1(prediction, truth, box_similarity, class_of_interest)
+    return labelled_f1(prediction, truth, box_similarity)
 
 
 def box_f1_by_class(
@@ -43,7 +36,6 @@ def note(_pairs: object, _options: object) -> tuple[str]:
     return ("mean F1 over IoU .50 to .95, matched within a label",)
 
 
-@lru_cache(maxsize=1)  # a score and its faults compare the same boxes
 def box_similarity(
     predicted: tuple[Detection, ...], real: tuple[Detection, ...]
 ) -> FloatArray:

@@ -69,10 +69,9 @@ DETECTION = PredictionType(
             "detection",
             "f1",
             score.box_f1,
-            frozenset({"class_of_interest"}),
-            score.box_f1_by_class,
-            score.note,
-            {"iou": TEN_THRESHOLDS},
+            by_class=score.box_f1_by_class,
+            note=score.note,
+            defaults={"iou": TEN_THRESHOLDS},
         ),
     ),
     errors=items.item_errors(

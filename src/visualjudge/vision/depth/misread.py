@@ -47,11 +47,11 @@ def _unit(name: str, factor: float) -> Misreading:
 
 MISREADINGS = (
     Misreading(
-        "predictions are disparities, or depths that are read as such (--pred-inverse)",
+        "predictions are disparities, or depths that are read as such (`pred_inverse`)",
         _inverse,
     ),
     Misreading("near and far are exchanged", _negative),
-    Misreading("the largest value marks holes (--hole)", _with_holes),
+    Misreading("the largest value marks holes (`hole`)", _with_holes),
     Misreading("maps are upside down", _turned(0)),
     Misreading("the image was mirrored", _turned(1)),
     _unit("millimetres", 1e-3),

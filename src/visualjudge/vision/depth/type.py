@@ -5,7 +5,6 @@ from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.depth import (
     draw,
     errors,
-    errors_matched as matched,
     faults,
     features,
     misread,
@@ -49,10 +48,24 @@ DEPTH = PredictionType(
         ),
     ),
     errors=(
-        ErrorType("depth", "scale", errors.scale, matched=matched.scale),
-        ErrorType("depth", "blur", errors.blur, matched=matched.blur),
-        ErrorType("depth", "noise", errors.noise, matched=matched.noise),
-        ErrorType("depth", "ordinal", errors.ordinal, matched=matched.ordinal),
+        ErrorType(
+            "depth",
+            "scale",
+            errors.scale,
+            matched=errors.misplaced(errors.scale),
+        ),
+        ErrorType(
+            "depth", "blur", errors.blur, matched=errors.misplaced(errors.blur)
+        ),
+        ErrorType(
+            "depth",
+            "noise",
+            errors.noise,
+            matched=errors.misplaced(errors.noise),
+        ),
+        ErrorType(
+            "depth", "ordinal", errors.ordinal, matched=errors.misplaced(None)
+        ),
     ),
     context=type_sentence,
     look=features.depth_features,

@@ -1,8 +1,7 @@
 """Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred
 region."""
 
-from collections.abc import Collection, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,7 @@ from visualjudge.vision.scoring.matching import (
 )
 
 
-def mask_f1(
-    prediction: Masks,
-    truth: Masks,
-    *,
-    class_of_interest: Collection[str] | None = None,
-) -> float:
+def mask_f1(prediction: Masks, truth: Masks) -> float:
     """Return the mean of F1(t) over t = .50, .55, … .95 after one-to-one matching by
     decreasing mask IoU within a label.
 
@@ -32,7 +26,7 @@ def mask_f1(
     empty.
     """
     _same_size(prediction, truth)
-    return labelled_f1(prediction, truth, mask_similarity, class_of_interest)
+    return labelled_f1(prediction, truth, mask_similarity)
 
 
 def mask_f1_by_class(
@@ -43,7 +37,6 @@ def mask_f1_by_class(
     return labelled_f1_by_class(prediction, truth, mask_similarity, labels)
 
 
-@lru_cache(maxsize=1)  # a score and its faults compare the same masks
 def mask_similarity(
     predicted: tuple[Instance, ...], real: tuple[Instance, ...]
 ) -> FloatArray:

@@ -173,10 +173,9 @@ INSTANCE = PredictionType(
             "instance",
             "f1",
             score.mask_f1,
-            frozenset({"class_of_interest"}),
-            score.mask_f1_by_class,
-            score.instance_note,
-            {"iou": TEN_THRESHOLDS},
+            by_class=score.mask_f1_by_class,
+            note=score.instance_note,
+            defaults={"iou": TEN_THRESHOLDS},
         ),
     ),
     errors=(

@@ -6,8 +6,14 @@ from typing import TypeVar
 import numpy as np
 
 from visualjudge.core.records import FloatArray
-from visualjudge.vision.errors.levels import ErrorScene, Rng, counted
-from visualjudge.vision.poses.record import People, Person
+from visualjudge.vision.errors.levels import (
+    ErrorScene,
+    Perturbation,
+    Rng,
+    counted,
+)
+from visualjudge.vision.errors.matched import common_steps, inside, side
+from visualjudge.vision.poses.record import People, Person, corners
 from visualjudge.vision.poses.score import person_area
 from visualjudge.vision.poses.skeleton import (
     KEYPOINT_NAMES,
@@ -146,3 +152,41 @@ def a_mirrored_pair(truth: People, _scene: ErrorScene) -> bool:
 def two_people(truth: People, _scene: ErrorScene) -> bool:
     """Return whether at least two people have keypoints."""
     return sum(bool(person.present.any()) for person in truth.items) > 1
+
+
+# ------ matched errors; see :mod:`visualjudge.vision.errors.matched`
+
+# Severity of the error that all options of a pair share.
+MILD = 0.25
+
+
+def displaced(error: Perturbation) -> Perturbation:
+    """Return an error that applies ``error`` at a fixed severity and moves all people
+    together to one side, further with severity. People at the border are omitted: they
+    cannot move.
+    """
+
+    def matched(
+        truth: People, severity: float, scene: ErrorScene, rng: Rng
+    ) -> People:
+        labelled = People(
+            tuple(person for person in truth.items if person.present.any())
+        )
+        boxes = [
+            (x1, y1, x2, y2) for x1, y1, x2, y2 in corners(labelled).tolist()
+        ]
+        prediction: People = error(labelled, MILD, scene, rng)
+        free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
+        steps = common_steps([boxes[k] for k in free], scene.size, rng)
+        if steps is None:
+            return truth
+        step = severity * steps[side(severity, scene.levels, rng)]
+        return People(tuple(_moved(prediction.items[k], step) for k in free))
+
+    return matched
+
+
+def _moved(person: Person, step: np.ndarray) -> Person:
+    points = person.keypoints.copy()
+    points[person.present, :2] += step
+    return replace(person, keypoints=points)

@@ -9,28 +9,20 @@ weight 1.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from visualjudge.core.records import Fault, FloatArray, Pixels, Xyxy
+from visualjudge.core.records import Fault, Pixels, Xyxy
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.scoring.matching import (
+    BACKGROUND,
     THRESHOLDS,
+    Nearest,
     Similarity,
-    crowds,
-    labels_of,
+    compared_by_label,
+    compared_items,
     lost,
-    pairs,
 )
 
 KINDS = {
@@ -42,20 +34,18 @@ KINDS = {
     "missed": "an object is not marked",
 }
 RIGHT = THRESHOLDS[0]
-BACKGROUND = 0.1
-# (item, its ground truth) → the kind of a badly placed item.
-Misplaced = Callable[[Any, Any], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """The faults of items of a type: how they are compared, (n predictions, m ground
-    truths) → (n, m); the box around one; and what a badly placed one is.
+    truths) → (n, m); the box around one; and of a badly placed one and its ground
+    truth, the kind.
     """
 
     similarity: Similarity
     box: Callable[[Any], Xyxy]
-    misplaced: Misplaced
+    misplaced: Callable[[Any, Any], str]
 
     def __call__(
         self,
@@ -71,9 +61,9 @@ class Measure:
         ``truth`` has all, so that an item on an object of another class is recognised.
         Crowd regions are not missed, and items inside them are not faults.
         """
-        rows = range(len(prediction.items))
-        compared = _compared(prediction, truth, self.similarity)
-        return self._faults(compared, rows, labels)
+        items = compared_items(prediction, truth, self.similarity)
+        rows = list(zip(prediction.items, items, strict=True))
+        return self._faults(rows, truth, labels)
 
     def by_class(
         self,
@@ -83,88 +73,50 @@ class Measure:
     ) -> Iterator[tuple[str, Iterator[Fault]]]:
         """Yield each of ``labels`` with its faults as the class of interest; every pair
         of items is compared once. ``prediction`` has the items of all labels."""
-        compared = _compared(prediction, truth, self.similarity)
-        rows: dict[str, list[int]] = {label: [] for label in labels}
-        for i, item in enumerate(prediction.items):
-            if item.label in rows:
-                rows[item.label].append(i)
-        for label, own in rows.items():
-            yield label, self._faults(compared, own, (label,))
+        compared = compared_by_label(prediction, truth, self.similarity, labels)
+        for label, own in compared.items():
+            yield label, self._faults(own, truth, (label,))
 
     def _faults(
         self,
-        compared: _Compared,
-        rows: Iterable[int],
+        rows: Iterable[tuple[Any, Nearest]],
+        truth: LabelledItems,
         labels: Collection[str] | None,
     ) -> Iterator[Fault]:
-        real = compared.real
-        covered: set[int] = set()
-        for number, i in enumerate(rows, 1):
-            item = compared.predicted[i]
-            kind = compared.kinds[i]
-            partner = compared.partners.get(i)
-            if partner is None and kind == "localization":
-                partner = int(compared.own[i].argmax())
-            if partner is not None:
-                covered.add(partner)
-                place = around(self.box(item), self.box(real[partner]))
-                share = lost(compared.own[i, partner])
-                wrong = self.misplaced(item, real[partner])
-                yield Fault(wrong, place, share, number)
+        covered = set[int | None]()
+        for number, (item, nearest) in enumerate(rows, 1):
+            kind = _kind(nearest)
+            placed = kind == "localization"
+            share, at = nearest.own if placed else nearest.matched
+            if at is not None:
+                covered.add(at)
+                real = truth.items[at]
+                place = around(self.box(item), self.box(real))
+                wrong = self.misplaced(item, real)
+                yield Fault(wrong, place, lost(share), number)
             elif kind:
                 if kind == "classification":
-                    covered.add(int(compared.other[i].argmax()))
+                    covered.add(nearest.other[1])
                 yield Fault(kind, self.box(item), 1.0, number)
-        for j, item in enumerate(real):
+        for j, item in enumerate(truth.items):
             asked = labels is None or item.label in labels
             if asked and not item.iscrowd and j not in covered:
                 yield Fault("missed", self.box(item), 1.0)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Compared:
-    """Similarity of items with objects of their own label and of others, (n, m); the
-    kind of each item without a partner, and the partners by item.
-    """
-
-    predicted: Sequence[Any]
-    real: Sequence[Any]
-    own: FloatArray
-    other: FloatArray
-    kinds: Sequence[str]
-    partners: Mapping[int, int]
-
-
-def _compared(
-    prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
-) -> _Compared:
-    values = similarity(tuple(prediction.items), tuple(truth.items))
-    crowd = crowds(truth.items)
-    same = labels_of(prediction)[:, None] == labels_of(truth)
-    own = np.where(same & ~crowd, values, 0.0)
-    other = np.where(same | crowd, 0.0, values)
-    nearest = (
-        table.max(axis=1, initial=0.0).tolist()
-        for table in (own, other, np.where(same & crowd, values, 0.0))
-    )
-    kinds = [_kind(*most) for most in zip(*nearest, strict=True)]
-    partners = {i: j for i, j, _ in pairs(own)}
-    return _Compared(prediction.items, truth.items, own, other, kinds, partners)
-
-
-def _kind(best: float, wrong: float, in_crowd: float) -> str:
-    """Return the kind of an item without a ground truth of its own, "" for none, by its
-    highest IoU with objects of its label and of others, and its share in crowd regions.
-    """
-    if in_crowd >= RIGHT:
+def _kind(item: Nearest) -> str:
+    """Return the kind of an item without a partner, "" for none and for one with a
+    partner."""
+    own, other = (similarity for similarity, _ in (item.own, item.other))
+    if item.matched[0] or item.in_crowd >= RIGHT:
         return ""
-    if BACKGROUND <= best < RIGHT:
+    if BACKGROUND <= own < RIGHT:
         return "localization"
-    if wrong >= RIGHT:
+    if other >= RIGHT:
         return "classification"
-    if best >= RIGHT:
+    if own >= RIGHT:
         return "duplicate"
-    return "background" if wrong < BACKGROUND else "both"
+    return "background" if other < BACKGROUND else "both"
 
 
 def around(first: Xyxy, second: Xyxy) -> Xyxy:

@@ -5,7 +5,17 @@ matched by decreasing similarity.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from dataclasses import dataclass
+from functools import lru_cache
+from math import fsum
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,10 +29,29 @@ THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 TEN_THRESHOLDS = f"{THRESHOLDS[0]:.2f}:{THRESHOLDS[-1]:.2f}"
 # Rounding must not keep a similarity below its threshold.
 ROUNDING = 1e-9
-REACHED = np.array(THRESHOLDS) - ROUNDING
+REACHED = tuple(threshold - ROUNDING for threshold in THRESHOLDS)
+# Below it two items have nothing to do with each other (TIDE).
+BACKGROUND = 0.1
 # (n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the
 # prediction that lies in it.
-Similarity = Callable[[Sequence[Any], Sequence[Any]], FloatArray]
+Similarity = Callable[[tuple[Any, ...], tuple[Any, ...]], FloatArray]
+# A similarity and the place of the object; of equal ones the first object counts.
+Place = tuple[float, int | None]
+NOWHERE: Place = 0.0, None
+
+
+@dataclass(slots=True)
+class Nearest:
+    """What a predicted item lies at: the most similar object of its own label, of
+    another label, and of one-to-one matching, each with the similarity first, and the
+    largest share in a crowd region of its label. What is below :data:`BACKGROUND` is
+    left out.
+    """
+
+    own: Place = NOWHERE
+    other: Place = NOWHERE
+    matched: Place = NOWHERE
+    in_crowd: float = 0.0
 
 
 def pairs(
@@ -32,31 +61,28 @@ def pairs(
     one to one by decreasing similarity, of equal ones the earlier prediction first,
     then the earlier ground truth. Those below ``least`` are left out.
     """
-    first, second = np.nonzero(similarity >= least - ROUNDING)
+    return _one_to_one(_candidates(similarity, least - ROUNDING), least)
+
+
+def _candidates(
+    similarity: FloatArray, least: float
+) -> Iterator[tuple[int, int, float]]:
+    first, second = np.nonzero(similarity >= least)
     values = similarity[first, second]
-    order = np.argsort(-values, kind="stable")
+    return zip(first.tolist(), second.tolist(), values.tolist(), strict=True)
+
+
+def _one_to_one(
+    candidates: Iterable[tuple[int, int, float]], least: float
+) -> Iterator[tuple[int, int, float]]:
     used = set[int]()
     taken = set[int]()
-    for i, j, value in zip(
-        first[order].tolist(),
-        second[order].tolist(),
-        values[order].tolist(),
-        strict=True,
-    ):
+    alike = (row for row in candidates if row[2] >= least - ROUNDING)
+    for i, j, value in sorted(alike, key=lambda row: -row[2]):
         if i not in used and j not in taken:
             used.add(i)
             taken.add(j)
             yield i, j, value
-
-
-def matched(similarity: FloatArray) -> FloatArray:
-    """Return the similarity of each of n predictions to its own ground truth
-    (:func:`pairs`), shape (n,); 0 without one.
-    """
-    reached = np.zeros(len(similarity))
-    for i, _, value in pairs(similarity):
-        reached[i] = value
-    return reached
 
 
 def lost(similarity: float) -> float:
@@ -73,24 +99,37 @@ def mean_f1(similarity: FloatArray, crowd: BoolArray) -> float:
     truths: they are the shares of each prediction that lie in crowd regions. An
     unmatched prediction with a share of at least t is not counted.
     """
-    hits, left_out = _reached(similarity, crowd)
-    counted = len(similarity) + np.count_nonzero(~crowd) - left_out.sum(axis=0)
-    return float(_f1(hits.sum(axis=0), counted).mean())
+    shares = similarity[:, crowd].max(axis=1, initial=0.0)
+    items = [Nearest(in_crowd=share) for share in shares.tolist()]
+    for i, j, value in pairs(similarity[:, ~crowd]):
+        items[i].matched = value, j
+    return _mean_f1(items, int(np.count_nonzero(~crowd)))
+
+
+def _mean_f1(items: Sequence[Nearest], truths: int) -> float:
+    """Return :func:`mean_f1` of predicted items and a number of ground truths."""
+    counted = len(items) + truths
+    right = [bisect_right(REACHED, item.matched[0]) for item in items]
+    ignored = [bisect_right(REACHED, item.in_crowd) for item in items]
+    if not any(ignored):  # then each F1 has the same divisor
+        return 2 * sum(right) / len(REACHED) / counted if counted else 1.0
+    means = []
+    for k in range(len(REACHED)):
+        hits = sum(level > k for level in right)
+        left_out = sum(map(lambda r, c: r <= k < c, right, ignored))
+        every = counted - left_out
+        means.append(2 * hits / every if every else 1.0)
+    return fsum(means) / len(means)
 
 
 def labelled_f1(
     prediction: LabelledItems,
     truth: LabelledItems,
     similarity: Similarity,
-    class_of_interest: Collection[str] | None,
 ) -> float:
-    """Return :func:`mean_f1` of boxes or masks matched within a label; only those of
-    the class of interest, if given.
-    """
-    if class_of_interest is not None:
-        prediction = prediction.only(class_of_interest)
-        truth = truth.only(class_of_interest)
-    return mean_f1(*_within_labels(prediction, truth, similarity))
+    """Return :func:`mean_f1` of boxes or masks matched within a label."""
+    items = compared_items(prediction, truth, similarity)
+    return _mean_f1(items, truth.without_crowds().count)
 
 
 def labelled_f1_by_class(
@@ -101,51 +140,53 @@ def labelled_f1_by_class(
 ) -> list[float]:
     """Return :func:`labelled_f1` for each of ``labels``; every pair of items is
     compared once."""
-    values, crowd = _within_labels(prediction, truth, similarity)
-    hits, left_out = _reached(values, crowd)
-    chosen = np.array(labels, dtype=np.object_)[:, None]
-    ours, theirs = (
-        (chosen == labels_of(side)).astype(np.float64)
-        for side in (prediction, truth)
-    )
-    counted = ours @ ~left_out + (theirs @ ~crowd)[:, None]
-    shares: list[float] = _f1(ours @ hits, counted).mean(axis=1).tolist()
-    return shares
+    compared = compared_by_label(prediction, truth, similarity, labels)
+    truths = Counter(item.label for item in truth.items if not item.iscrowd)
+    return [
+        _mean_f1([nearest for _, nearest in compared[label]], truths[label])
+        for label in labels
+    ]
 
 
-def _within_labels(
+@lru_cache(maxsize=1)  # a score and its faults compare the same items
+def compared_items(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
-) -> tuple[FloatArray, BoolArray]:
-    """Return similarities that are 0 between different labels, and which ground truths
-    are crowd regions."""
-    values = similarity(tuple(prediction.items), tuple(truth.items))
-    return values * (
-        labels_of(prediction)[:, None] == labels_of(truth)
-    ), crowds(truth.items)
+) -> Sequence[Nearest]:
+    """Return what each predicted item of an image lies at."""
+    items = [Nearest() for _ in prediction.items]
+    rivals = []
+    values = similarity(prediction.items, truth.items)
+    for i, j, value in _candidates(values, BACKGROUND):
+        item = items[i]
+        real = truth.items[j]
+        same = prediction.items[i].label == real.label
+        if real.iscrowd:
+            item.in_crowd = max(item.in_crowd, value * same)
+        elif same:
+            item.own = max(item.own, (value, j), key=itemgetter(0))
+            rivals.append((i, j, value))
+        else:
+            item.other = max(item.other, (value, j), key=itemgetter(0))
+    for i, j, value in _one_to_one(rivals, THRESHOLDS[0]):
+        items[i].matched = value, j
+    return items
 
 
-def labels_of(side: LabelledItems) -> np.ndarray:
-    """Return the label of each item, shape (n,)."""
-    return np.array([item.label for item in side.items], dtype=np.object_)
+def compared_by_label(
+    prediction: LabelledItems,
+    truth: LabelledItems,
+    similarity: Similarity,
+    labels: Iterable[str],
+) -> dict[str, list[tuple[Any, Nearest]]]:
+    """Return the predicted items of each of ``labels``, each with what it lies at."""
+    rows: dict[str, list[tuple[Any, Nearest]]] = {label: [] for label in labels}
+    compared = compared_items(prediction, truth, similarity)
+    for item, nearest in zip(prediction.items, compared, strict=True):
+        if item.label in rows:
+            rows[item.label].append((item, nearest))
+    return rows
 
 
 def crowds(items: Sequence[Any]) -> BoolArray:
     """Return which items are crowd regions, shape (n,)."""
     return np.array([item.iscrowd for item in items], dtype=np.bool_)
-
-
-def _reached(
-    similarity: FloatArray, crowd: BoolArray
-) -> tuple[BoolArray, BoolArray]:
-    """Return whether each prediction is right, and whether it is not counted, at each
-    threshold, both of shape (n, thresholds)."""
-    hits = matched(similarity[:, ~crowd])[:, None] >= REACHED
-    inside = similarity[:, crowd].max(axis=1, initial=0.0)[:, None] >= REACHED
-    return hits, inside & ~hits
-
-
-def _f1(hits: Any, counted: Any) -> FloatArray:
-    shares: FloatArray = np.divide(
-        2 * hits, counted, out=np.ones(hits.shape), where=counted > 0
-    )
-    return shares

@@ -63,7 +63,7 @@ def shown_at(
     scores = [item.score for item in items]
     if None in scores:
         raise DataError(
-            "score: is missing; --min-score and --top-k need the confidence of every "
+            "score: is missing; `min_score` and `top_k` need the confidence of every "
             "prediction"
         )
     order = sorted(range(len(scores)), key=lambda k: -scores[k])

@@ -81,7 +81,7 @@ def adopt_benchmark(
     """
     if name not in BENCHMARKS:
         raise UsageError(
-            f"--benchmark must be {one_of(name, BENCHMARKS)}, got {name!r}"
+            f"`benchmark` must be {one_of(name, BENCHMARKS)}, got {name!r}"
         )
     row = BENCHMARKS[name]
     home = Path(folder)
@@ -103,7 +103,7 @@ def adopt_benchmark(
             if judge not in judges:
                 known = ", ".join(judges) or "none"
                 raise UsageError(
-                    f"--replies: the copy holds no replies of {judge!r}; it holds: "
+                    f"`replies`: the copy holds no replies of {judge!r}; it holds: "
                     f"{known}"
                 )
         named = judges if replies is None else replies

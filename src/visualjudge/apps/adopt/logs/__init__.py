@@ -93,7 +93,7 @@ def log_of(path: Path, content: Any, name: str | None) -> Log | None:
     """
     if name is not None and name not in (*LOGS, "table"):
         raise UsageError(
-            f"--format must be {', '.join(LOGS)} or table, got {name!r}"
+            f"`format` must be {', '.join(LOGS)} or table, got {name!r}"
         )
     if name is not None:
         return LOGS.get(name)

@@ -39,7 +39,7 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     if any("task" in row for row in stated):
         warnings.warn(
             f"{path}: task: is the metric; that of the rows is in metadata.task "
-            "(--column task=metadata.task)",
+            "(`columns` task=metadata.task)",
             stacklevel=2,
         )
     results = list(read_results(path))
