@@ -89,10 +89,10 @@ OVER: dict[str, int] = {
     "dataset": 1808,
     "clients": 1868,
     "replies": 821,
-    "judges": 1484,
+    "judges": 1463,
     "runs": 1339,
-    "analysis": 8287,
-    "apps": 6396,
+    "analysis": 8279,
+    "apps": 6394,
     "studio": 2531,
     "cli": 1744,
 }
