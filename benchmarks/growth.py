@@ -25,7 +25,7 @@ from visualjudge.analysis import study_of
 from visualjudge.analysis.analysing import analyse_study
 from visualjudge.analysis.people_agreement import agreement
 from visualjudge.analysis.report.card import card_of
-from visualjudge.analysis.statistics import pooled_means
+from visualjudge.analysis.statistics.corrected_means import pooled_means
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import Annotation, Question, Verdict
 from visualjudge.core.seeding import rng_for

@@ -91,13 +91,13 @@ OVER: dict[str, int] = {
     "replies": 821,
     "judges": 1463,
     "runs": 1339,
-    "analysis": 8279,
-    "apps": 6394,
-    "studio": 2531,
+    "analysis": 8256,
+    "apps": 6387,
+    "studio": 2491,
     "cli": 1744,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_440
+MOST_STATEMENTS = 36_252
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -28,8 +28,7 @@ from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.figures.sensitivity import SENSITIVITY
 from visualjudge.analysis.figures.sources import SOURCES
 from visualjudge.analysis.figures.unread import UNREAD
-from visualjudge.analysis.figures_of_pairs import macro
-from visualjudge.analysis.pairwise_figures import Preference
+from visualjudge.analysis.pairwise_figures import Preference, macro
 from visualjudge.analysis.report.headline import headline
 from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.study_table import (

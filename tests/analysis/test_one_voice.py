@@ -230,11 +230,11 @@ def _of_plot(judges: Sequence[JudgeCard]) -> list[str]:
     for judge in judges:
         states = {frozenset((p.a, p.b)): p.state for p in judge.models.pairs}
         sets = {
-            name: ends for (_, name), ends in judge.models.rank_sets().items()
+            name: ends[1:] for (_, name), ends in judge.models.ranks().items()
         }
         by_truth = {
-            name: ends
-            for (_, name), ends in judge.models.rank_sets("truth").items()
+            name: ends[1:]
+            for (_, name), ends in judge.models.ranks("truth").items()
         }
         own = [row for row in rows if row["judge"] == judge.judge]
         for row in own:
@@ -289,6 +289,16 @@ def _of_ranks(judge: JudgeCard) -> list[str]:
             found.append("two rank sets of one source")
         if not row.rank_set[0] <= row.rank <= row.rank_set[1]:
             found.append("a rank outside its set")
+        if row.rank != judge.models.ranks()[row.group, row.source][0]:
+            found.append("two ranks of one source")
+    order = [name for _, name in judge.models.order("judge")]
+    turned = [
+        pair
+        for pair in judge.models.pairs
+        if pair.judge_order * (order.index(pair.b) - order.index(pair.a)) < 0
+    ]
+    if len(turned) == 1:  # several may be in a circle
+        found.append("separated, and in the opposite order")
     for name, (best, worst) in sets.items():
         above = below = 0
         for pair in main.models.pairs:
@@ -310,9 +320,7 @@ def _of_favour(judge: JudgeCard) -> list[str]:
     (line,) = (line for line in judge.checks if line.name == "favour")
     if main is None or line.state != "fail":
         return []
-    named = [
-        row for row in main.sources if str(line.why).startswith(row.source)
-    ]
+    named = [row for row in main.sources if row.source in str(line.why)]
     found = [] if named else ["favour of nobody"]
     for row in named:
         side = 1 if row.bias.value > 0 else -1

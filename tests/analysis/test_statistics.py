@@ -12,10 +12,9 @@ from scipy import stats
 
 from visualjudge.analysis.estimate import holm, shares
 from visualjudge.analysis.figures.variance import variance_row
-from visualjudge.analysis.figures_of_pairs import macro
+from visualjudge.analysis.pairwise_figures import macro
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.alpha import alpha
-from visualjudge.analysis.statistics.kappa import kappa
+from visualjudge.analysis.statistics.alpha import alpha, kappa
 from visualjudge.core.seeding import rng_for
 
 

@@ -12,7 +12,7 @@ from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.separation import Comparisons, PairsOfModels, separate
-from visualjudge.analysis.statistics import pooled_means
+from visualjudge.analysis.statistics.corrected_means import pooled_means
 from visualjudge.analysis.statistics.favour import fair_fit
 from visualjudge.core.seeding import rng_for
 

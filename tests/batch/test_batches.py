@@ -16,6 +16,7 @@ import visualjudge as vj
 from batch.fake_batches import ALL, FakeBatches, Faults
 from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.batched_client import Settings
+from visualjudge.clients.batch.google import GoogleBatches
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.batch_journal import BatchJournal, has_batches
@@ -386,3 +387,18 @@ def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "run")) == 2
     assert sum(fake.paid.values()) == 1
     assert run.report is not None and run.report.progress.budget.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("done", "state", "status"),
+    [
+        (True, "BATCH_STATE_RUNNING", "ended"),
+        (True, "JOB_STATE_CANCELLED", "cancelled"),
+        (None, "BATCH_STATE_RUNNING", "running"),
+    ],
+)
+def test_an_operation_of_google_that_is_done_has_ended_whatever_its_state(
+    done: bool | None, state: str, status: str
+) -> None:
+    body = {"done": done, "metadata": {"state": state}}
+    assert GoogleBatches.looked(None, body).status == status  # type: ignore[arg-type]

@@ -142,11 +142,10 @@ def test_pages_while_a_dataset_is_indexed(
 def test_pages_of_a_study(
     browser: Any, axe: str, theme: str, tmp_path: Path
 ) -> None:
-    from visualjudge.studio.guard import LOOPBACK
-    from visualjudge.studio.people.access import ADMIN
-    from visualjudge.studio.people.pages import people_app, people_pages
+    from visualjudge.studio.people.pages import ADMIN, people_app, people_pages
     from visualjudge.studio.people.plan import Settings, StudyFiles
     from visualjudge.studio.places import find_places
+    from visualjudge.studio.serving import LOOPBACK
     from visualjudge.studio.site import Site
 
     questions: list[Any] = [

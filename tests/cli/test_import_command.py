@@ -266,6 +266,17 @@ def test_a_source_too_few_is_wrong_usage(scene: Path) -> None:
     )
 
 
+def test_a_source_named_twice_is_refused_before_anything_is_written(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [f"--pred={scene}/{name}.json" for name in ("good", "half")]
+    named = ["--source", "detr", "--source", "detr"]
+    assert call(scene, *sides, *named) == 2
+    error = capsys.readouterr().err
+    assert "--source must differ, got 'detr' twice" in error
+    assert not (scene / "data").exists()
+
+
 def test_a_missing_file_is_one_line(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,13 @@ from visualjudge.clients.api import ApiClient
 from visualjudge.clients.base import Alternative, Client, Token
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited
-from visualjudge.clients.masked_secrets import Redactor, public_url
+from visualjudge.clients.masked_secrets import (
+    Redactor,
+    environment_secrets,
+    public_url,
+)
+from visualjudge.clients.protocol_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.registry import Registry
-from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.server_errors import embedded_error
 from visualjudge.clients.sync_calls import run_sync
@@ -689,6 +694,14 @@ def test_a_secret_may_have_escapes_of_any_kind(
     redactor = Redactor([secret])
     assert redactor(f"<{written}>") == "<***>"
     assert redactor.body(f"<{written}>".encode()) == b"<***>"
+
+
+def test_a_secret_of_the_environment_need_not_be_utf_8(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    key = os.fsdecode(b"sk-of-some-length-\xff\xfe")
+    monkeypatch.setenv("SOME_API_KEY", key)
+    assert environment_secrets()(f"é <{key}>") == "é <***>"
 
 
 def test_a_public_url_has_no_password_and_no_query() -> None:

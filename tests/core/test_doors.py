@@ -27,7 +27,7 @@ from visualjudge.core.tables import check_table, csv_table, scan, tsv_writer
 from visualjudge.core.untrusted import BOUNDS, Bound, read_file
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.core.yamls import loads, read_yaml
-from visualjudge.data.record_checks import read_records
+from visualjudge.data.folder import read_records
 from visualjudge.dataset.folder import read_meta
 from visualjudge.dataset.json_form import read_questions
 from visualjudge.formats.tables import read_table

@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from visualjudge.analysis.decisions.label_files import read_labels
-from visualjudge.analysis.question_table import read_questions
+from visualjudge.analysis.question_table import read_questions, read_verdicts
 from visualjudge.analysis.rating_table import read_ratings
-from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.apps.adopt.benchmarks.judgebench import read as read_judgebench
 from visualjudge.apps.mmbench.evaluate import READERS
 from visualjudge.apps.mmbench.reply_files import read_workbook
@@ -46,15 +45,15 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.jsons import lenient
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
-from visualjudge.data import record_checks
-from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
+from visualjudge.data import folder
+from visualjudge.data.folder import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
-from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring
 from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.tables import class_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 from visualjudge.replies import read_reply
@@ -179,8 +178,8 @@ def _published(raw: bytes, place: Path) -> object:
 
 
 TARGETS: dict[str, Target] = {
-    "records-json": _file(".json", record_checks.read_records),
-    "records-jsonl": _file(".jsonl", record_checks.read_records),
+    "records-json": _file(".json", folder.read_records),
+    "records-jsonl": _file(".jsonl", folder.read_records),
     "annotation": lambda raw, _: annotation_from_wire(
         _object(raw), file="f", task="object_detection", position=0
     ),

@@ -43,7 +43,7 @@ from making import make_folder
 from visualjudge.cli.main import run
 from visualjudge.core.seeding import rng_for
 from visualjudge.studio import serving as studio_serving
-from visualjudge.studio.people.access import Tokens
+from visualjudge.studio.people.pages import Tokens
 from visualjudge.studio.places import cache_home
 from visualjudge.vision.raster.images import png_bytes, write_png
 

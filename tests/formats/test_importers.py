@@ -16,7 +16,6 @@ from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.data.import_mistakes import Files, check_forms
-from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
@@ -26,7 +25,7 @@ from visualjudge.formats.outputs import given_score, outputs
 from visualjudge.formats.pairing import files_by_key
 from visualjudge.formats.referring import referring
 from visualjudge.formats.samples import Sample
-from visualjudge.formats.tables import read_table
+from visualjudge.formats.tables import class_table, read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 

@@ -80,7 +80,7 @@ def test_the_command_prints_the_link_to_a_question(folder: Path) -> None:
             line for line in served.said.splitlines() if "/open/" in line
         )
         address = link.removeprefix("ds: ")
-        page = httpx.get(address, follow_redirects=True)
+        page = httpx.get(address, follow_redirects=True, timeout=60)
         assert "pairwise question q3" in page.text
     finally:
         served.kill()

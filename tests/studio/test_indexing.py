@@ -18,12 +18,11 @@ from visualjudge.dataset.json_form import json_file, question_json
 from visualjudge.studio import (
     site as site_module,
     study as study_module,
-    verdicts,
 )
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
-from visualjudge.studio.verdicts import RunVerdicts, Share
+from visualjudge.studio.study import RunVerdicts, Share
 
 
 class Gate:
@@ -71,7 +70,7 @@ def test_pages_are_served_while_a_large_dataset_is_read(
 ) -> None:
     opening, replies = Gate(), Gate()
     monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
-    monkeypatch.setattr(verdicts, "_BATCH", 10)
+    monkeypatch.setattr(study_module, "VERDICTS", 10)
     monkeypatch.setattr(study_module, "BATCH", 25)
     monkeypatch.setattr(
         study_module, "_store", opening.before(study_module._store)
@@ -178,7 +177,7 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
 def test_replies_read_before_a_failure_are_read_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verdicts, "_BATCH", 10)
+    monkeypatch.setattr(study_module, "VERDICTS", 10)
     study = study_module.open_study(folder / "ds", folder / "cache", "x")
     assert list(study_module.read_in(study)) == [None]
     run = RunVerdicts(study, folder / "run", "r")

@@ -33,15 +33,15 @@ from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.options import Selection
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.people.access import ADMIN, Tokens
-from visualjudge.studio.people.choosing import plan_of
 from visualjudge.studio.people.pages import (
+    ADMIN,
     PeoplePages,
+    Tokens,
     going_on,
     people_app,
     people_pages,
 )
-from visualjudge.studio.people.plan import Settings, StudyFiles
+from visualjudge.studio.people.plan import Settings, StudyFiles, plan_of
 from visualjudge.studio.people.rating_run import Given
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site

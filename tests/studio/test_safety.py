@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from commanding import command
-from visualjudge.studio.guard import HEADERS
+from visualjudge.studio.serving import HEADERS
 
 
 @pytest.mark.parametrize("kind", ["image", "thumb/320"])

@@ -28,8 +28,13 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import State
 from visualjudge.studio.site import Site
-from visualjudge.studio.study import open_study, read_in
-from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts, Share
+from visualjudge.studio.study import (
+    OUTCOMES,
+    RunVerdicts,
+    Share,
+    open_study,
+    read_in,
+)
 
 
 def _study(root: Path) -> study_module.Study:

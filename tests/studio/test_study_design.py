@@ -33,23 +33,20 @@ from visualjudge.core.records import TIES
 from visualjudge.options import Selection
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.guard import LOOPBACK
-from visualjudge.studio.people.access import ADMIN
-from visualjudge.studio.people.choosing import plan_of
-from visualjudge.studio.people.monitor import progress
 from visualjudge.studio.people.pages import (
+    ADMIN,
+    ASKED,
     PeoplePages,
+    for_people,
     going_on,
     people_app,
     people_pages,
-)
-from visualjudge.studio.people.plan import Settings, StudyFiles
-from visualjudge.studio.people.texts_for_raters import (
-    ASKED,
-    for_people,
     read_instructions,
 )
+from visualjudge.studio.people.plan import Settings, StudyFiles, plan_of
+from visualjudge.studio.people.rating_run import progress
 from visualjudge.studio.places import find_places
+from visualjudge.studio.serving import LOOPBACK
 from visualjudge.studio.site import Site
 from visualjudge.vision.encodings import encodings
 

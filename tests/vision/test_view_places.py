@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+import skimage.data
 from hypothesis import given, strategies as st
 
+from visualjudge.vision.depth.features import nearness_features
 from visualjudge.vision.masks.features import mask_features
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
@@ -87,3 +89,16 @@ def test_regions_where_the_colours_are_explain_more_than_moved_ones() -> None:
     )
     for name in ("explained_far", "boundaries_near", "boundaries_far"):
         assert right[name] > wrong[name] + 0.05
+
+
+def test_a_map_of_nearness_that_follows_the_lightness_is_explained_by_it() -> (
+    None
+):
+    pixels = np.repeat(skimage.data.coins()[:, :, None], 3, axis=2)
+    view = view_of(pixels)
+    noise = np.random.default_rng(1).uniform(0, 1, pixels.shape[:2])
+    own, other = (
+        nearness_features(view, nearness)["explained"]
+        for nearness in (pixels[..., 0] / 255, noise)
+    )
+    assert other < 0.2 < 0.6 < own < 1

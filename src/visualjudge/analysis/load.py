@@ -14,9 +14,8 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.question_table import find, merged
+from visualjudge.analysis.question_table import find, merged, read_verdicts
 from visualjudge.analysis.study_table import WORD, Run, Study
-from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields
 from visualjudge.dataset.folder import load_dataset

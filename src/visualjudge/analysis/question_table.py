@@ -1,4 +1,5 @@
-"""A dataset's questions as a table, without one record per question: 250,000 questions
+"""A run's verdicts as a table, in the one form of ``study_table``, and a dataset's
+questions, without one record per question: 250,000 questions
 load in a second or two.
 
 Prompts and image paths stay on disk; :func:`find` reads them again for the few
@@ -6,28 +7,92 @@ questions that a report shows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import orjson
 import polars as pl
 
 from visualjudge.analysis.study_table import (
+    VERDICT_SCHEMA,
     WIRE,
     Placed,
     asked_table,
     has_truth,
     numbered,
     question_rows,
+    verdict_table,
 )
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
-from visualjudge.core.records import Question
+from visualjudge.core.records import Question, Verdict
 from visualjudge.core.untrusted import lines
 from visualjudge.dataset.folder import META, load_dataset, read_meta
 from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.journal import Line
+from visualjudge.runs.verdicts import verdict_in
+
+MOST_NAMED = 100
+"""Maximum number of unreadable lines that are named; the others are counted."""
+_ROWS = 50_000
+
+
+def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
+    """Return the verdicts of a run folder, its problems and its warnings.
+
+    A truncated last line (a killed run) is a warning; any other unreadable line is a
+    problem. If there are several verdicts for one question, order and repeat, the last
+    one counts (a resumed run asks failed questions again).
+
+    Raises
+    ------
+    DataError
+        If there is no file of verdicts.
+    """
+    run = RunFolder(folder)
+    path = run.existing_verdicts_path()
+    frames = []
+    unread = list[Line]()
+    rest = run.lines()
+    while lines := list(islice(rest, _ROWS)):
+        read = list[Verdict]()
+        places = list[int]()
+        for line in lines:
+            verdict = verdict_in(line)
+            if verdict is None:
+                unread.append(line)
+            else:
+                read.append(verdict)
+                places.append(line.start)
+        starts = pl.Series(places, dtype=pl.Int64)
+        frames.append(verdict_table(read).with_columns(offset=starts))
+    table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
+    last = table.unique(
+        ["id", "order", "repeat"], keep="last", maintain_order=True
+    )
+    problems = [
+        f"{path}: line {line.number}: must be a verdict, left out"
+        for line in unread
+        if not line.cut
+    ]
+    if more := problems[MOST_NAMED:]:
+        problems[MOST_NAMED:] = [
+            f"{path}: {len(more)} more lines are no verdicts, left out"
+        ]
+    warnings = [
+        f"{path}: line {line.number}: cut short, left out; finish the run with `resume`"
+        for line in unread
+        if line.cut
+    ]
+    if again := table.height - last.height:
+        warnings.append(
+            f"{path}: {again} verdicts were asked again; the last one of each counts"
+        )
+    return last, problems, warnings
+
 
 PIECE = 2_000_000
 """Approximate number of bytes in memory at a time."""

@@ -1,19 +1,22 @@
 """The resolution of a judge: the smallest win rate above ½ at which judge and truth
-would both separate a pair of models, in the same order, in 80 % of studies.
+would both separate a pair of models, in the same order, in 80 % of studies or more, with a
+probability of 75 %.
 
 How often the judge prefers the better of two predictions rises with their difference in
 score: ½ + (½ − lapse) · erf(difference / scale). The study leaves several rates
-possible; each has its likelihood as a weight, and the power is averaged over them. A
-promise that only the most probable rate would keep is none. The judge's preference at a
-win rate is that rate, averaged over the differences that were seen, shifted. Without
-differences of scores it is how often the judge is right.
+possible; each has its likelihood as a weight, and the power is the lower quartile over
+them. A promise that only the most probable rate would keep is none, and one of the mean
+power fails where a number is due to luck. The judge's preference at a win rate is that
+rate, averaged over the differences that were seen, shifted. Without differences of
+scores it is how often the judge is right.
 
 A preference is proven where the test of the study would prove it: Korn and Graubard's,
 with the variance that an image contributes to the preferences seen, at the level that
 Holm's procedure leaves to a pair that is clearer than the other open ones.
 
-Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power averaged
-over what is not known); Lachin 2011.
+Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power where
+the effect is not known); Anderson, Kelley & Maxwell 2017 (its lower quantiles); Lachin
+2011.
 """
 
 import math
@@ -43,6 +46,8 @@ IMPROBABLE = 0.02
 """Likelihood of a rate, relative to the largest, below which it is left out."""
 NODES = special.ndtri((np.arange(80) + 0.5) / 80)
 """Quantiles of the normal distribution, over which a power is averaged."""
+DOUBT = 0.25
+"""Probability that the power of the judge is below the stated one."""
 STEPS = 11
 PREFERENCES = np.linspace(0.5, 1, 501)
 
@@ -151,14 +156,17 @@ class Trial:
     tail: float
 
     def power(self, skill: Skill, number: float, images: float) -> float:
-        """Return how often judge and truth both separate a pair, averaged over the
-        skill."""
+        """Return how often judge and truth both separate a pair, at least: the lower
+        quartile over the skill."""
         rate, preferred, _ = skill.at(number)
         of_judge = self._beyond(preferred, self.judge, images)[:, None]
         of_truth = self._beyond(np.array([rate]), self.truth, images)
         rest = (of_truth + self.shared * NODES) / math.sqrt(1 - self.shared**2)
         both = (of_judge + NODES > 0) * special.ndtr(rest)
-        return float(skill.weight @ both.mean(1))
+        each = both.mean(1)
+        order = np.argsort(each)
+        below = np.cumsum(skill.weight[order])
+        return float(each[order][np.searchsorted(below, DOUBT)])
 
     def _beyond(
         self, preference: FloatArray, variance: float, images: float

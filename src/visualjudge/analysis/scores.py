@@ -19,10 +19,11 @@ from visualjudge.analysis.image_sums import (
     image_sums,
 )
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.score_agreement import Scores, image_groups
-from visualjudge.analysis.statistics.score_ranges import (
+from visualjudge.analysis.statistics.score_agreement import (
     NO_RANGES,
     ScoreRanges,
+    Scores,
+    image_groups,
     score_ranges,
 )
 from visualjudge.analysis.study_table import ordered

@@ -64,6 +64,10 @@ PairState = Literal["right", "wrong", "undecided", "close", "unknown"]
 AnswerState = Literal["yes", "in_part", "no", "too_few"]
 Side = Literal["judge", "truth"]
 Ends = tuple[float, float]
+Model = tuple[str, str]
+"""A model with the group in which it is compared: (group, name)."""
+Ranks = tuple[int, int, int]
+"""The rank of a model, and the best and the worst that the tests leave to it."""
 MOST_TIMES = 20
 """Maximum number of further images that is promised, in multiples of those that there
 are."""
@@ -229,28 +233,61 @@ class PairsOfModels:
         ends = min(2 * low - 1, value), max(2 * high - 1, value)
         return Estimate(value, ends, len(known), self.images)
 
-    def order(self, by: Side) -> dict[tuple[str, str], float]:
+    def order(self, by: Side) -> dict[Model, float]:
         """Return how often each (group, model) is preferred by the judge or by truth,
-        as the mean over its pairs, in descending order; empty where it is not known.
+        as the mean over its pairs, the best first; empty where it is not known.
+
+        Models are in descending order, but for those that are separated otherwise: none
+        comes before one that is separated above it.
         """
-        means: dict[tuple[str, str], list[float]] = {}
+        means: dict[Model, list[float]] = {}
         for pair in self.pairs:
             share = pair.judge if by == "judge" else pair.truth
             if share is not None:
                 means.setdefault((pair.group, pair.a), []).append(share)
                 means.setdefault((pair.group, pair.b), []).append(1 - share)
-        each = {model: sum(own) / len(own) for model, own in means.items()}
-        return dict(sorted(each.items(), key=lambda model: -model[1]))
+        # without what rounding adds, so that equal means are equal
+        each = {
+            model: round(sum(own) / len(own), 12)
+            for model, own in means.items()
+        }
+        place, above = self._separated(by)
+        left = sorted(each, key=lambda model: -each[model])
+        ordered: dict[Model, float] = {}
+        while left:
+            rest = [place[model] for model in left]
+            under = above[np.ix_(rest, rest)].any(0)
+            best = left.pop(int(under.argmin()))
+            ordered[best] = each[best]
+        return ordered
 
-    def rank_sets(
-        self, by: Side = "judge"
-    ) -> dict[tuple[str, str], tuple[int, int]]:
-        """Return the best and the worst rank of each (group, model) by the judge, or by
-        truth.
+    def ranks(self, by: Side = "judge") -> dict[Model, Ranks]:
+        """Return the rank of each (group, model) in the :meth:`order` of its group, and
+        the best and the worst that the tests leave to it. Equal means have one rank.
 
         A model ranks below those that are separated above it, and above those that are
-        separated below it. Two models that no question compares are apart if a chain of
-        separated pairs leads from one to the other.
+        separated below it.
+        """
+        place, above = self._separated(by)
+        order = self.order(by)
+        ranks: dict[Model, Ranks] = {}
+        for model, mean in order.items():
+            own = [
+                share
+                for (group, _), share in order.items()
+                if group == model[0]
+            ]
+            k = place[model]
+            best = 1 + int(above[:, k].sum())
+            worst = len(own) - int(above[k].sum())
+            rank = min(max(1 + own.index(mean), best), worst)
+            ranks[model] = rank, best, worst
+        return ranks
+
+    def _separated(self, by: Side) -> tuple[dict[Model, int], BoolArray]:
+        """Return the number of each (group, model), and whether the first of two is
+        separated above the second. Two models that no question compares are apart if a
+        chain of separated pairs leads from one to the other.
         """
         sides = [
             (pair.group, name)
@@ -272,19 +309,8 @@ class PairsOfModels:
             if not further.any():
                 break
             above |= further
-        above &= ~(
-            above & above.T
-        )  # chains that contradict each other prove nothing
-        size = {
-            group: sum(own == group for own, _ in place) for group, _ in place
-        }
-        return {
-            model: (
-                1 + int(above[:, k].sum()),
-                size[model[0]] - int(above[k].sum()),
-            )
-            for model, k in place.items()
-        }
+        # chains that contradict each other prove nothing
+        return place, above & ~(above & above.T)
 
 
 NO_PAIRS = PairsOfModels((), None, None, 0, None)

@@ -10,6 +10,8 @@ from visualjudge.analysis.study_table import NO_TYPE, Study
 Shape = Literal[
     "named_pairs", "scores", "unnamed_pairs", "no_truth", "controlled_errors"
 ]
+NAMED: tuple[Shape, ...] = ("named_pairs", "controlled_errors")
+"""Shapes that compare sources."""
 QUESTIONS: Mapping[Shape, str] = {
     "named_pairs": "May I rank my models?",
     "scores": "May I use its scores?",

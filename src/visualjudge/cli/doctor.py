@@ -23,7 +23,7 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     Example: visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY
     """
     from visualjudge.apps.starting import doctor as checks
-    from visualjudge.clients.masked_secrets import check_url
+    from visualjudge.clients.http import check_url
 
     check_url(client.base_url or "http://localhost", "--base-url")
     config = client.config() if client.model else None

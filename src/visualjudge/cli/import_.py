@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,7 @@ from visualjudge.cli.output import (
     say,
     tell,
 )
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import importing
 from visualjudge.formats.importers import IMPORTERS, Importer, tasks_of
 
@@ -263,103 +263,56 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
 def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.import_mistakes import Files, equal_sources
-    from visualjudge.data.importing import (
-        Imported,
-        Intake,
-        check_sides,
-        import_samples,
-    )
-    from visualjudge.data.writer import FolderWriter
+    from visualjudge.data.importing import Imported, Intake, import_source
     from visualjudge.vision.raster.images import stored_frames
 
-    intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
-    own = inspect.signature(row.reader).parameters
-    shared = {
-        *inspect.signature(first).parameters,
-        *inspect.signature(last).parameters,
-    }
-    scored = {
-        name: values[name]
-        for name in values.keys() - (shared - {"metric"}) - own.keys()
-    }
-    supplied = {
-        name: pairs_of(value, f"--{name}")
-        if "Mapping" in str(own[name].annotation)
-        else value
-        for name, value in values.items()
-        if name in own and value is not None
-    }
-    preds = values.get(row.each[0]) or []
+    def watched(states: Iterator[Imported]) -> Iterator[Imported]:
+        state = last_of(f"importing {source or file}", states, Imported())
+        tell(state.problems)
+        yield state
+
+    task = values["task"]
     out = values["out"]
-    unnamed = None if "source" in own else "truth"
-    sources = values["source"] or [unnamed] * (len(preds) or 1)
-    count = len(preds) or 1
-    if preds and unnamed and not values["source"]:
-        raise UsageError(
-            f"--source is missing: the name of each --{row.each[0]}"
-        )
-    if len(sources) != count:
-        raise UsageError(
-            f"--source must be given once for each --{row.each[0]}, in the same order, "
-            f"got {len(sources)} for {len(preds)}"
-        )
+    preds = values.get(row.each[0]) or []
+    sources = row.sources(values["source"] or [], preds)
+    supplied = _arguments(row, values)
+    own = row.parameters
+    ours = {*inspect.signature(first).parameters} - {"metric"}
+    ours |= {*inspect.signature(last).parameters, *own}
+    chosen = {name: values[name] for name in values.keys() - ours}
     named = values.get("gt") or values.get("images") or preds[0]
     file = named.name if isinstance(named, Path) else str(named)
+    intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     left_out = written = 0
     frames = nullcontext() if values["exif"] == "apply" else stored_frames()
     allowed = importing(outside=values["allow_outside"])
     with allowed, frames, TemporaryDirectory(prefix="visualjudge-") as scratch:
         for number, source in enumerate(sources):
-            each = {
-                name: dict(enumerate(values.get(name) or ())).get(number)
-                for name in row.each
-            }
-            offered = {
-                **supplied,
-                **each,
-                "source": source,
-                SCRATCH: Path(scratch),
-            }
-            with FolderWriter(
-                out, values["task"], replace=values["replace"]
-            ) as writer:
-                done = last_of(
-                    f"importing {source or file}",
-                    import_samples(
-                        writer,
-                        row.reader(
-                            **{
-                                name: offered[name]
-                                for name in own
-                                if name in offered
-                            }
-                        ),
-                        source=source,
-                        classes=tuple(
-                            values.get("class_of_interest") or ("each",)
-                        ),
-                        files=Files(
-                            file, str(preds[number]) if preds else file
-                        ),
-                        intake=intake,
-                        **scored,
-                    ),
-                    Imported(),
-                )
-                tell(done.problems)
-                check_sides(
-                    done, str(named), str(preds[number]) if preds else None
-                )
-                if len(writer):
-                    writer.commit()
-            _tell(done, values["task"], source, out, predicted=bool(preds))
+            offered = {"source": source, SCRATCH: Path(scratch)}
+            for name in row.each:
+                every = dict(enumerate(values.get(name) or ()))
+                offered[name] = every.get(number)
+            offered = {**supplied, **offered}
+            done = import_source(
+                out,
+                task,
+                row.reader(**{k: v for k, v in offered.items() if k in own}),
+                replace=values["replace"],
+                watch=watched,
+                source=source,
+                classes=tuple(values.get("class_of_interest") or ("each",)),
+                files=Files(
+                    str(named), str(preds[number]) if preds else str(named)
+                ),
+                intake=intake,
+                **chosen,
+            )
+            _tell(done, task, source, out, predicted=bool(preds))
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        several = len(writer.sources) > 1
-        equal = (
-            equal_sources(DataFolder(out), values["task"]) if several else []
-        )
+        several = len(done.sources) > 1
+        equal = equal_sources(DataFolder(out), task) if several else []
         say(*(f"warning: {message}" for message in equal))
         following("describe", out)
     elif not left_out:
@@ -370,21 +323,25 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     end_with([f"invalid records left out: {left_out}"] if failed else [])
 
 
+def _arguments(row: Importer, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the reader's parameters that the user gave."""
+    return {
+        name: pairs_of(value, f"--{name}")
+        if "Mapping" in str(row.parameters[name].annotation)
+        else value
+        for name, value in values.items()
+        if name in row.parameters and value is not None
+    }
+
+
 def _tell(
     done: Imported, task: str, source: str | None, out: Path, *, predicted: bool
 ) -> None:
     from visualjudge.data.importing import doubts, notices
 
-    named = source or "sources of the table"
-    print(
-        f"{out}: {task}: {named}: annotations {done.annotations}, images "
-        f"{len(done.images)}, truths {done.truths}, predictions {done.predictions}"
-    )
-    if not predicted:
-        print(
-            "no --pred: the ground truth itself was imported as the predictions"
-        )
-        return
-    say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
-    for line in notices(task, done):
+    counts, *lines = notices(task, done, predicted=predicted)
+    print(f"{out}: {task}: {source or 'sources of the table'}: {counts}")
+    if predicted:
+        say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
+    for line in lines:
         print(as_options(line))

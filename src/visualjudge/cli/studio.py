@@ -180,12 +180,12 @@ def people(
     """
     address, name = _public(url) if url else (f"http://{_HERE}:{port}", None)
     site = _site(folders, port)
-    from visualjudge.studio.guard import LOOPBACK
     from visualjudge.studio.people.pages import (
         going_on,
         people_app,
         people_pages,
     )
+    from visualjudge.studio.serving import LOOPBACK
 
     named = asked.items is not None or asked.questions is not None
     settings = going_on(out, asked.settings(part, seed), named=named)
@@ -239,7 +239,7 @@ def _public(url: str) -> tuple[str, str]:
 
 
 def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
-    from visualjudge.studio.people.access import ADMIN
+    from visualjudge.studio.people.pages import ADMIN
 
     plan = pages.run.plan
     raters = pages.run.raters

@@ -6,14 +6,17 @@ from typing import Any, ClassVar
 import orjson
 
 from visualjudge.clients.base import Reply, Request, Turn
-from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.clients.reply_fields import Counts, counts_of, text_of
-from visualjudge.clients.request_body import (
+from visualjudge.clients.protocol_fields import (
+    Counts,
+    as_content,
     conversation_body,
+    counts_of,
     stated,
+    text_of,
     thinking_budget,
 )
-from visualjudge.clients.tool_calls import as_content, call_of, echo_of
+from visualjudge.clients.remote_client import RemoteClient
+from visualjudge.clients.tool_calls import call_of, echo_of
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import (
     PROMPT_ADAPTERS,

@@ -13,17 +13,18 @@ from typing import Any, ClassVar
 import orjson
 
 from visualjudge.clients.base import Reply, Request, Turn
-from visualjudge.clients.refused_parameters import RENAMED
-from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
-from visualjudge.clients.reply_fields import (
+from visualjudge.clients.protocol_fields import (
     Counts,
+    conversation_body,
     counts_of,
     member,
+    stated,
     text_of,
     tokens_of,
     whole_output,
 )
-from visualjudge.clients.request_body import conversation_body, stated
+from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
+from visualjudge.clients.server_errors import RENAMED
 from visualjudge.clients.tool_calls import (
     call_of,
     echo_of,

@@ -9,19 +9,17 @@ from urllib.parse import quote
 import orjson
 
 from visualjudge.clients.base import Reply, Request, ToolCall, Turn
-from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
-from visualjudge.clients.reply_fields import (
+from visualjudge.clients.protocol_fields import (
     Counts,
+    conversation_body,
     counts_of,
     member,
+    stated,
     text_of,
+    thinking_budget,
     tokens_of,
 )
-from visualjudge.clients.request_body import (
-    conversation_body,
-    stated,
-    thinking_budget,
-)
+from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
 from visualjudge.clients.tool_calls import (
     MADE,
     call_of,

@@ -9,6 +9,7 @@ because the headers contain the key.
 import asyncio
 import io
 import os
+import re
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,18 @@ import aiohttp
 
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.clients.server_errors import one_line
-from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.errors import DataError, TransportError, UsageError
 from visualjudge.core.untrusted import BOUNDS
 
 # Maximum size in bytes of a file of batch replies.
 LARGEST_DOWNLOAD = 2**30
 
 _KEPT_ALIVE_S = 30.0
+_URL = re.compile(
+    r"(?!.*[\s\0])https?://([^/?#@]+@)?(\[[\da-f:.]+\]|[^/?#@:\[\]]+)(:[1-9]\d{0,4})?"
+    r"([/?#][^@]*)?",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +162,23 @@ class Wire:
         session = self._open.pop(asyncio.get_running_loop(), None)
         if session is not None:
             await session.close()
+
+
+def check_url(url: str, where: str) -> None:
+    """Check that a server's address is a URL. Messages name ``where``, not ``url``,
+    which may contain a password.
+
+    Raises
+    ------
+    UsageError
+        If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password
+        holds an unescaped ``/``.
+    """
+    if not _URL.fullmatch(str(url)):
+        raise UsageError(
+            f"{where}: must begin with http:// or https:// and be a URL such as "
+            "http://host:8000/v1, with / ? # @ in a password written as %XX"
+        )
 
 
 async def content_within(limit: int, response: aiohttp.ClientResponse) -> bytes:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from visualjudge.core.errors import UsageError
-
 MASK = "***"
 # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble
 # texts
@@ -26,11 +24,6 @@ _KEY_SHAPE = re.compile(
     r"[-_.A-Za-z0-9]{12,}$"
     r"|^eyJ[\w-]{8,}\.",
     re.IGNORECASE,
-)
-_URL = re.compile(
-    r"(?!.*[\s\0])https?://([^/?#@]+@)?(\[[\da-f:.]+\]|[^/?#@:\[\]]+)(:[1-9]\d{0,4})?"
-    r"([/?#][^@]*)?",
-    re.IGNORECASE | re.DOTALL,
 )
 NAME_KEY = "or give `api_key`"
 
@@ -136,23 +129,6 @@ def _forms(secret: bytes) -> Iterator[bytes]:
         core = coded[-(-4 * offset // 3) : -1]
         yield core
         yield core.replace(b"+", b"-").replace(b"/", b"_")
-
-
-def check_url(url: str, where: str) -> None:
-    """Check that a server's address is a URL. Messages name ``where``, not ``url``,
-    which may contain a password.
-
-    Raises
-    ------
-    UsageError
-        If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password
-        holds an unescaped ``/``.
-    """
-    if not _URL.fullmatch(str(url)):
-        raise UsageError(
-            f"{where}: must begin with http:// or https:// and be a URL such as "
-            "http://host:8000/v1, with / ? # @ in a password written as %XX"
-        )
 
 
 def public_url(url: str) -> str:

@@ -21,7 +21,7 @@ from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited
-from visualjudge.clients.masked_secrets import check_url
+from visualjudge.clients.http import check_url
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError

@@ -19,21 +19,26 @@ import orjson
 from pydantic import SecretStr
 
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
-from visualjudge.clients.http import Answer, Wire, in_pieces
+from visualjudge.clients.http import Answer, Wire, check_url, in_pieces
 from visualjudge.clients.masked_secrets import (
     NAME_KEY,
     Redactor,
-    check_url,
     is_secret_name,
     looks_secret,
     public_url,
     url_secrets,
 )
-from visualjudge.clients.refused_parameters import RefusedParameters
-from visualjudge.clients.reply_fields import Counts, member, schema_notes
-from visualjudge.clients.request_body import Effort, completed, stated
+from visualjudge.clients.protocol_fields import (
+    Counts,
+    Effort,
+    completed,
+    member,
+    schema_notes,
+    stated,
+)
 from visualjudge.clients.server_errors import (
     ContentFiltered,
+    RefusedParameters,
     api_error,
     embedded_error,
     one_line,

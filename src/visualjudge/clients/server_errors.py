@@ -1,20 +1,25 @@
 """Errors reported by a server: status, message, and requested waiting time.
 
 Gateways also send errors with status 200, in the body or in a choice; these count by
-their code.
+their code. A refusal of a parameter is an HTTP 400 or 422 whose message names it, or a
+403 that denies log-probabilities; later requests leave it out, with a note. Any other
+4xx is final.
 """
 
+import logging
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from visualjudge.clients.reply_fields import member
+from visualjudge.clients.base import Request
+from visualjudge.clients.protocol_fields import REFUSED, member
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.jsons import Fields
 
@@ -187,3 +192,124 @@ def _objects(value: Any, levels: int) -> Iterator[Fields]:
     if levels and isinstance(value, Mapping | list):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _objects(item, levels - 1)
+
+
+# ---------------------------------------------------------------- parameters
+
+_log = logging.getLogger("visualjudge.clients")
+# The one that is renamed, not left out.
+RENAMED = "max_completion_tokens"
+
+
+class _Refusal(NamedTuple):
+    """How an error message names the parameter of a request, and the note on leaving it
+    out."""
+
+    parameter: str
+    words: str
+    note: str
+    statuses: tuple[int, ...] = (400, 422)
+
+
+# By the names that journals of batches hold.
+_KNOWN = {
+    RENAMED: _Refusal(
+        "max_tokens",
+        r"max_completion_tokens",
+        "max_tokens refused by the server; asked with max_completion_tokens",
+    ),
+    "no_temperature": _Refusal(
+        "temperature",
+        r"\btemperature\b",
+        "temperature refused by the server; asked without, so at the model's own",
+    ),
+    "no_top_p": _Refusal(
+        "top_p",
+        r"\btop_?p\b",
+        "top_p refused by the server; asked without, so at the model's own",
+    ),
+    "no_seed": _Refusal(
+        "seed", r"\bseed\b", "seed refused by the server; asked without"
+    ),
+    "no_logprobs": _Refusal(
+        "top_logprobs",
+        r"log_?prob",
+        "log-probabilities refused by the server; asked without",
+        (400, 403, 422),
+    ),
+    "no_schema": _Refusal(
+        "schema",
+        r"response_?format|json[ "
+        r"_]?schema|structured|guided|grammar|response_?schema|output_config",
+        REFUSED,
+    ),
+}
+
+
+class RefusedParameters:
+    """Knowledge about a client's server.
+
+    Parameters
+    ----------
+    unsupported
+        Notes on parameters that the protocol lacks, by the parameter.
+    """
+
+    def __init__(self, unsupported: Mapping[str, str]) -> None:
+        self.learned: frozenset[str] = frozenset()
+        self._unsupported = unsupported
+        self._left_out = dict[str, None]()
+
+    def learn(
+        self, error: ApiError, request: Request, known: Set[str], model: str
+    ) -> bool:
+        """Return whether to ask again: True if the error names a parameter that was
+        sent and can be omitted.
+
+        Parameters
+        ----------
+        known
+            Value of ``learned`` when the request was sent; other requests may have
+            added to it since.
+        model
+            Model named in the warning about the change, which is issued once.
+        """
+        for name, refusal in _KNOWN.items():
+            if (
+                name not in known
+                and error.status in refusal.statuses
+                and getattr(request, refusal.parameter) is not None
+                and re.search(refusal.words, str(error), re.IGNORECASE)
+            ):
+                if name not in self.learned:
+                    self.learned |= {name}
+                    _log.warning("%s: %s", model, refusal.note)
+                return True
+        return False
+
+    def fitted(self, request: Request) -> tuple[Request, tuple[str, ...]]:
+        """Return the request without the parameters that the server refuses, and the
+        notes on them.
+        """
+        refused = {
+            known.parameter: known.note
+            for name, known in _KNOWN.items()
+            if name in self.learned
+        }
+        notes = {
+            name: note
+            for name, note in (refused | dict(self._unsupported)).items()
+            if getattr(request, name) is not None
+        }
+        self._left_out.update(dict.fromkeys(notes.values()))
+        changes = {
+            name: None for name in notes if name != _KNOWN[RENAMED].parameter
+        }
+        if changes:
+            request = replace(request, **changes)  # type: ignore[arg-type]
+        return request, tuple(notes.values())
+
+    @property
+    def adjustments(self) -> tuple[str, ...]:
+        """Return the notes on all parameters that were left out or renamed."""
+        return tuple(self._left_out)

@@ -16,7 +16,6 @@ import orjson
 
 from visualjudge.clients.base import (
     ImagePart,
-    Part,
     Reply,
     Request,
     TextPart,
@@ -24,7 +23,7 @@ from visualjudge.clients.base import (
     ToolResult,
     Turn,
 )
-from visualjudge.clients.reply_fields import member
+from visualjudge.clients.protocol_fields import member
 from visualjudge.core import jsons
 from visualjudge.core.errors import ClientError, Pending
 from visualjudge.core.untrusted import BOUNDS
@@ -123,13 +122,6 @@ def result_images(result: ToolResult) -> list[str | ImagePart]:
         if images
         else []
     )
-
-
-def as_content(parts: Sequence[Part]) -> list[str | ImagePart]:
-    """Return the parts in the form that prompt adapters accept."""
-    return [
-        part if isinstance(part, ImagePart) else part.text for part in parts
-    ]
 
 
 # ---------------------------------------------------------------- the loop

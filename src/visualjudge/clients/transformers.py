@@ -23,8 +23,12 @@ from visualjudge.clients.base import (
     Request,
     Token,
 )
-from visualjudge.clients.reply_fields import schema_notes
-from visualjudge.clients.request_body import Effort, completed, stated
+from visualjudge.clients.protocol_fields import (
+    Effort,
+    completed,
+    schema_notes,
+    stated,
+)
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.vision.raster.images import opened, rgb_of

@@ -102,10 +102,12 @@ class OutputFile:
         except (OSError, ValueError):
             return  # the one who writes says why it cannot be written
         where = f"{self.option}: {self.path}"
-        if stat.S_ISDIR(status.st_mode):
-            raise UsageError(f"{where} is a folder, not a file")
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{where} must be a regular file")
+            is_folder = stat.S_ISDIR(status.st_mode)
+            got = (
+                "is a folder, not a file" if is_folder else "is no regular file"
+            )
+            raise UsageError(f"{where} {got}")
         is_read = (status.st_dev, status.st_ino) in READ
         if is_read or any(map(self.path.samefile, command.inputs)):
             raise UsageError(f"{where} is an input file; name another file")

@@ -25,6 +25,7 @@ _WORDS = {
     "finite_number": "must be a finite number",
 }
 _LONGEST = 40
+_adapter: Any = cache(TypeAdapter)
 
 
 def record_of(
@@ -44,14 +45,11 @@ def record_of(
     DataError
         If a field is missing, or it or the whole has another type.
     """
-    hashable: Any = kind
+    adapter: TypeAdapter[Record] = _adapter(kind)
     try:
         if isinstance(value, bytes):
-            parsed: Record = _adapter(hashable).validate_json(
-                value, strict=True
-            )
-            return parsed
-        _adapter(hashable).validate_python(value, strict=True)
+            return adapter.validate_json(value, strict=True)
+        adapter.validate_python(value, strict=True)
     except ValidationError as error:
         place, reason = first_problem(error, displayed=True)
         raise DataError(
@@ -59,11 +57,6 @@ def record_of(
         ) from None
     checked: Record = value
     return checked
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
 
 
 def first_problem(

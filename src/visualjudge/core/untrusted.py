@@ -19,7 +19,7 @@ import sys
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -39,9 +39,8 @@ LONGEST_PATH = 1024
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 # Absolute paths, drives and steps upwards, on any system.
 _LEADS_OUT = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
-# Memory, beyond what its libraries take, and CPU time of a process that reads a
-# stranger's file; for each MiB of the file, 32 MiB (of addresses, not all used) and a
-# second more.
+# Memory and CPU time of a process that reads a stranger's file; for each MiB of the
+# file, 32 MiB and a second more.
 MEMORY_APART = 512 * MIB
 SECONDS_APART = 15
 
@@ -81,7 +80,7 @@ Kind = Literal[
     "log",
 ]
 BOUNDS: dict[Kind, Bound] = {
-    "json": Bound(4096 * MIB, depth=100),  # as deep is any JSON
+    "json": Bound(4096 * MIB, depth=200),  # as deep is any JSON
     "record": Bound(line=32 * MIB),  # of JSON
     "description": Bound(256 * MIB),  # dataset.json
     "manifest": Bound(16 * MIB),  # run.json
@@ -118,8 +117,15 @@ def importing(*, outside: bool) -> Iterator[None]:
         _OUTSIDE.reset(token)
 
 
-def _open(path: Path, kind: Kind) -> BinaryIO:
-    """Open a file of a user or a stranger. Other modules get what is in it."""
+def decoding(path: Path, kind: Kind) -> BinaryIO:
+    """Open a file of a user or a stranger: for a decoder, which seeks in it. Other
+    modules get what is in it.
+
+    Raises
+    ------
+    DataError
+        As :func:`check_file` does.
+    """
     with _readable(path):
         # Nothing that may be there, such as a pipe, makes this wait.
         flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -132,19 +138,6 @@ def _open(path: Path, kind: Kind) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def decoding(
-    path: Path, kind: Literal["image", "array", "zip"]
-) -> AbstractContextManager[BinaryIO]:
-    """Open a file for a decoder, which seeks in it.
-
-    Raises
-    ------
-    DataError
-        As :func:`check_file` does.
-    """
-    return _open(path, kind)
-
-
 def lines(path: Path, kind: Kind, start: int = 0) -> Iterator[bytes]:
     """Yield the lines of a file with their ends, from the one that begins at byte
     ``start``; numbers in messages count from there.
@@ -154,7 +147,7 @@ def lines(path: Path, kind: Kind, start: int = 0) -> Iterator[bytes]:
     DataError
         As :func:`check_file` does, or if a line is longer than its kind allows.
     """
-    with _open(path, kind) as file, _readable(path):
+    with decoding(path, kind) as file, _readable(path):
         if file.read(2) in UTF_16:
             raise DataError(f"{path}: must be UTF-8, got UTF-16")
         file.seek(start)
@@ -170,7 +163,7 @@ def text_lines(path: Path) -> Iterator[str]:
     DataError
         As :func:`lines` does, or if it has another encoding.
     """
-    with _open(path, "table") as file:
+    with decoding(path, "table") as file:
         encoding = "utf-16" if file.read(2) in UTF_16 else "utf-8-sig"
         file.seek(0)
         with TextIOWrapper(file, encoding, newline="") as text:
@@ -204,7 +197,7 @@ def read_file(path: Path, kind: Kind, start: int = 0, size: int = -1) -> bytes:
     DataError
         As :func:`check_file` does.
     """
-    with _open(path, kind) as file, _readable(path):
+    with decoding(path, kind) as file, _readable(path):
         file.seek(start)
         return file.read(size)
 
@@ -226,10 +219,9 @@ def _check(path: Path, status: os.stat_result, kind: Kind) -> None:
     if kind not in ("image", "array"):
         READ.add((status.st_dev, status.st_ino))
     most = BOUNDS[kind].size
-    if stat.S_ISDIR(status.st_mode):
-        raise DataError(f"{path}: must be a file, got a folder")
     if not stat.S_ISREG(status.st_mode):
-        raise DataError(f"{path}: must be a regular file")
+        got = ", got a folder" * stat.S_ISDIR(status.st_mode)
+        raise DataError(f"{path}: must be a regular file{got}")
     if 0 < most < status.st_size:
         raise DataError(
             f"{path}: must have at most {most // MIB} MiB, got "
@@ -263,7 +255,7 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
     except ImportError:
         import zipfile  # type: ignore[no-redef]
     try:
-        with _open(path, kind) as file, zipfile.ZipFile(file) as zipped:
+        with decoding(path, kind) as file, zipfile.ZipFile(file) as zipped:
             size = sum(member.file_size for member in zipped.infolist())
             most = BOUNDS[kind].unpacked
             if size > most:
@@ -281,12 +273,9 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
         OSError,
     ) as error:
         # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
-        hints: dict[type, str] = {
-            NotImplementedError: "; for Zstandard run: pip install 'visualjudge[logs]'",
-            zipfile.BadZipFile: "; it is cut off or damaged: copy it again",
-        }
-        more = hints.get(type(error), "")
-        raise DataError(f"{path}: cannot be unpacked: {error}{more}") from None
+        is_new = isinstance(error, NotImplementedError)
+        hint = "; for Zstandard run: pip install 'visualjudge[logs]'" * is_new
+        raise DataError(f"{path}: cannot be unpacked: {error}{hint}") from None
 
 
 def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
@@ -303,22 +292,16 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     size = path.stat().st_size
     memory = MEMORY_APART + 32 * size
     seconds = SECONDS_APART + size // MIB
-    # No process of multiprocessing, which would run the user's script again. Each
-    # thread of glibc's malloc reserves 64 MiB of addresses, which would count as
-    # memory.
-    own = {
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "MALLOC_ARENA_MAX": "2",
-    }
+    # No process of multiprocessing, which would run the user's script again.
+    code = f"from {__name__} import answer; answer()"
     done = subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-c",
-            f"from {__name__} import answer; answer()",
-        ],
+        [sys.executable, "-P", "-c", code],
         input=pickle.dumps((memory, seconds, function, path)),
-        env={**os.environ, **own, "POLARS_MAX_THREADS": "2"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "POLARS_MAX_THREADS": "2",
+        },
         capture_output=True,
         check=False,
     )
@@ -336,30 +319,18 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
 def answer() -> None:
     """In the process: call what stdin says within its limits, and write the result to
     stdout."""
-    memory, seconds, function, path = pickle.load(
-        sys.stdin.buffer
-    )  # imports its modules first
-    _limit(memory, seconds)
+    # imports its modules first
+    memory, seconds, function, path = pickle.load(sys.stdin.buffer)
+    with suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
         result = function(path)
     except DataError as error:
         result = error
     pickle.dump(result, sys.stdout.buffer)
-
-
-def _limit(memory: int, seconds: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has no such limits
-        return
-    import polars as pl
-
-    pl.select(1)  # starts its threads, whose stacks are not the file's
-    statm = Path("/proc/self/statm")
-    pages = int(statm.read_text().split()[0]) if statm.exists() else 0
-    memory += pages * resource.getpagesize() if pages else 4 * MEMORY_APART
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 # ---------------------------------------------------------------- paths
@@ -385,60 +356,43 @@ def confined_path(
         If ``name`` is not a relative path, leads outside ``root``, directly or through
         a link, or is not a regular file.
     """
-    if _OUTSIDE.get():
-        path = Path(root, _printable(name))
-    else:
-        path = Path(root, stated_path(name, of=of))
-        if not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
-            raise DataError(
-                f"{_displayed(name)} leads out of {of} through a link; files must be "
-                f"inside{_hint()}"
-            )
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
+    outside = bool(_OUTSIDE.get())
+    path = Path(root, stated_path(name, of=of, outside=outside))
+    if not outside and not _is_at_home(
+        os.path.realpath(path), os.path.realpath(root)
+    ):
         raise DataError(
-            f"there is no file {_displayed(name)} in {of}"
-        ) from None
-    if not stat.S_ISREG(mode):
-        raise DataError(f"{_displayed(name)} in {of} must be a regular file")
+            f"{name!r:.80} leads out of {of} through a link; files must be "
+            f"inside{_hint()}"
+        )
+    if not os.path.isfile(path):  # noqa: PTH113 - nor one that is out of reach
+        raise DataError(f"there is no file {name!r:.80} in {of}")
     return path
 
 
-def stated_path(name: object, *, of: str = "the dataset") -> str:
-    """Return ``name`` if it is a relative path that stays in its folder. Only the text
-    is checked, not the disk.
+def stated_path(
+    name: object, *, of: str = "the dataset", outside: bool = False
+) -> str:
+    """Return ``name`` if it is a relative path that stays in its folder, or may lead
+    ``outside``. Only the text is checked, not the disk.
 
     Raises
     ------
     DataError
         If it is not such a path.
     """
-    text = _printable(name)
-    if _LEADS_OUT.search(text):
+    text = name if isinstance(name, str) else ""
+    is_text = 0 < len(text) <= LONGEST_PATH and text.isprintable()
+    if not is_text or (_LEADS_OUT.search(text) and not outside):
         raise DataError(
-            f"{_displayed(name)} leads out of {of}; a path must be relative to it, "
-            f"without '..'{_hint()}"
+            f"{name!r:.80} leads out of {of}, or is no path; it must be relative, "
+            f"without '..', of at most {LONGEST_PATH} printable characters{_hint()}"
         )
     return text
 
 
 def _hint() -> str:
     return "" if _OUTSIDE.get() is None else "; `allow_outside` permits it"
-
-
-def _printable(name: object) -> str:
-    if (
-        not isinstance(name, str)
-        or not name
-        or len(name) > LONGEST_PATH
-        or not name.isprintable()
-    ):
-        raise DataError(
-            f"{_displayed(name)} must be a relative path of at most {LONGEST_PATH} "
-            "printable characters"
-        )
-    return name
 
 
 def confined_target(
@@ -455,16 +409,14 @@ def confined_target(
         file.
     """
     path = Path(root)
-    mode = None
     for part in PurePosixPath(stated_path(name, of=of)).parts:
         path = path / part
-        mode = path.lstat().st_mode if os.path.lexists(path) else None
-        if mode is not None and stat.S_ISLNK(mode):
+        if path.is_symlink():
             raise DataError(
                 f"{path}: must not be a link; links are not followed in {of}; put the "
                 "file itself there"
             )
-    if mode is not None and not stat.S_ISREG(mode):
+    if os.path.lexists(path) and not path.is_file():
         raise DataError(f"{path}: must be a regular file")
     return path
 
@@ -479,8 +431,3 @@ def _is_at_home(path: str, root: str) -> bool:
     repository, snapshot, _ = root.rpartition("/snapshots/")
     blobs = f"{repository}/blobs" if snapshot else root
     return any(Path(path).is_relative_to(folder) for folder in (root, blobs))
-
-
-def _displayed(name: object) -> str:
-    text = repr(name)
-    return text if len(text) <= 80 else f"{text[:79]}…{text[-1]}"

@@ -2,17 +2,28 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
-from visualjudge.data.folder import check_labels
+from visualjudge.data.folder import LONGEST_NAME, check_labels
 from visualjudge.data.import_mistakes import (
     EXPLAINED,
     MOST_TRIED,
@@ -23,7 +34,6 @@ from visualjudge.data.import_mistakes import (
     likely_mistake,
     with_labels,
 )
-from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.pairing import normal
 from visualjudge.formats.samples import Sample, named
@@ -32,7 +42,12 @@ from visualjudge.vision.fields import number
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.limits import check_items
-from visualjudge.vision.score import measured_by, notes, score, scores_by_class
+from visualjudge.vision.score import (
+    measured_by,
+    notes,
+    score,
+    scores_by_class,
+)
 from visualjudge.vision.scoring.average_precision import (
     COCO_THRESHOLDS,
     CocoImages,
@@ -128,6 +143,47 @@ class Imported:
     evaluated: CocoImages | None = None
     # Not every class was looked for on every image (LVIS).
     federated: bool = False
+    # Sources of all records of the task in the folder.
+    sources: set[str | None] = field(default_factory=set)
+
+
+def import_source(
+    out: str | Path,
+    task: str,
+    samples: Iterable[Sample | Problem],
+    *,
+    replace: bool = False,
+    watch: Callable[[Iterator[Imported]], Iterable[Imported]] = iter,
+    **options: Any,
+) -> Imported:
+    """Import the predictions of one source into the data folder ``out``.
+
+    Parameters
+    ----------
+    replace
+        Whether to replace existing records of the source.
+    watch
+        Gets the running count after each sample, and yields it on.
+    options
+        Options of :func:`import_samples`.
+
+    Raises
+    ------
+    UsageError
+        As :func:`import_samples` does; also if ``out`` is another kind of folder.
+    DataError
+        If a record contradicts one in the folder, or, of files with names, neither side
+        has anything on any image. Nothing is written then.
+    """
+    with FolderWriter(out, task, replace=replace) as writer:
+        states = watch(import_samples(writer, samples, **options))
+        done = [Imported(), *states][-1]
+        if "files" in options:
+            _check_sides(done, options["files"])
+        if len(writer):
+            writer.commit()
+        done.sources = writer.sources
+    return done
 
 
 def import_samples(
@@ -297,25 +353,19 @@ def _check_given(sample: Sample) -> None:
         )
 
 
-def check_sides(done: Imported, gt: str, pred: str | None) -> None:
-    """Check that at least one image has ground truth, and that ``pred`` predicts
-    something for one; otherwise all predictions would be wrong, or all images would
-    score 0.
-
-    Raises
-    ------
-    DataError
-        If none does.
+def _check_sides(done: Imported, files: Files) -> None:
+    """Check that at least one image has ground truth, and one a prediction; otherwise
+    all predictions would be wrong, or all images would score 0.
     """
     if done.paired and not done.real:
         raise DataError(
-            f"{gt}: must contain ground truth for at least one image, got none for "
-            f"{pluralize(done.paired, 'image')}"
+            f"{files.truth}: must contain ground truth for at least one image, got "
+            f"none for {pluralize(done.paired, 'image')}"
         )
-    if pred is not None and done.images and not done.predictions:
+    if done.images and not done.predictions:
         raise DataError(
-            f"{pred}: must contain predictions for images of the ground truth, got "
-            "none "
+            f"{files.prediction}: must contain predictions for images of the ground "
+            "truth, got none "
             + (
                 "that is valid"
                 if done.problems
@@ -580,8 +630,17 @@ def _names_of_one_side(task: str, done: Imported) -> str:
     )
 
 
-def notices(task: str, done: Imported) -> Iterator[str]:
-    """Yield how an import scored, and what it left out, one line each."""
+def notices(
+    task: str, done: Imported, *, predicted: bool = True
+) -> Iterator[str]:
+    """Yield what was imported, how it scored, and what was left out, one line each."""
+    yield (
+        f"annotations {done.annotations}, images {len(done.images)}, truths "
+        f"{done.truths}, predictions {done.predictions}"
+    )
+    if not predicted:
+        yield "no `pred`: the ground truth itself was imported as the predictions"
+        return
     if done.notes:
         yield f"scores: {done.notes[0]}"
     if done.left_out:

@@ -22,7 +22,12 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
-from visualjudge.core.errors import DataError, RunError, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    RunError,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.locks import free, locked
 from visualjudge.core.records import Annotation, Size

@@ -26,18 +26,25 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.typed_records import record_of
-from visualjudge.formats.class_names import whole
-from visualjudge.formats.geometry import exif_hint, hull, other_size, turned
-from visualjudge.formats.pairing import ByKey, file_below, folder_at, normal
+from visualjudge.formats.pairing import (
+    ByKey,
+    file_below,
+    folder_at,
+    normal,
+)
 from visualjudge.formats.samples import (
     RESIZE,
     Sample,
     Samples,
     check_type,
+    exif_hint,
+    hull,
     invalid,
+    other_size,
+    turned,
     warn_once,
 )
-from visualjudge.formats.tables import read_json
+from visualjudge.formats.tables import read_json, whole
 from visualjudge.vision import fields
 from visualjudge.vision.fields import crowd, flag, score
 from visualjudge.vision.poses.skeleton import NO_NAME_KNOWN, joint_order

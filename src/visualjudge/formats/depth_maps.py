@@ -10,9 +10,13 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import FloatArray
-from visualjudge.formats.geometry import fitted
 from visualjudge.formats.pairing import paired
-from visualjudge.formats.samples import Sample, Samples, check_type
+from visualjudge.formats.samples import (
+    Sample,
+    Samples,
+    check_type,
+    fitted,
+)
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 

@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.atomic import write_bytes
-from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
-from visualjudge.formats.class_names import class_name, whole
 from visualjudge.formats.coco import (
     CocoTruth,
     ImageEntry,
@@ -25,7 +29,7 @@ from visualjudge.formats.coco import (
     samples_of,
 )
 from visualjudge.formats.samples import Samples, check_type, warn_once
-from visualjudge.formats.tables import read_json
+from visualjudge.formats.tables import class_name, read_json, whole
 from visualjudge.vision.raster.images import image_size
 
 STATE = "state.json"

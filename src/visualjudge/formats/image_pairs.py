@@ -3,9 +3,13 @@
 from pathlib import Path
 
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.formats.geometry import other_size
 from visualjudge.formats.pairing import paired
-from visualjudge.formats.samples import Sample, Samples, check_type
+from visualjudge.formats.samples import (
+    Sample,
+    Samples,
+    check_type,
+    other_size,
+)
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import image_size, read_rgb, resized_rgb
 

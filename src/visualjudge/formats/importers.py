@@ -8,10 +8,13 @@ reader's docstring (:mod:`visualjudge.cli.import_`).
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import Registry
 
 if TYPE_CHECKING:
@@ -65,6 +68,38 @@ class Importer:
             importlib.import_module(module), name
         )
         return result
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Parameters of the reader by name."""
+        return inspect.signature(self.reader).parameters
+
+    def sources(
+        self, names: Sequence[str], each: Sequence[object]
+    ) -> Sequence[str | None]:
+        """Return the name of each source, one for each of its files ``each``, or for
+        the ground truth alone; None where a table names them.
+
+        Raises
+        ------
+        UsageError
+            If there are more or fewer names than files, or a name stands for two.
+        """
+        field = f"`{self.each[0]}`"
+        of_table = "source" in self.parameters
+        if not names and (of_table or not each):
+            return [None if of_table else "truth"] * max(1, len(each))
+        if not names:
+            raise UsageError(f"`source` is missing: the name of each {field}")
+        if len(names) != max(1, len(each)):
+            raise UsageError(
+                f"`source` must be given once for each {field}, in the same order, got "
+                f"{len(names)} for {len(each)}"
+            )
+        if len(set(names)) < len(names) and not of_table:
+            name, _ = Counter(names).most_common(1)[0]
+            raise UsageError(f"`source` must differ, got {name!r} twice")
+        return names
 
 
 _OWN = (

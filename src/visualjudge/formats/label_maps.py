@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.plurals import pluralize
-from visualjudge.formats.class_names import class_table
-from visualjudge.formats.geometry import fitted
 from visualjudge.formats.pairing import paired
-from visualjudge.formats.samples import Sample, Samples, check_type, warn_once
+from visualjudge.formats.samples import (
+    Sample,
+    Samples,
+    check_type,
+    fitted,
+    warn_once,
+)
+from visualjudge.formats.tables import class_table
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import (
     image_size,
@@ -51,7 +56,7 @@ def label_maps(
     classes
         Class table: csv, tsv, json, or a text file with one name per line.
 
-        See :func:`~visualjudge.formats.class_names.class_table`.
+        See :func:`~visualjudge.formats.tables.class_table`.
     unlabelled
         Value of unlabelled pixels, in addition to 0 and 255.
 

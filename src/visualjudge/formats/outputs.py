@@ -11,11 +11,10 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table
-from visualjudge.formats.class_names import whole
 from visualjudge.formats.hugging_face import read_data_set
 from visualjudge.formats.pairing import stated_file
 from visualjudge.formats.samples import Sample, Samples, check_type
-from visualjudge.formats.tables import read_table
+from visualjudge.formats.tables import read_table, whole
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.records import Size
 from visualjudge.formats.samples import Sample, Samples, check_type
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of

@@ -13,13 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, Problem, in_field, of_format
+from visualjudge.core.errors import (
+    DataError,
+    Problem,
+    in_field,
+    of_format,
+)
 from visualjudge.core.records import Mask, Size
-from visualjudge.formats.class_names import whole
-from visualjudge.formats.geometry import other_size
 from visualjudge.formats.pairing import files_by_key, folder_at, stated_file
-from visualjudge.formats.samples import RESIZE, Sample, Samples, check_type
-from visualjudge.formats.tables import read_json, read_pickle, read_table
+from visualjudge.formats.samples import (
+    RESIZE,
+    Sample,
+    Samples,
+    check_type,
+    other_size,
+)
+from visualjudge.formats.tables import (
+    read_json,
+    read_pickle,
+    read_table,
+    whole,
+)
 from visualjudge.vision.fields import box
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size

@@ -6,7 +6,7 @@ from warnings import warn
 
 
 def __getattr__(name: str) -> Any:
-    for home in ("samples", "pairing", "tables", "geometry", "class_names"):
+    for home in ("samples", "pairing", "tables"):
         module = import_module(f"visualjudge.formats.{home}")
         if hasattr(module, name) and not name.startswith("_"):
             warn(

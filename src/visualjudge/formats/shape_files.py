@@ -29,8 +29,6 @@ from visualjudge.core.errors import (
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import Mask, Size
 from visualjudge.core.typed_records import Rows, record_of
-from visualjudge.formats.class_names import class_name
-from visualjudge.formats.geometry import hull, turned
 from visualjudge.formats.pairing import (
     IMAGE_SUFFIXES,
     by_name,
@@ -38,8 +36,15 @@ from visualjudge.formats.pairing import (
     hint_below,
     images_by_key,
 )
-from visualjudge.formats.samples import Samples, check_type, compared, warn_once
-from visualjudge.formats.tables import read_json
+from visualjudge.formats.samples import (
+    Samples,
+    check_type,
+    compared,
+    hull,
+    turned,
+    warn_once,
+)
+from visualjudge.formats.tables import class_name, read_json
 from visualjudge.vision.fields import flag, number
 from visualjudge.vision.predictions import (
     Detection,

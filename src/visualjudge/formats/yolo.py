@@ -24,16 +24,25 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import FloatArray, Size
 from visualjudge.core.yamls import read_yaml
-from visualjudge.formats.class_names import YAML, class_name, class_table
-from visualjudge.formats.geometry import hull
 from visualjudge.formats.pairing import (
     ByKey,
     folder_at,
     hint_below,
     images_by_key,
 )
-from visualjudge.formats.samples import Samples, check_type, compared, warn_once
-from visualjudge.formats.tables import read_text
+from visualjudge.formats.samples import (
+    Samples,
+    check_type,
+    compared,
+    hull,
+    warn_once,
+)
+from visualjudge.formats.tables import (
+    YAML,
+    class_name,
+    class_table,
+    read_text,
+)
 from visualjudge.vision.poses.skeleton import NO_NAME_KNOWN, joint_order
 from visualjudge.vision.predictions import (
     Detection,

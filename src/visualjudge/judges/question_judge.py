@@ -19,7 +19,7 @@ from visualjudge.clients.base import (
     ToolResult,
 )
 from visualjudge.clients.image_parts import ImageStore
-from visualjudge.clients.reply_fields import REFUSED, follows
+from visualjudge.clients.protocol_fields import REFUSED, follows
 from visualjudge.clients.retry import cause_of
 from visualjudge.clients.tool_calls import Ending, converse
 from visualjudge.core.errors import ApiError, DataError

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import TypedDict
 
-from visualjudge.clients.reply_fields import whole_output
+from visualjudge.clients.protocol_fields import whole_output
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Fields, Json
 

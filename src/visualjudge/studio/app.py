@@ -38,12 +38,24 @@ from visualjudge.core.typed_records import first_problem
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
-from visualjudge.studio.facets import named_pairs, shown_facet, spaced
-from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
-from visualjudge.studio.probed import EXPECTED, STATES, UNITS
-from visualjudge.studio.selection import SORTS, Shelf, State
-from visualjudge.studio.site import READING, Site, StillIndexing
+from visualjudge.studio.selection import (
+    SORTS,
+    Shelf,
+    State,
+    named_pairs,
+    shown_facet,
+    spaced,
+)
+from visualjudge.studio.serving import LOOPBACK, Guard
+from visualjudge.studio.site import (
+    EXPECTED,
+    READING,
+    STATES,
+    UNITS,
+    Site,
+    StillIndexing,
+)
 from visualjudge.studio.slices import matrix, slices, worst_tasks
 from visualjudge.studio.study import difference_of
 from visualjudge.studio.thumbnails import (

@@ -1,4 +1,8 @@
-"""Selecting questions by facets, words and order; the address holds the whole state."""
+"""Selecting questions by facets, words and order; the address holds the whole state.
+
+A facet is an SQL expression whose codes stand for one or several values, so that filters
+and counts are plain SQL.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,248 @@ import re
 import threading
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from visualjudge.studio.facets import (
-    OF_RUNS,
-    TITLES,
-    WRONG_DIFFERENCE,
-    Facet,
-    Pair,
-    mark_facets,
-    question_facets,
-    run_facets,
-)
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.study import AMONG, Rows, Study, words_of
-from visualjudge.studio.verdicts import RunVerdicts
-from visualjudge.studio.working_sets import WorkingSets
+from visualjudge.studio.study import (
+    AMONG,
+    CONSISTENCY,
+    FACETS,
+    MARGIN_NAMES,
+    NO_WRONG,
+    OUTCOMES,
+    REASONS,
+    Rows,
+    RunVerdicts,
+    Study,
+    words_of,
+)
+from visualjudge.studio.working_sets import Marked, WorkingSets
+from visualjudge.vision.encodings import encoding_title
+
+TITLES = {
+    "task": "Task",
+    "form": "Shown as",
+    "encoding": "Encoding",
+    "type": "Question type",
+    "subset": "Subset",
+    "error_type": "Error type",
+    "class": "Class",
+    "image": "Image",
+    "source": "Source",
+    "probe": "Probe",
+    "group": "Probe group",
+    "star": "Star",
+    "tag": "Tag",
+    "note": "Note",
+    "margin": "Margin",
+    "answer": "Answer",
+}
+# Facets of a run; its slug follows a dot.
+OF_RUNS = ("outcome", "order", "reason", "wrong_difference")
+WRONG_DIFFERENCE = "Largest wrong difference"
+UNTAGGED = "(no tag)"
+MOST_VALUES = 12
+Pair = tuple[str, str]
+Values = Sequence[tuple[str, ...]]
+_KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Facet:
+    """A criterion: ``name`` is used in addresses, ``title`` on the page; ``values`` has
+    the values of each code of the SQL expression ``column``.
+
+    Attributes
+    ----------
+    group
+        The run it belongs to; empty for a facet of the questions themselves.
+    """
+
+    name: str
+    title: str
+    column: str
+    values: Values
+    group: str = ""
+
+    def label(self, value: str) -> str:
+        """Return the label of a value."""
+        return _LABELS.get(self.name.partition(".")[0], str)(value)
+
+    def condition(self, chosen: Iterable[str]) -> str:
+        """Return the SQL condition that a question has any of these values."""
+        wanted = set(chosen)
+        codes = (
+            str(code)
+            for code, some in enumerate(self.values)
+            if not wanted.isdisjoint(some)
+        )
+        return f"{self.column} IN ({', '.join(codes)})"
+
+    def by_value(self, codes: Mapping[int, int]) -> Counter[str]:
+        """Return the number of questions with each value, given that of each code."""
+        totals = Counter[str]()
+        for code in sorted(codes):
+            for value in self.values[code]:
+                totals[value] += codes[code]
+        return totals
+
+
+def encoding_label(value: str) -> str:
+    """Return the human name of ``task/stem``."""
+    return encoding_title(*value.split("/", 1))
+
+
+def spaced(value: str) -> str:
+    """Return a name without underscores."""
+    return value.replace("_", " ")
+
+
+_LABELS: dict[str, Callable[[str], str]] = {
+    "encoding": encoding_label,
+    "task": spaced,
+    "form": _KINDS.__getitem__,
+    "probe": spaced,
+    "error_type": spaced,
+}
+
+
+def question_facets(study: Study) -> list[Facet]:
+    """Return the facets of the questions themselves."""
+    return [
+        Facet(name, TITLES[name], f"q.of_{name}", study.values[name])
+        for name in FACETS
+    ]
+
+
+def mark_facets(study: Study, marks: Mapping[str, Marked]) -> list[Facet]:
+    """Write the notes on the questions to the study's file and return their facets."""
+    tags: dict[tuple[str, ...], int] = {(UNTAGGED,): 0}
+    rows = [
+        (
+            row,
+            mark.star,
+            tags.setdefault(mark.tags or (UNTAGGED,), len(tags)),
+            bool(mark.note),
+        )
+        for row, mark in zip(study.rows_of(marks), marks.values(), strict=True)
+        if row >= 0
+    ]
+    with study.writing() as db:
+        db.execute("DELETE FROM mark")
+        db.executemany("INSERT INTO mark VALUES (?, ?, ?, ?)", rows)
+    star = [("not starred",), ("starred",)]
+    note = [("without a note",), ("with a note",)]
+    return [
+        Facet("star", TITLES["star"], "ifnull(m.star, 0)", star),
+        Facet("tag", TITLES["tag"], "ifnull(m.tag, 0)", list(tags)),
+        Facet("note", TITLES["note"], "ifnull(m.note, 0)", note),
+    ]
+
+
+def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
+    """Return the facets of one run."""
+    at = f"o{run.number}"
+    wrong = [*((name,) for name in MARGIN_NAMES[:NO_WRONG]), ()]
+    reasons = [
+        tuple(name for bit, name in enumerate(REASONS) if code >> bit & 1)
+        for code in range(2 ** len(REASONS))
+    ]
+    rows = (
+        (
+            "outcome",
+            "Outcome",
+            "outcome",
+            0,
+            [(outcome,) for outcome in OUTCOMES],
+        ),
+        (
+            "order",
+            "Both orders",
+            "consistency",
+            0,
+            [(name,) for name in CONSISTENCY],
+        ),
+        ("reason", "Right, and why", "reasons", 0, reasons),
+        ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
+    )
+    return [
+        Facet(
+            f"{kind}.{slug}",
+            title,
+            f"ifnull({at}.{column}, {none})",
+            values,
+            name,
+        )
+        for kind, title, column, none, values in rows
+    ]
+
+
+def shown_facet(
+    facet: Facet,
+    counts: Counter[str],
+    chosen: Sequence[str],
+    find: str = "",
+    most: int = MOST_VALUES,
+) -> dict[str, object]:
+    """Return the facet as the page's script reads it: the values that occur, most
+    frequent first; chosen values are always included. ``hint`` is shown beside a value,
+    such as an encoding's task, and ``more`` is the number of values left out.
+    """
+    needle = find.casefold().strip()
+    matching = [
+        value
+        for value in dict.fromkeys((*counts, *chosen))
+        if not needle
+        or needle in facet.label(value).casefold()
+        or needle in value.casefold()
+    ]
+    matching.sort(key=lambda value: -counts[value])
+    first = matching[:most] + [
+        value for value in matching[most:] if value in chosen
+    ]
+    values = [
+        {
+            "value": value,
+            "label": facet.label(value),
+            "hint": spaced(value.partition("/")[0])
+            if facet.name == "encoding"
+            else "",
+            "count": counts[value],
+            "chosen": value in chosen,
+        }
+        for value in first
+    ]
+    return {
+        "name": facet.name,
+        "title": facet.title,
+        "group": facet.group,
+        "values": values,
+        "more": len(matching) - len(first),
+        "chosen": list(chosen),
+    }
+
+
+def named_pairs(facets: Sequence[Facet], pairs: Sequence[Pair]) -> list[str]:
+    """Return the filters of a query as readable text."""
+    known = {facet.name: facet for facet in facets}
+    named = []
+    for name, value in pairs:
+        if name == "q":
+            named.append(f"Words: {value}")
+        elif name in known:
+            facet = known[name]
+            group = f"{facet.group}, " if facet.group else ""
+            named.append(f"{group}{facet.title}: {facet.label(value)}")
+    return named
+
+
+# ---------------------------------------------------------------- selecting
 
 T = TypeVar("T")
 # Number of cached results: up to 1 MB each at 100,000 questions.
@@ -97,7 +323,7 @@ class Shelf:
         self.runs = tuple(runs)
         self._own = question_facets(study)
         self._noted: tuple[int, list[Facet]] | None = None
-        self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._lock = threading.RLock()
 
     def refresh(self) -> None:
@@ -133,19 +359,25 @@ class Shelf:
         ]
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the cached value of a key until a verdict or note changes, or make
-        it."""
+        """Return the cached value of a key until a verdict or note changes, or make it;
+        others who ask meanwhile wait for it.
+        """
         full = (key, self.generation)
         with self._lock:
-            if full in self._kept:
-                self._kept.move_to_end(full)
-                return self._kept[full]  # type: ignore[return-value]
-        made = make()
-        with self._lock:
+            made: Future[T] | None = self._kept.get(full)
+            known = made is not None
+            made = made or Future()
             self._kept[full] = made
+            self._kept.move_to_end(full)
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
-        return made
+        if not known:
+            try:
+                made.set_result(make())
+            except BaseException as error:
+                self._kept.pop(full, None)
+                made.set_exception(error)
+        return made.result()
 
     # ---------------------------------------------------------------- selecting
 

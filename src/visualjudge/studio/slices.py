@@ -1,17 +1,29 @@
 """The share of right answers by the values of one or two facets, with links to the
 questions."""
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from visualjudge.studio.facets import Facet, Pair, spaced
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import COPIES, OF_PROBES, Shelf, State
-from visualjudge.studio.study import MARGIN_NAMES
-from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
+from visualjudge.studio.selection import (
+    COPIES,
+    OF_PROBES,
+    Facet,
+    Pair,
+    Shelf,
+    State,
+    spaced,
+)
+from visualjudge.studio.study import MARGIN_NAMES, OUTCOMES
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_ROWS = 60
 MOST_COLUMNS = 12
@@ -92,26 +104,15 @@ def slices(
     default rows are sorted by number of questions. Failed verdicts count as wrong. The
     intervals are clustered by image, as in the report.
     """
-    second = across[0] if across else None
-    runs = [
-        judge_run
-        for judge_run in shelf.runs
-        if across is None or judge_run[0].slug == across[1].slug
-    ]
+    second, judge = across or (None, None)
+    runs = [run for run in shelf.runs if judge is None or run[0] == judge]
     query = _query(kind, pairs, [facet, *([second] if second else [])])
-    questions = Counter[str]()
-    others = Counter[str]()
-    sums: dict[Key, Counter[tuple[int, int]]] = {}
-    for (value, other), image, count, numbers in _summed(
-        shelf, query, facet, second, runs
-    ):
-        questions[value] += count
-        others[other] += count
-        for place, number in enumerate(numbers):
-            sums.setdefault((value, other, place // 3), Counter())[
-                image, place % 3
-            ] += number
-    measured = _measured(sums)
+    table = _summed(
+        shelf, query, facet, second, [run.number for _, run in runs]
+    )
+    questions = _questions(table, "value")
+    others = _questions(table, "other")
+    measured = _measured(table, len(runs))
     ranked = _ranked(facet, questions)
     columns = [("", k) for k in range(len(runs))]
     # two facets of which one names the other, as task and encoding, have few pairs
@@ -200,65 +201,88 @@ def _summed(
     query: Sequence[Pair],
     facet: Facet,
     second: Facet | None,
-    runs: Sequence[tuple[RunPlace, RunVerdicts]],
-) -> Iterable[tuple[tuple[str, str], int, int, tuple[int, ...]]]:
-    """Yield for each pair of values and image the number of questions, and the sums of
+    runs: Sequence[int],
+) -> pl.DataFrame:
+    """Return for each pair of values and image the number of questions, and the sums of
     right, asked and answered of each run.
     """
-    sums = [
-        f"ifnull(sum(o{run.number}.{name}), 0)"
-        for _, run in runs
+    import polars as pl  # takes as long to load as the studio's pages
+
+    sums = {
+        f"{name}{k}": f"ifnull(sum(o{number}.{name}), 0)"
+        for k, number in enumerate(runs)
         for name in ("right", "asked", "answered")
-    ]
-    grouped = f"{facet.column}, {second.column if second else 0}, q.of_image"
-    selected = ", ".join([grouped, "count(*)", *sums])
-    for code, other, image, count, *numbers in shelf.rows(
-        State.from_query(query), selected, group="1, 2, 3"
-    ):
-        for value in facet.values[code]:
-            for name in second.values[other] if second else ("",):
-                yield (value, name), image, count, tuple(numbers)
+    }
+    columns = {
+        "value": facet.column,
+        "other": second.column if second else "0",
+        "image": "q.of_image",
+        "count": "count(*)",
+        **sums,
+    }
+    rows = shelf.rows(
+        State.from_query(query), ", ".join(columns.values()), group="1, 2, 3"
+    )
+    names = {
+        "value": facet.values,
+        "other": second.values if second else [("",)],
+    }
+    table = pl.DataFrame(rows, dict.fromkeys(columns, pl.Int64), orient="row")
+    for column, values in names.items():
+        known = pl.DataFrame(
+            {column: range(len(values)), "name": map(list, values)},
+            {column: pl.Int64, "name": pl.List(pl.String)},
+        )
+        table = (
+            table.join(known, column, maintain_order="left")
+            .explode("name")
+            .with_columns(pl.col("name").alias(column))
+            .drop("name")
+        )
+    return table.group_by("value", "other", "image", maintain_order=True).sum()
+
+
+def _questions(table: pl.DataFrame, column: str) -> Counter[str]:
+    """Return the number of questions with each value."""
+    counts = table.select(column, "count")
+    counts = counts.group_by(column, maintain_order=True).sum()
+    return Counter(dict(counts.iter_rows()))
 
 
 # Right verdicts, all verdicts, the share and the ends of its interval.
 Measured = tuple[int, int, float | None, float | None, float | None]
 
 
-def _measured(sums: dict[Key, Counter[tuple[int, int]]]) -> dict[Key, Measured]:
+def _measured(table: pl.DataFrame, runs: int) -> dict[Key, Measured]:
     from visualjudge.analysis.estimate import shares  # loads the analysis
 
-    if not sums:
-        return {}
-    entries = [
-        (place, count[image, 0], count[image, 1])
-        for place, count in enumerate(sums.values())
-        for image in sorted({image for image, _ in count})
-    ]
-    place, right, asked = np.array(entries, np.int64).reshape(-1, 3).T
-    estimates = shares(
-        right.astype(float), asked.astype(float), place, len(sums)
-    )
-    total = np.bincount(place, right, len(sums))
+    keys = table.select("value", "other").unique(maintain_order=True)
+    place = table.join(
+        keys.with_row_index(), ["value", "other"], maintain_order="left"
+    )["index"]
     measured = {}
-    for k, (key, count) in enumerate(sums.items()):
-        answered = any(
-            number for (_, part), number in count.items() if part == 2
-        )
-        ends = (
-            (estimates.value[k], estimates.low[k], estimates.high[k])
-            if answered
-            else (np.nan,) * 3
-        )
-        share, low, high = (
-            None if np.isnan(end) else float(end) for end in ends
-        )
-        measured[key] = (
-            int(total[k]),
-            int(estimates.cases[k]),
-            share,
-            low,
-            high,
-        )
+    for k in range(runs):
+        right = table[f"right{k}"].cast(float).to_numpy()
+        asked = table[f"asked{k}"].cast(float).to_numpy()
+        estimates = shares(right, asked, place.to_numpy(), keys.height)
+        total = np.bincount(place, right, keys.height)
+        answered = np.bincount(place, table[f"answered{k}"], keys.height)
+        for at, (value, other) in enumerate(keys.iter_rows()):
+            ends = (estimates.value, estimates.low, estimates.high)
+            share, low, high = (
+                None
+                if np.isnan(end[at]) or not answered[at]
+                else float(end[at])
+                for end in ends
+            )
+            cases = int(estimates.cases[at])
+            measured[value, other, k] = (
+                int(total[at]),
+                cases,
+                share,
+                low,
+                high,
+            )
     return measured
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visualjudge.analysis.statistics import (
+from visualjudge.analysis.statistics.alternative_annotator import (
     AltTest,
     alt_test,
-    pooled_means,
 )
+from visualjudge.analysis.statistics.corrected_means import pooled_means
 
 Y = [int(c) for c in "1100101011"]
 F = [int(c) for c in "1001101011"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visualjudge.analysis.statistics import (
+from visualjudge.analysis.decisions.items_to_label import draw
+from visualjudge.analysis.statistics.corrected_means import (
     PooledMeans,
-    draw,
     pooled_means,
     rank_sets,
 )

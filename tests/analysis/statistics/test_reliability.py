@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visualjudge.analysis.statistics import calibration
+from visualjudge.analysis.statistics.reliability import calibration
 
 
 def _held(

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from visualjudge.analysis.statistics.reliability import abstaining
 from visualjudge.analysis.statistics.score_agreement import (
     Scores,
     image_groups,
+    prediction_range,
+    score_ranges,
     weighted_mean,
 )
 from visualjudge.analysis.statistics.score_bar import (
@@ -18,11 +21,6 @@ from visualjudge.analysis.statistics.score_bar import (
     over_tasks,
     state,
 )
-from visualjudge.analysis.statistics.score_ranges import (
-    prediction_range,
-    score_ranges,
-)
-from visualjudge.analysis.statistics.stated_confidence import abstaining
 
 TEN = (0.0, 10.0)
 

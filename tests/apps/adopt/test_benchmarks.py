@@ -611,6 +611,7 @@ def test_editreward_leaves_out_what_was_not_read(tmp_path: Path) -> None:
         "editreward-bench/visual_quality": 0.5
     }
     question = opened(tmp_path)[0]
+    assert "The request is about this image:\n<image>\n" in question.prompt
     assert (
         len(question.images) == 3
         and question.spans is not None

@@ -157,6 +157,27 @@ def test_a_mask_without_pixels_is_put_nowhere_else() -> None:
     )
 
 
+def test_a_mask_put_elsewhere_keeps_a_height_and_a_width_of_one_pixel() -> None:
+    size = 40, 60
+    for rows, columns in (
+        (slice(9, 10), slice(5, 30)),
+        (slice(5, 30), slice(9, 10)),
+    ):
+        line = np.zeros(size, np.bool_)
+        line[rows, columns] = True
+        truth = Masks(size, (Instance("dog", mask_from_array(line)),))
+        items = graded(
+            "instance_segmentation",
+            "background",
+            truth,
+            ErrorScene(size, ("dog",), 3),
+            seed=1,
+            key="a",
+        )
+        added = [mask for g in items for mask in g.prediction.regions()[1:]]
+        assert added and all(min(mask.crop.shape) == 1 for mask in added)
+
+
 def test_swap_needs_two_people() -> None:
     assert (
         graded(

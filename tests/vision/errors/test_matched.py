@@ -162,6 +162,30 @@ def test_displaced_boxes_keep_their_own_errors_and_stay_on_the_image() -> None:
     )  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    "corner", [(20.0, 15.0), (20, 65), (100, 15), (100, 65)]
+)
+def test_a_box_is_displaced_within_the_image_wherever_it_is(
+    corner: tuple[float, float],
+) -> None:
+    x, y = corner
+    truth = Detections((Detection("dog", (x, y, x + 40, y + 40)),))
+    groups = [
+        graded(
+            "object_detection",
+            "localization",
+            truth,
+            SCENE,
+            seed=1,
+            key=key,
+            pairing="matched",
+        )
+        for key in range(12)
+    ]
+    boxes = [item.prediction.items[0].xyxy for g in groups for item in g]  # type: ignore[attr-defined]
+    assert boxes and all(inside(box, SIZE) for box in boxes)
+
+
 def test_exchanged_labels_are_those_of_the_truth() -> None:
     for item in group("object_detection", "classification"):
         assert sorted(box.label for box in item.prediction.items) == [

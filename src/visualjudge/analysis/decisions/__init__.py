@@ -7,7 +7,7 @@ Modules::
     checks, card                   what a judge must pass; its card
     model_answer                   the answer where models have names
     pair_answer, score_answer      the answer of pairs without names, and of scores
-    study_answer                   the answer of a study, also without truth
+    consistency                    the answer without truth
     correct                        the leaderboard, corrected by the labels
     items_to_label                 items to label next
     accept, marking                from which score to accept, and what is accepted

@@ -1,6 +1,7 @@
 """The card of a judge: may I rank my models with it, overall and by task, and what has
 it shown."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,10 +19,16 @@ from visualjudge.analysis.decisions.checks import (
     check,
     closed,
 )
+from visualjudge.analysis.decisions.consistency import consistency
 from visualjudge.analysis.decisions.model_answer import (
     ModelAnswer,
+    Reason,
+    Reasons,
+    disproven,
     model_answer,
+    qualified,
 )
+from visualjudge.analysis.decisions.pair_answer import pair_answer
 from visualjudge.analysis.decisions.score_answer import (
     ScoreAnswer,
     score_answer,
@@ -31,7 +38,6 @@ from visualjudge.analysis.decisions.source_order import (
     level_of,
     source_order,
 )
-from visualjudge.analysis.decisions.study_answer import NAMED, study_answer
 from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
     listed,
@@ -44,12 +50,12 @@ from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
 from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import PROBES
-from visualjudge.analysis.figures.reasons import RIGHT_REASON
+from visualjudge.analysis.figures.right_reason import RIGHT_REASON
 from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
-from visualjudge.analysis.separation import AnswerState
-from visualjudge.analysis.shape import Shape, shape_of
+from visualjudge.analysis.separation import NO_PAIRS, AnswerState
+from visualjudge.analysis.shape import NAMED, Shape, shape_of
 from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
@@ -221,9 +227,8 @@ def answer_of(
     if shape not in NAMED:
         # what its sentence says already
         failing = [line.failing for line in checks[1:] if line.state == "fail"]
-        models = study_answer(
-            study, run, shape, pairwise, (*failing, *qualifiers)
-        )
+        proved = (*failing, *qualifiers)
+        models = _of_shape(study, run, shape, pairwise, proved)
         return Answer(study.runs[run].name, models, checks, ordered)
     models = model_answer(
         ordered.models,
@@ -235,6 +240,35 @@ def answer_of(
     )
     models = replace(models, shape=shape)
     return Answer(study.runs[run].name, models, checks, ordered)
+
+
+def _of_shape(
+    study: Study,
+    run: int,
+    shape: Shape,
+    pairwise: Pairwise,
+    qualifiers: Sequence[str],
+) -> ModelAnswer:
+    """Return the answer of a study that compares no named models, by its ``shape``."""
+    state: AnswerState = "too_few"
+    if shape == "no_truth":
+        sentence = consistency(study, run, pairwise)
+        word, _, rest = sentence.partition(": ")
+        reasons: Reasons = (Reason("?", rest or word),)
+    else:
+        answered = score_answer if shape == "scores" else pair_answer
+        own = answered(study, run, study.bar)
+        state = own.state
+        sentence = own.sentence
+        reasons = own.reasons
+    return ModelAnswer(
+        **vars(NO_PAIRS),
+        state=state,
+        sentence=qualified(state, sentence, qualifiers),
+        shape=shape,
+        verdict=re.split("[:,]", sentence, maxsplit=1)[0],
+        reasons=(*reasons, *disproven(qualifiers)),
+    )
 
 
 def _measured(

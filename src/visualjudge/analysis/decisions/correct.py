@@ -33,7 +33,7 @@ from visualjudge.analysis.figure_text import (
     ranks,
     span3,
 )
-from visualjudge.analysis.statistics import (
+from visualjudge.analysis.statistics.corrected_means import (
     PooledMeans,
     pooled_means,
     rank_sets,

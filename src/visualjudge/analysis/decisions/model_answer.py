@@ -203,8 +203,8 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         return _wrong(wrong, len(right), groups)
     if models.images < LEAST_IMAGES:
         asked = many(models.images, "image")
-        few = f"{asked}, and at least {LEAST_IMAGES} are needed"
-        verdict = f"Not yet: {asked} are too few"
+        few = f"at least {LEAST_IMAGES} images are needed"
+        verdict = f"{NOT_THESE}: models are compared on only {asked}"
         so_far = _so_far(pairs, accuracy)
         return _Draft(
             "too_few", NOT_THESE, verdict, (Reason("?", few),), so_far
@@ -296,8 +296,9 @@ def _named(
     """Return the pairs by name, or how many they are."""
     if len(pairs) > NAMED:
         return f"{len(pairs)} pairs"
-    return listed(
-        [f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs]
+    glue = ", and " if word == "and" else " and "
+    return glue.join(
+        f"{pair.a} {word} {pair.b}{_task(pair, groups)}" for pair in pairs
     )
 
 

@@ -24,7 +24,12 @@ from visualjudge.analysis.figure_text import (
     ranks,
     span3,
 )
-from visualjudge.analysis.separation import PairsOfModels, separate
+from visualjudge.analysis.separation import (
+    Model,
+    PairsOfModels,
+    Ranks,
+    separate,
+)
 from visualjudge.analysis.statistics.favour import (
     Favour,
     above_truth,
@@ -58,6 +63,7 @@ class SourceByJudge:
     group: str
     judged: float
     true: float
+    rank: int
     rank_set: tuple[int, int]
     bias: Favour
 
@@ -96,49 +102,57 @@ class OrderOfKind:
         sure = [row for row in self.sources if row.bias.sure]
         if not sure:
             return 0, ""
-        passed = [(self._passed(row), row) for row in sure]
-        value, row = max(
-            passed, key=lambda each: (each[0], abs(each[1].bias.value))
+        passed = [(*self._passed(row), row) for row in sure]
+        ranks, beside, row = max(
+            passed, key=lambda each: (*each[:2], abs(each[2].bias.value))
         )
         groups = {row.group for row in self.sources}
         of = f" of {group_name(row.group, 2)}" if len(groups) > 1 else ""
         source = row.source + of
         above = row.bias.value > 0
-        if not value:
-            verb = "favours" if above else "disfavours"
+        if ranks:
+            place = f"{many(ranks, 'rank')} {'above' if above else 'below'}"
             return (
-                0,
-                f"it {verb} {source}, but by less than one rank",
+                ranks,
+                f"{source} is {place} where an unbiased judge would place it",
             )
-        place = f"{many(value, 'rank')} {'above' if above else 'below'}"
-        return (
-            value,
-            f"{source} is {place} where an unbiased judge would place it",
-        )
+        favours = f"it {'favours' if above else 'disfavours'} {source}"
+        if beside:
+            models = many(beside, "model")
+            return (
+                beside,
+                f"{favours}, and separates it from {models}, unlike the truth",
+            )
+        return 0, f"{favours}, but by less than one rank"
 
-    def _passed(self, row: SourceByJudge) -> int:
+    def _passed(self, row: SourceByJudge) -> tuple[int, int]:
         """Return how many models the judge places below a favoured one, or above a
-        disfavoured one, wrongly: the pair is proven wrong, or the truth does not have
-        this order either and all corrected values have the opposite one.
+        disfavoured one, wrongly; and how many it only separates from it wrongly, since
+        the truth has the same order.
+
+        Wrongly: the pair is proven wrong, or all corrected values have the opposite
+        order.
         """
         side = 1 if row.bias.value > 0 else -1
-        beside = {
+        near = {
             other.source: other
             for other in self.sources
             if other.group == row.group
         }
-        passed = 0
+        placed = separated = 0
         for pair in self.models.pairs:
             if pair.group != row.group or row.source not in (pair.a, pair.b):
                 continue
             turned = side if pair.a == row.source else -side
-            other = beside.get(pair.b if pair.a == row.source else pair.a)
+            other = near.get(pair.b if pair.a == row.source else pair.a)
             wrong = pair.state == "wrong" and pair.judge_order == turned
             against = other is not None and _crossed(row, other)
-            by_truth = turned * ((pair.truth or 0.5) - 0.5) > 0
             ahead = turned * (pair.judge - 0.5) > 0
-            passed += wrong or (ahead and against and not by_truth)
-        return passed
+            if turned * ((pair.truth or 0.5) - 0.5) > 0:
+                separated += wrong
+            else:
+                placed += wrong or (ahead and against)
+        return placed, separated
 
 
 def _crossed(row: SourceByJudge, other: SourceByJudge) -> bool:
@@ -159,6 +173,7 @@ SOURCE = Layout[SourceByJudge](
     named("source", "Source"),
     named("judged", "By the judge", number3),
     named("true", "By truth", number3),
+    *as_named("rank"),
     named("rank_set", "Ranks by judge", ranks),
     block("bias", FAVOUR),
     Column(None, "bias.value", "Favour, points", number3),
@@ -202,7 +217,7 @@ def sources_table(kind: OrderOfKind) -> Table:
         notes.append(
             f"Left out, because no usable reply compares them: {left}."
         )
-    rows = sorted(kind.sources, key=lambda row: (row.group, -row.judged))
+    rows = sorted(kind.sources, key=lambda row: (row.group, row.rank))
     hidden = [] if apart else ["group"]
     title = f"Sources by {MEASURES[kind.kind]}"
     return grid(
@@ -244,13 +259,10 @@ def source_order(study: Study, run: int, level: float = 1.0) -> SourceOrder:
     return known[run, level]
 
 
-def rank_sets(study: Study, run: int) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return the ranks that the pairwise answers of a run leave to each (group,
-    source)."""
-    kinds = source_order(study, run, level_of(study, run)).kinds
-    return next(
-        (k.models.rank_sets() for k in kinds if k.kind == "pairwise"), {}
-    )
+def ranks_of(study: Study, run: int) -> dict[Model, Ranks]:
+    """Return the ranks of each (group, source) by the pairwise answers of a run."""
+    models = source_order(study, run, level_of(study, run)).models
+    return {} if models is None else models.ranks()
 
 
 def level_of(study: Study, run: int) -> float:
@@ -326,17 +338,34 @@ def _measured(
         )
     least = above_truth(answers, truth, source, image, len(result.names))
     bias = least if fair is None else fair.favours(level)
-    ranks = models.rank_sets()
-    size = np.bincount(result.group)[result.group].tolist()
-    groups = zip(result.groups, result.names, strict=True)
-    sets = [ranks.get(key, (1, size[k])) for k, key in enumerate(groups)]
-    columns = (
-        result.names,
-        result.groups,
-        judged.tolist(),
-        true.tolist(),
-        sets,
-        bias,
+    keys = list(zip(result.groups, result.names, strict=True))
+    by_judge = dict(zip(keys, judged.tolist(), strict=True))
+    by_truth = dict(zip(keys, true.tolist(), strict=True))
+    if (
+        result.kind != "scoring"
+    ):  # win rates are the means of those of the pairs
+        by_judge |= models.order("judge")
+        by_truth |= models.order("truth")
+    ranks = models.ranks()
+    sources = []
+    for key, favour in zip(keys, bias, strict=True):
+        group, name = key
+        own = ranks.get(key, (1, 1, result.groups.count(group)))
+        values = by_judge[key], by_truth[key]
+        sources.append(
+            SourceByJudge(
+                name,
+                group,
+                *values,
+                own[0],
+                own[1:],
+                favour,
+            )
+        )
+    return OrderOfKind(
+        result.kind,
+        models,
+        tuple(sources),
+        fair is not None,
+        silent,
     )
-    sources = tuple(SourceByJudge(*row) for row in zip(*columns, strict=True))
-    return OrderOfKind(result.kind, models, sources, fair is not None, silent)

@@ -28,12 +28,13 @@ from visualjudge.analysis.figures.vocabulary import (
     percent,
     with_ends,
 )
-from visualjudge.analysis.figures_of_pairs import kappa_with_truth, macro
 from visualjudge.analysis.pairwise_figures import (
     OF_TWO,
     Pairwise,
     Swap,
     constant_answer,
+    kappa_with_truth,
+    macro,
 )
 
 

@@ -49,8 +49,8 @@ from visualjudge.analysis.figures.vocabulary import (
     points,
     with_ends,
 )
-from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.identity import moved_between
+from visualjudge.analysis.pairwise_figures import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
 from visualjudge.analysis.results import overlap
 from visualjudge.analysis.score_scale import scale_of

@@ -32,16 +32,17 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.statistics import Calibration, calibration
-from visualjudge.analysis.statistics.score_agreement import image_groups
-from visualjudge.analysis.statistics.score_ranges import (
+from visualjudge.analysis.statistics.reliability import (
+    Abstaining,
+    Calibration,
+    abstaining,
+    calibration,
+)
+from visualjudge.analysis.statistics.score_agreement import (
     NO_RANGES,
     ScoreRanges,
+    image_groups,
     score_ranges,
-)
-from visualjudge.analysis.statistics.stated_confidence import (
-    Abstaining,
-    abstaining,
 )
 from visualjudge.analysis.study_table import has_truth
 

@@ -16,7 +16,7 @@ from visualjudge.analysis.figures.vocabulary import (
     number3,
     span3,
 )
-from visualjudge.analysis.statistics import (
+from visualjudge.analysis.statistics.reliability import (
     Calibration,
     calibration,
 )

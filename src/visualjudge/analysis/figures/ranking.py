@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 from itertools import accumulate, zip_longest
 
@@ -44,20 +44,13 @@ MOST_ROWS = 40
 """Numbers of judges, of models of one ranking, and of all models in the first plot."""
 
 
-def _place(
-    models: PairsOfModels, by: Side, group: str
-) -> Callable[[str], Place | None]:
-    """Return the function that finds the place of a model of a group."""
-    sets = models.rank_sets(by)
-    order = [name for own, name in models.order(by) if own == group]
-
-    def place(name: str) -> Place | None:
-        if name not in order:
-            return None
-        best, worst = sets[group, name]
-        return Place(min(max(order.index(name) + 1, best), worst), best, worst)
-
-    return place
+def _places(models: PairsOfModels, by: Side, group: str) -> dict[str, Place]:
+    """Return the place of each model of a group, the best first."""
+    return {
+        name: Place(*ranks)
+        for (own, name), ranks in models.ranks(by).items()
+        if own == group
+    }
 
 
 SIGN_OF: Mapping[PairState, Sign] = {
@@ -79,17 +72,16 @@ def _sign(pair: PairOfModels | None) -> Sign | None:
 def _ranking(card: JudgeCard, series: int, group: str, title: str) -> Ranking:
     """Return the models of one group, by truth or else by the judge."""
     models = card.models
-    by_truth = _place(models, "truth", group)
-    by_judge = _place(models, "judge", group)
-    known = models.order("truth") or models.order("judge")
-    names = [name for own, name in known if own == group][:MOST_MODELS]
+    by_truth = _places(models, "truth", group)
+    by_judge = _places(models, "judge", group)
+    names = list(by_truth or by_judge)[:MOST_MODELS]
     pairs = {frozenset((p.a, p.b)): p for p in models.pairs if p.group == group}
     ranked = []
     for name, below in zip_longest(names, names[1:]):
-        judged = by_judge(name)
-        assert judged is not None
         sign = _sign(pairs.get(frozenset((name, below))))
-        ranked.append(RankedModel(name, by_truth(name), judged, sign))
+        ranked.append(
+            RankedModel(name, by_truth.get(name), by_judge[name], sign)
+        )
     return Ranking(title, card.judge, series, tuple(ranked))
 
 
@@ -126,8 +118,8 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
             item.judge,
             item.title,
             model.name,
-            *_ends(model.truth),
-            *_ends(model.judge),
+            *(astuple(model.truth) if model.truth else (None, None, None)),
+            *astuple(model.judge),
             model.next,
         )
         for item in every
@@ -154,12 +146,6 @@ RANKED = (
     *("judge", "ranking", "model", "truth", "truth_best", "truth_worst"),
     *("rank", "best", "worst", "next"),
 )
-
-
-def _ends(place: Place | None) -> tuple[int | None, int | None, int | None]:
-    if place is None:
-        return None, None, None
-    return place.rank, place.best, place.worst
 
 
 Required = tuple[str, Estimate, Level]

@@ -18,7 +18,7 @@ import polars as pl
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from visualjudge.analysis.decisions.source_order import rank_sets
+from visualjudge.analysis.decisions.source_order import ranks_of
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     all_alike,
@@ -44,6 +44,7 @@ from visualjudge.analysis.figures.vocabulary import (
     ranks,
 )
 from visualjudge.analysis.fits import fit, interval
+from visualjudge.analysis.separation import Model, Ranks
 from visualjudge.analysis.source_groups import placed, places_of, points
 from visualjudge.analysis.study_table import lead
 from visualjudge.core.records import FloatArray
@@ -140,19 +141,15 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-RankSets = Mapping[tuple[str, str], tuple[int, int]]
-"""The best and the worst rank of each (group, source), as the tests of its pairs leave
-them."""
-
-
 def leaderboard(
-    table: pl.DataFrame, questions: pl.DataFrame, ranks: RankSets
+    table: pl.DataFrame, questions: pl.DataFrame, ranks: Mapping[Model, Ranks]
 ) -> Leaderboard:
-    """Return the judge's strength of every source, and its possible ``ranks``.
+    """Return the judge's strength of every source, and its ``ranks``; without them, by
+    strength.
 
     Strengths are comparable only within a ``group``: sources of several were never
     compared in the same tasks, not even through others. ``questions`` hold the
-    covariates. A rank is the place of the strength, within the ranks that are possible.
+    covariates.
     """
     leads = questions.select(
         "question", *(set(COVARIATES) & set(questions.columns))
@@ -181,7 +178,10 @@ def leaderboard(
 
 
 def _board(
-    group: str, names: list[str], games: pl.DataFrame, ranks: RankSets
+    group: str,
+    names: list[str],
+    games: pl.DataFrame,
+    ranks: Mapping[Model, Ranks],
 ) -> tuple[list[SourceRow], bool]:
     """Return the sources of a group, whose indices ``games`` uses, in the judge's
     order, and whether the fit was penalised, as it is where the wins do not bound every
@@ -223,8 +223,6 @@ def _board(
     value = fitted.coefficients
     freedom = np.maximum(effective - 1, 1)
     spread = fitted.variance(np.eye(value.size))
-    order = np.searchsorted(np.sort(value), value + EQUAL, side="right")
-    place = 1 + value.size - order
     out = []
     for i, name in enumerate(names):
         low, high = interval(
@@ -248,11 +246,10 @@ def _board(
             controlled = Estimate(
                 float(at[i]), ends, int(met[i]), int(images[i])
             )
-        best, worst = ranks.get((group, name), (1, value.size))
-        rank = min(max(int(place[i]), best), worst)
-        rank_set = (best, worst)
+        above = int((value > value[i] + EQUAL).sum())
+        own = ranks.get((group, name), (1 + above, 1, value.size))
         out.append(
-            SourceRow(name, group, strength, rank, bound, rank_set, controlled)
+            SourceRow(name, group, strength, own[0], bound, own[1:], controlled)
         )
     return sorted(out, key=lambda row: row.rank), fitted.penalised
 
@@ -309,7 +306,7 @@ COLUMNS = Layout[Leaderboard](
 
 def _rows(judge: JudgeResult) -> Leaderboard:
     played = judge.study.kind(judge.index, "pairwise", PLAYED)
-    ranks = rank_sets(judge.study, judge.index)
+    ranks = ranks_of(judge.study, judge.index)
     return leaderboard(played, judge.study.questions, ranks)
 
 
@@ -322,8 +319,9 @@ def _section(view: Shown) -> Section:
         "it: that of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
         "penalty; a question answered differently when swapped is a tie. The interval "
         "of a source that never lost, or never won, is open on one side; intervals of "
-        "strengths are no tests of differences. Ranks, 95 %: the ranks that the tests "
-        "of its pairs leave to a source.",
+        "strengths are no tests of differences. Rank: by the mean of its win rates "
+        "over images, as in the first plot. Ranks, 95 %: the ranks that the tests of its "
+        "pairs leave to a source.",
         [
             grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")
             for judge in view.judges

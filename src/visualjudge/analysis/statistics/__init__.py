@@ -4,30 +4,9 @@ files, polars or runs.
 Every result has ``.value`` and, where it can be computed, ``.interval`` (low, high; 95
 %)::
 
-    corrected_means        few labels, many predictions          Angelopoulos et al. 2023
+    corrected_means        few labels, many predictions; ranks   Angelopoulos et al. 2023
     alternative_annotator  may a judge replace a person?         Calderon et al. 2025
-    reliability            reliability, Brier score, ECE         Brier 1950; Guo et al. 2017
-    score_agreement        scores beside true scores             Spearman 1904; Kott 2001
-    score_ranges           true scores behind a judge's score    Wilks 1941; Vovk et al. 2005
-    stated_confidence      what abstaining gains                 Geifman & El-Yaniv 2017
-    sampling               draws of equal probability           Madow 1949
-    ranks                  which ranks each model may have       Mogstad et al. 2024
-    correlation, alpha, kappa
+    reliability            Brier score, ECE, abstaining          Brier 1950; Guo et al. 2017
+    score_agreement        scores beside true scores, ranges     Spearman 1904; Kott 2001
+    correlation, alpha, score_bar, favour
 """
-
-from visualjudge.analysis.statistics.alternative_annotator import (
-    AltTest as AltTest,
-    alt_test as alt_test,
-)
-from visualjudge.analysis.statistics.corrected_means import (
-    PooledMeans as PooledMeans,
-    pooled_means as pooled_means,
-)
-from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
-from visualjudge.analysis.statistics.reliability import (
-    Calibration as Calibration,
-    calibration as calibration,
-)
-from visualjudge.analysis.statistics.sampling import (
-    draw as draw,
-)

@@ -11,8 +11,14 @@ joint error; upwards, the signs of the gaps are kept.
 The corrected ECE is the ECE times the square root of the share of the bins' mean
 squared gap that their standard errors do not explain (the debiased calibration error of
 Kumar et al. 2019, clustered): 0 if the gaps are no larger than by chance.
+
+What a confidence is worth is also what abstaining below it gains: the items of the
+highest confidence stay, all of one confidence together, and the gain is the error of
+all items less that of these, with the image as the unit (the selective risk of Geifman &
+El-Yaniv 2017, at stated coverages).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +32,7 @@ from visualjudge.analysis.estimate import (
     sums,
     t_isf,
 )
+from visualjudge.analysis.statistics.score_agreement import Figure, mean_of
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -136,3 +143,72 @@ def _corrected(
     seen = float((gap**2 / held).sum())
     part = 1 - float((luck / held).sum()) / seen if seen > 0 else 0.0
     return float(np.clip(ece * np.sqrt(max(0.0, part)), min(least, ece), ece))
+
+
+KEPT = (0.75, 0.5, 0.25)
+"""Shares of the items that are answered."""
+
+
+@dataclass(frozen=True)
+class Abstaining:
+    """Answering only from a confidence of ``least`` on: the share that is answered, the
+    mean loss of these items, and the loss of all less theirs.
+    """
+
+    least: float
+    answered: float
+    loss: Estimate
+    gain: Estimate
+
+
+def abstaining(
+    confidence: FloatArray,
+    loss: FloatArray,
+    group: IntArray,
+    images: IntArray,
+    selected: Sequence[float] = KEPT,
+) -> tuple[Abstaining, ...]:
+    """Return the loss of (n,) items of which a share of about ``selected`` is answered,
+    by falling share; shares that keep the same items are one, those that keep all are
+    none.
+
+    Parameters
+    ----------
+    confidence, loss
+        Stated confidence of each item, and its loss: an absolute error, or 0 and 1.
+    group, images
+        The group of images, from 0, and the image of each item.
+    """
+    edges = np.unique(
+        [np.quantile(confidence, 1 - share) for share in selected]
+    )
+    everything = _mean(loss, np.ones(loss.size, dtype=bool), group, images)
+    rows = []
+    for least in edges.tolist():
+        own = confidence >= least
+        if own.all():
+            continue
+        answered = _mean(loss, own, group, images)
+        gain = everything - answered
+        rows.append(
+            Abstaining(least, float(own.mean()), _loss(answered), gain.estimate)
+        )
+    return tuple(rows)
+
+
+def _loss(mean: Figure) -> Estimate:
+    """Return a mean loss: it is never negative, nor is an end of its interval."""
+    loss = mean.estimate
+    ends = loss.interval and (
+        max(0.0, loss.interval[0] or 0.0),
+        loss.interval[1],
+    )
+    return replace(loss, interval=ends)
+
+
+def _mean(
+    loss: FloatArray, own: IntArray, group: IntArray, images: IntArray
+) -> Figure:
+    """Return the mean loss of the items ``own``, and what each group has in it."""
+    size = int(np.unique(images[own]).size)
+    return mean_of(loss[own], group[own], int(group.max()) + 1, size)

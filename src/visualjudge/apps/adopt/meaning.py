@@ -44,8 +44,8 @@ from visualjudge.core.records import (
     Order,
     Verdict,
 )
-from visualjudge.formats.class_names import whole
 from visualjudge.formats.outputs import warn_of_range
+from visualjudge.formats.tables import whole
 from visualjudge.judges.panel import majority
 from visualjudge.prompts.rubric import Rubric
 from visualjudge.replies import read_reply

@@ -168,33 +168,25 @@ def import_samples(
     ('object_detection',)
     """
     from visualjudge.data.importing import (
-        Imported,
         Intake,
         doubts,
-        import_samples as scored,
+        import_source,
     )
-    from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.python_samples import samples_of
     from visualjudge.vision.tasks import task_named
 
     task_named(task)
-    done = Imported()
-    intake = Intake(min_score=min_score, top_k=top_k)
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        FolderWriter(out, task, replace=replace) as writer,
-    ):
-        for state in scored(
-            writer,
+    with tempfile.TemporaryDirectory() as scratch:
+        done = import_source(
+            out,
+            task,
             samples_of(task, samples, Path(scratch)),
+            replace=replace,
             source=source,
             classes=tuple(classes),
-            intake=intake,
+            intake=Intake(min_score=min_score, top_k=top_k),
             **options,
-        ):
-            done = state
-        if len(writer):
-            writer.commit()
+        )
     message = (
         "; ".join(summarized(done.problems))
         or "samples: none has a class to ask about"

@@ -14,12 +14,11 @@ from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
     score_answer,
 )
-from visualjudge.analysis.decisions.study_answer import NAMED
 from visualjudge.analysis.figure_text import many, number, percent, plain_name
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.shape import QUESTIONS, Shape, shape_of
+from visualjudge.analysis.shape import NAMED, QUESTIONS, Shape, shape_of
 from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, REACH, Bar
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table, folded

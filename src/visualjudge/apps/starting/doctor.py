@@ -18,9 +18,9 @@ import visualjudge
 from visualjudge.clients.base import Reply, Request, TextPart
 from visualjudge.clients.image_parts import image_part
 from visualjudge.clients.masked_secrets import public_url
+from visualjudge.clients.protocol_fields import follows
 from visualjudge.clients.registry import CLIENT_REGISTRY, open_client
 from visualjudge.clients.remote_client import RemoteClient, version_problem
-from visualjudge.clients.reply_fields import follows
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import VisualJudgeError
 

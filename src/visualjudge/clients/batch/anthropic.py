@@ -21,7 +21,7 @@ from visualjudge.clients.batch.provider import (
     count_of,
     word_of,
 )
-from visualjudge.clients.reply_fields import member
+from visualjudge.clients.protocol_fields import member
 from visualjudge.clients.server_errors import STATUS_OF_TYPE
 from visualjudge.core.jsons import Fields
 

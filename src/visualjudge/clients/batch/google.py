@@ -22,7 +22,7 @@ from visualjudge.clients.batch.provider import (
     patiently,
     word_of,
 )
-from visualjudge.clients.reply_fields import member
+from visualjudge.clients.protocol_fields import member
 from visualjudge.core.jsons import Fields
 
 # HTTP statuses of google.rpc.Code; all others count as server errors.

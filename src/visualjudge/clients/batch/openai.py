@@ -20,7 +20,7 @@ from visualjudge.clients.batch.provider import (
     patiently,
     word_of,
 )
-from visualjudge.clients.reply_fields import member
+from visualjudge.clients.protocol_fields import member
 from visualjudge.core.jsons import Fields
 
 ENDPOINT = "/v1/chat/completions"

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import orjson
 
 from visualjudge.clients.batch.batched_client import Result
+from visualjudge.clients.protocol_fields import member
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.clients.reply_fields import member
 from visualjudge.clients.retry import RetryPolicy, retried
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import ApiError, TransportError

@@ -1,19 +1,27 @@
-"""The pages for raters: command options, application, links and routes.
+"""The pages for raters: command options, application, links and routes; instructions,
+and questions as people read them.
 
 Each address requires the rater's token; in this mode no page shows scores, sources or
 verdicts.
 """
 
 import asyncio
+import hashlib
+import hmac
 import itertools
+import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, replace
+import secrets
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import orjson
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,38 +30,36 @@ from starlette.responses import Response
 from visualjudge.analysis.score_scale import ScoreScale, asked_scale
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.records import IMAGE_MARK, Question, QuestionType
 from visualjudge.core.typed_records import record_of
+from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.folder import read_meta
 from visualjudge.prompts.rubric import TIE, Criterion, Scale, rubric_of_json
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, json_response, missing, page
-from visualjudge.studio.guard import LOOPBACK, TOKEN_HEADER, same_token
-from visualjudge.studio.people.access import ADMIN, Tokens, refused
-from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
-from visualjudge.studio.people.monitor import (
-    Answers,
-    answers_of,
-    disagreements,
-    progress,
-    same_answers,
+from visualjudge.studio.people.plan import (
+    NO_FILES,
+    Settings,
+    Slot,
+    StudyFiles,
+    drawn_rows,
+    named_rows,
+    plan_of,
 )
-from visualjudge.studio.people.plan import NO_FILES, Settings, Slot, StudyFiles
 from visualjudge.studio.people.rating_run import (
+    Answers,
     Given,
     RatingRun,
     Stale,
+    answers_of,
     as_shown,
+    disagreements,
+    progress,
     read_answer,
-)
-from visualjudge.studio.people.texts_for_raters import (
-    Instructions,
-    for_people,
-    read_instructions,
-    without_image_notes,
+    same_answers,
 )
 from visualjudge.studio.question_views import (
     option_images,
@@ -62,8 +68,192 @@ from visualjudge.studio.question_views import (
     verdicts_on,
 )
 from visualjudge.studio.selection import Shelf
+from visualjudge.studio.serving import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
+
+LONGEST = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """The ``html`` for the page, and its ``images`` in order, files inside the Markdown
+    file's folder.
+    """
+
+    html: str
+    images: tuple[Path, ...]
+
+
+def read_instructions(
+    path: Path, address: Callable[[int], str]
+) -> Instructions:
+    """Read the instructions in a Markdown file.
+
+    Parameters
+    ----------
+    address
+        Function from an image's index to its address.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or shows an image that is not a file in its folder.
+    """
+    try:
+        text = read_file(path, "yaml").decode("utf-8-sig")
+    except (DataError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"`instructions`: {path}: must be a Markdown file: {error}"
+        ) from None
+    if len(text) > LONGEST:
+        raise UsageError(
+            f"`instructions`: {path}: must have at most {LONGEST} characters, got "
+            f"{len(text)}"
+        )
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = markdown.parse(text)
+    images = list[Path]()
+    for token in (child for block in tokens for child in block.children or ()):
+        if token.type == "image":
+            name = str(token.attrGet("src"))
+            file = (
+                None
+                if urlsplit(name).scheme
+                else confined(path.parent, unquote(name))
+            )
+            if not isinstance(file, Path):
+                raise UsageError(
+                    f"`instructions`: {path}: image {name!r} must be a file in its "
+                    "folder"
+                )
+            token.attrSet("src", address(len(images)))
+            images.append(file)
+    return Instructions(
+        markdown.renderer.render(tokens, markdown.options, {}), tuple(images)
+    )
+
+
+_IMAGES = re.compile(r"^(?:First image|Image): .*$", re.MULTILINE)
+_BEFORE = (
+    (re.compile(r"You are a judge to decide the quality of answers to an? (.+?) "
+                r"task(?: based on "
+                r"my given image)?\."),
+     r"Task: \1."),
+    (re.compile(r"^Format of predictions?:", re.MULTILINE), "How the predictions are "
+                                                            "shown:"),
+)  # fmt: skip
+_AFTER = (
+    (re.compile(r"\s*Please answer with A or B\.?"), ""),
+    (
+        re.compile(
+            r"\s*Respond with the ranking as a single string of letters only.*",
+            re.DOTALL,
+        ),
+        "",
+    ),
+    (re.compile(r"0 = random guessing / worst"), "0 = worst"),
+    (
+        re.compile(
+            r"\s*Please answer with a single score from 0 to 10 only\.?"
+        ),
+        "",
+    ),
+)
+# The question to show if the prompt states it before the options, for models only.
+ASKED: Mapping[QuestionType, str] = {
+    "pairwise": "Which one is better?",
+    "ranking": "Put them in order, the best one first.",
+    "scoring": "How good is it, from {low:g} (worst) to {high:g} (best)?",
+}
+_GAPS = re.compile(r"\n{3,}")
+
+
+def for_people(
+    before: str, after: str, kind: QuestionType, scale: ScoreScale
+) -> tuple[str, str]:
+    """Rewrite a prompt's texts before and after the options for people; other tools'
+    prompts are unchanged.
+    """
+    for pattern, wording in _BEFORE:
+        before = pattern.sub(wording, before)
+    for pattern, wording in _AFTER:
+        after = pattern.sub(wording, after)
+    asked = ASKED[kind].format(low=scale.low, high=scale.high)
+    return without_image_notes(before), after.strip() or asked
+
+
+def without_image_notes(text: str) -> str:
+    """Leave out lines that tell a model which image is which."""
+    return _GAPS.sub("\n\n", _IMAGES.sub("", text)).strip()
+
+
+# ---------------------------------------------------------------- access
+
+# Stands for the person who runs the study; not allowed as a rater's name.
+ADMIN = "\0admin"
+_BYTES = 32
+
+
+class Tokens:
+    """Tokens of one people's run, derived from a private secret in the user's cache.
+
+    Raises
+    ------
+    RunError
+        If the secret cannot be created or read.
+    """
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        path = home / "secret"
+        try:
+            secret = _secret(path)
+        except OSError as error:
+            raise RunError(f"{path}: cannot be used: {error}") from None
+        if len(secret) != _BYTES or (
+            os.name == "posix" and path.stat().st_mode & 0o077
+        ):
+            raise RunError(
+                f"{path}: must have {_BYTES} bytes that you alone can read (mode "
+                "0600); remove it"
+            )
+        self._key = hmac.digest(
+            secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256"
+        )
+
+    def token(self, name: str) -> str:
+        """Return the token of a rater."""
+        return self._tag("token", name, 22)
+
+    def slot(self, rater: str, identity: str, turn: int) -> str:
+        """Return a name for a question that reveals nothing about it."""
+        return self._tag("slot", f"{rater}\0{identity}\0{turn}", 32)
+
+    def _tag(self, kind: str, name: str, length: int) -> str:
+        text = f"{kind}\0{name}".encode("utf-8", "replace")
+        return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:length]
+
+
+def _secret(path: Path) -> bytes:
+    """Read the secret; the first call makes it, complete when it appears."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # mode 0600
+            file.write(secrets.token_bytes(_BYTES))
+            file.flush()
+            with suppress(
+                FileExistsError
+            ):  # another studio was first: its secret counts
+                os.link(file.name, path)
+    return path.read_bytes()
+
+
+def refused() -> HTTPException:
+    """Return the response to a wrong token, without details."""
+    return HTTPException(403, "this link is not valid: ask for a new one")
+
+
+# ---------------------------------------------------------------- pages
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 LONGEST_NAME = 60
