@@ -329,7 +329,7 @@ def counted(analysis: Analysis) -> pl.DataFrame:
         name = analysis.study.runs[0].name
         raise DataError(
             f"{name}: must have verdicts on pairs or scores whose truth is known, got "
-            "none; a column of truth (`adopt --column truth=NAME`) states it"
+            "none; a column of truth (`columns` truth=NAME of adopt) states it"
         )
     ids = analysis.study.questions.select("question", "id")
     return (
