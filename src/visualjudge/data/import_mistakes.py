@@ -419,31 +419,22 @@ def _scales(task: str) -> Iterator[Misreading]:
     for factor in FACTORS:
         yield Misreading(
             f"all coordinates were divided by {factor}",
-            partial(_multiplied, factor),
+            partial(_resized, 1, (factor, factor)),
         )
         message = f"all coordinates were multiplied by {factor:g}"
-        yield Misreading(message, partial(_divided, factor))
+        yield Misreading(message, partial(_resized, factor, (1, 1)))
     for side in SIDES:
         message = f"coordinates refer to an image of {side} × {side}"
-        yield Misreading(message, partial(_resized, side), of_size=True)
+        yield Misreading(message, partial(_resized, side, None), of_size=True)
 
 
-def _multiplied(
-    factor: int, prediction: Prediction, _truth: Prediction
+def _resized(
+    side: int, target: Size | None, prediction: Prediction, size: Any
 ) -> Prediction:
-    return _resized(1, prediction, (factor, factor))
-
-
-def _divided(
-    factor: int, prediction: Prediction, _truth: Prediction
-) -> Prediction:
-    return _resized(factor, prediction, (1, 1))
-
-
-def _resized(side: int, prediction: Prediction, size: Size) -> Prediction:
+    """Scale from an image of ``side`` × ``side`` to ``target``, or to ``size``."""
     if prediction.extent is not None:
         raise DataError("size: is that of the image")
-    return prediction.scaled((side, side), size)
+    return prediction.scaled((side, side), target or size)
 
 
 def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
