@@ -83,21 +83,21 @@ BUDGET = {
 row."""
 OVER: dict[str, int] = {
     "core": 1510,
-    "vision": 4637,
-    "formats and data": 3063,
+    "vision": 4635,
+    "formats and data": 3062,
     "prompts": 555,
-    "dataset": 1808,
+    "dataset": 1798,
     "clients": 1868,
     "replies": 821,
-    "judges": 1484,
+    "judges": 1483,
     "runs": 1339,
     "analysis": 8260,
-    "apps": 6396,
+    "apps": 6350,
     "studio": 2491,
     "cli": 1744,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_274
+MOST_STATEMENTS = 36_230
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -718,8 +718,7 @@ class RunVerdicts:
         for line in lines:
             if (verdict := verdict_in(line)) is not None:
                 read[line.start] = verdict
-        names = {verdict.id for verdict in read.values()}
-        asked = self.study.questions(names)
+        asked = self.study.questions({row.id for row in read.values()})
         answered = Answered(self.study.root, asked, self.folder, read)
         ((number,),) = db.execute(
             "SELECT ifnull(max(number), 0) + 1 FROM verdict"
