@@ -86,18 +86,18 @@ OVER: dict[str, int] = {
     "vision": 4637,
     "formats and data": 3063,
     "prompts": 555,
-    "dataset": 1798,
+    "dataset": 1808,
     "clients": 1868,
     "replies": 821,
-    "judges": 1484,
+    "judges": 1463,
     "runs": 1339,
-    "analysis": 8260,
-    "apps": 6370,
+    "analysis": 8256,
+    "apps": 6387,
     "studio": 2491,
     "cli": 1744,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_270
+MOST_STATEMENTS = 36_252
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -236,7 +236,8 @@ def likely_mistake(
     explaining: list[tuple[float, Trial, float]] = []
     for trial in _without_mistakes(task, tried, images):
         after = _scores(task, trial.sides, options)
-        if after is None or not after.size:
+        # a truth that leaves its image when corrected was not wrong
+        if after is None or not after.size or trial.of_truth * trial.reach < 0:
             continue
         # compare each newly paired image with the mean
         known = before if after.size == before.size else before.mean()
