@@ -108,7 +108,7 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
     if not letter or _is_part(text, start, end, asked.letters):
-        return Word(lowered, start, end, "", False, number)
+        return Word(lowered, start, end, number=number)
     known = letter in asked.letters
     unknown = bool(asked.letters) and not known and letter != "I"
     return Word(

@@ -1,9 +1,10 @@
 """A part of a run's verdicts as the one table of answers has them, for the studio's
 file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import polars as pl
 
@@ -12,39 +13,39 @@ from visualjudge.analysis.load import counted_of
 from visualjudge.analysis.reasons import is_reason_right, rubric_in
 from visualjudge.analysis.score_scale import scale_in
 from visualjudge.analysis.study_table import Run, question_table, verdict_table
-from visualjudge.core.records import LETTERS, Question, Verdict
+from visualjudge.core.records import LETTERS, Question, Status, Verdict
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.dataset.folder import read_meta
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.study import STATUSES, Study
 
 LONGEST_CAUSE = 80
 """Maximum length in characters of a failure's cause."""
 
 
 class Answered:
-    """Verdicts of a run by their places in the journal."""
+    """Verdicts of a run by their places in the journal, and the questions that they
+    answer with their rows; ``root`` is the dataset."""
 
     def __init__(
-        self, study: Study, folder: RunFolder, verdicts: Mapping[int, Verdict]
+        self,
+        root: Path,
+        asked: Iterable[tuple[int, Question]],
+        folder: RunFolder,
+        verdicts: Mapping[int, Verdict],
     ) -> None:
         self.verdicts = verdicts
-        names = {verdict.id for verdict in verdicts.values()}
-        self.asked = {
-            question.id: (row, question)
-            for row, question in study.questions(names)
-        }
+        self.asked = {question.id: (row, question) for row, question in asked}
         starts = pl.Series("offset", list(verdicts), dtype=pl.Int64)
         table = verdict_table(verdicts.values()).with_columns(starts)
         questions = question_table(
             [question for _, question in self.asked.values()]
         )
-        step = scale_in(read_meta(study.root)).step
+        step = scale_in(read_meta(root)).step
         answered = join(questions, table).with_columns(accepted=is_right(step))
         info = folder.manifest()
         self.run = Run(folder.path.name, folder.path, info, answered)
         self.rubric = rubric_in(info)
-        self._size_of = cache(shown_sizes)(study.root)
+        self._size_of = cache(shown_sizes)(root)
 
     @property
     def orders_compare(self) -> bool:
@@ -76,7 +77,7 @@ class Answered:
                 verdict.repeat,
                 start,
                 start not in counted,
-                STATUSES.index(verdict.status),
+                get_args(Status).index(verdict.status),
                 cause and cause[:LONGEST_CAUSE],
                 value if isinstance(value, str) else f"{value:g}",
                 usable,

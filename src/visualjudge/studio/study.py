@@ -718,7 +718,8 @@ class RunVerdicts:
         for line in lines:
             if (verdict := verdict_in(line)) is not None:
                 read[line.start] = verdict
-        answered = Answered(self.study, self.folder, read)
+        asked = self.study.questions({row.id for row in read.values()})
+        answered = Answered(self.study.root, asked, self.folder, read)
         ((number,),) = db.execute(
             "SELECT ifnull(max(number), 0) + 1 FROM verdict"
         )
