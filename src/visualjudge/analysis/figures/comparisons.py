@@ -48,7 +48,7 @@ from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.pairwise_figures import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
 from visualjudge.analysis.results import overlap
-from visualjudge.analysis.score_comparisons import common_scores, score_gaps
+from visualjudge.analysis.scores import common_scores, score_gaps
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH, unknown
 from visualjudge.judges.registry import LOCAL
