@@ -45,7 +45,8 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
-STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "16"))
+STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "8"))
+"""Random studies; `make soak` draws 300."""
 
 
 Judged = dict[str, list[Verdict]]

@@ -336,3 +336,28 @@ def test_restored_images_that_are_the_degraded_ones_are_named(
         tried.append((degraded, clean))
     message = likely_mistake("lowlevel-deblur", tried, {}, photos)
     assert message is not None and "is it the same file?" in message
+
+
+def test_other_boxes_of_a_poor_detector_are_not_blamed_on_the_truth(
+    tmp_path: Path,
+) -> None:
+    """Corners read as sizes score higher against a truth that is changed alike, which
+    then leaves its images."""
+    rng = np.random.default_rng(7)
+    tried = []
+    for _ in range(12):
+        low = rng.uniform(0, 100, (3, 2))
+        size = rng.uniform(30, 60, (3, 2))
+        near = np.hstack([low, size]) + rng.normal(0, 7, (3, 4))
+        read = np.hstack([near[:, :2], 2 * near[:, :2] + near[:, 2:]])
+        truth, prediction = (
+            Detections(tuple(Detection("box", tuple(row)) for row in rows))
+            for rows in (np.hstack([low, low + size]).tolist(), read.tolist())
+        )
+        tried.append((prediction, truth))
+    photo = tmp_path / "photo.png"
+    Image.new("RGB", (160, 160)).save(photo)
+    told = likely_mistake(
+        "object_detection", tried, {}, [photo] * 12, Files("gt.json", "d.json")
+    )
+    assert not (told or "").startswith("gt.json")

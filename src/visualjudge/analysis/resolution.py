@@ -54,7 +54,7 @@ DOUBT = 0.25
 """Probability that the power of the judge is below the stated one."""
 STEPS = 11
 PREFERENCES = np.linspace(0.5, 1, 501)
-SETTLED = 0.75
+SETTLED = 0.8
 """Probability that a promised number of further images separates a pair."""
 TIMES = np.geomspace(0.05, 20, 60)
 """Further images to try, in multiples of those that there are."""

@@ -7,9 +7,8 @@ failed reply is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,19 +18,15 @@ from visualjudge.analysis.image_sums import (
     ImageSums,
     image_sums,
 )
-from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.score_agreement import (
     NO_RANGES,
-    Figure,
     ScoreRanges,
     Scores,
     image_groups,
-    of_items,
     score_ranges,
-    weighted_mean,
 )
-from visualjudge.analysis.study_table import Study, ordered
+from visualjudge.analysis.study_table import ordered
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate, unknown
 from visualjudge.core.records import LETTERS, FloatArray
 
@@ -277,43 +272,3 @@ def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
             )
         parts.append(part.select("cluster", tau=pl.Series(np.nan_to_num(tau))))
     return pl.concat(parts)
-
-
-def common_scores(study: Study, i: int, j: int) -> pl.DataFrame:
-    """Return the items that both judges scored: question, task, cluster, truth (null if
-    unknown), usable, number and number_b.
-    """
-    people = study.runs[i].of_people or study.runs[j].of_people
-    keys = ("question",) if people else ("question", "repeat")
-    a, b = (
-        study.kind(
-            k,
-            "scoring",
-            (*keys, "task", "cluster", "usable", "number", "truth"),
-        ).filter("usable")
-        for k in (i, j)
-    )
-    both = a.join(b.select(*keys, "number"), on=keys, suffix="_b")
-    return both.with_columns(pl.col("task").cast(pl.String)).sort(
-        "task", "cluster"
-    )
-
-
-def score_gaps(
-    study: Study, both: pl.DataFrame
-) -> Iterator[tuple[str, list[tuple[str, Figure, Figure]]]]:
-    """Yield each measure of the ``both`` common scores of two judges, and by task its
-    figures of each; first ("") over tasks: the rank correlation with the truth is the
-    mean over tasks, the mean absolute error too.
-    """
-    step = scale_of(study).step
-    second = both.with_columns(number=pl.col("number_b"))
-    whole = scores_of(both, step), scores_of(second, step)
-    task = both["task"].to_numpy()
-    names = np.unique(task).tolist()
-    parts = [[of_items(own, task == name) for name in names] for own in whole]
-    for name in ("spearman", "mae"):
-        figures = [list(map(attrgetter(name), own)) for own in parts]
-        rows = list(zip(names, *figures, strict=True))
-        over = [weighted_mean(own) for own in figures]
-        yield name, [("", over[0], over[1]), *rows]

@@ -329,9 +329,14 @@ def separate(rows: Comparisons) -> PairsOfModels:
     tail = TAIL / max(1, int((judged.order == 0).sum()))
     spread = _variance_per_image(judged, images)
     undecided = np.flatnonzero(states == "undecided")
-    sides = judged.z, true.z
+    # the level of the side with more open pairs
+    strict = TAIL / max(
+        1, *((side.order == 0).sum() for side in (judged, true))
+    )
     freedom = len(rows.names) - len(set(rows.groups))
-    further = further_images(sides, undecided, images, tail, freedom)
+    further = further_images(
+        (judged.z, true.z), undecided, images, strict, freedom
+    )
     needed = dict(zip(undecided.tolist(), further, strict=True))
     turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
     order = np.where(turned, -1, 1)

@@ -529,6 +529,8 @@ def more_images(images: int, needed: int | None) -> str:
     """Return how many more images would probably decide an open answer."""
     if needed and needed > images:
         return f"About {many(needed - images, 'more image')} would probably decide."
+    if images < LEAST_IMAGES:
+        return f"At least {LEAST_IMAGES} images are needed."
     return (
         "It lies too close to what is required for a number of images to be "
         "promised."
