@@ -4,6 +4,7 @@ computations."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from judged_records import (
     write_run,
 )
 from visualjudge.analysis.people_agreement import agreement, panels
-from visualjudge.analysis.rating_table import _choices, ratings_of_runs
+from visualjudge.analysis.rating_table import ratings_of_runs
 from visualjudge.core.records import Verdict
 
 RATERS = ("anna", "ben", "carl")
@@ -206,25 +207,19 @@ def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
     assert set(table["kind"]) == {"person"}
 
 
-def test_a_tie_lies_between_the_two_options() -> None:
-    same = {
-        "kind": "pairwise",
-        "usable": True,
-        "rater": "anna",
-        "task": "keypoint",
-        "image": "i",
-    }
-    named = pl.DataFrame(
-        [
-            {**same, "id": name, "text": text}
-            for name, text in zip("qrs", ["A", "tie", "B"], strict=True)
-        ]
-    )
-    assert _choices(named, "person").sort("item")["score"].to_list() == [
-        1.0,
-        0.5,
-        0.0,
+def test_a_tie_lies_between_the_two_options(tmp_path: Path) -> None:
+    asked = [pair(k, (8.0, 1.0), image_id=f"i{k}") for k in range(3)]
+    root = write_dataset(tmp_path / "ds", asked)
+    people = write_run(tmp_path / "people", root, [], backend="people")
+    lines = [
+        {**vars_of(said(question, value)), "rater": "anna"}
+        for question, value in zip(asked, ["A", "tie", "B"], strict=True)
     ]
+    (people / "verdicts.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )
+    table = ratings_of_runs([people]).table
+    assert table.sort("item")["score"].to_list() == [1.0, 0.5, 0.0]
 
 
 @pytest.mark.parametrize("items", [3, 6, 20])
@@ -308,3 +303,58 @@ def test_command_takes_runs_alone(runs: Any, tmp_path: Path) -> None:
         "person",
     }
     assert command("agreement").returncode == 2
+
+
+def test_agreement_of_people_does_not_depend_on_the_columns_of_models(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(3)
+    questions, verdicts = [], []
+    for k in range(80):
+        new = "A" if rng.random() < 0.85 else "B"
+        scores = (9.0, 1.0) if new == "A" else (1.0, 9.0)
+        sources = ("new", "old")
+        questions.append(pair(k, scores, image_id=f"i{k}", sources=sources))
+        for repeat, name in enumerate(RATERS):
+            value = new if rng.random() < 0.8 else "BA"["AB".index(new)]
+            extra = {"rater": name}
+            verdicts.append(
+                said(questions[-1], value, repeat=repeat, extra=extra)
+            )
+    other = {"A": "B", "B": "A"}
+    half = {question.id for question in questions[::2]}
+    turned = [
+        replace(
+            question,
+            sources=question.sources[::-1],
+            final_scores=question.final_scores[::-1],
+            answer=other[str(question.answer)],
+        )
+        if question.id in half
+        else question
+        for question in questions
+    ]
+    exchanged = [
+        replace(verdict, value=other[str(verdict.value)])
+        if verdict.id in half
+        else verdict
+        for verdict in verdicts
+    ]
+
+    def alpha(name: str, asked: Any, answers: list[Verdict]) -> float | None:
+        dataset = write_dataset(tmp_path / name / "ds", asked)
+        stated = json.loads((dataset / "dataset.json").read_text())
+        adopted = {**stated, "benchmark": {"name": "table"}}
+        (dataset / "dataset.json").write_text(json.dumps(adopted))
+        people = tmp_path / name / "people"
+        run = write_run(people, dataset, [], backend="people")
+        lines = [{**vars_of(v), **v.extra} for v in answers]
+        (run / "verdicts.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in lines)
+        )
+        (row,) = agreement(ratings_of_runs([run]).table).alpha
+        return row.alpha
+
+    before = alpha("before", questions, verdicts)
+    after = alpha("after", turned, exchanged)
+    assert before is not None and after == pytest.approx(before, abs=1e-12)

@@ -10,8 +10,10 @@ and line.
 In a people's run each verdict belongs to the rater named in its line.
 
 Scores are ratings of the image's source, as for a judge. A pairwise choice is a rating
-of its question: 1 if the first option as stored was chosen, 0 if the second was; a
-judge that was asked in both orders gets the mean. "Cannot tell" is not a rating.
+of its question: 1 if the first option as stored was chosen, 0 if the second was (where
+letters were not dealt at random, the options are the models: the one that the truth
+prefers more often, and the other); a judge that was asked in both orders gets the
+mean. "Cannot tell" is not a rating.
 Repeats and known questions, which check the rater, are not ratings either.
 """
 
@@ -22,6 +24,7 @@ from pathlib import Path
 
 import polars as pl
 
+from visualjudge.analysis.answers import by_models, letters_dealt
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.source_groups import points
 from visualjudge.analysis.study_table import (
@@ -212,17 +215,17 @@ def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
         score="number",
         image=image,
     ).rename({"task": "dimension"})
-    return _means(rows.drop_nulls("source"), kind)
+    return _means(rows.drop_nulls("source").with_columns(kind=pl.lit(kind)))
 
 
-def _means(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
+def _means(rows: pl.DataFrame) -> pl.DataFrame:
     """Return one rating for each output and rater."""
     return (
         rows.group_by(
             "item", "source", "rater", "dimension", maintain_order=True
         )
-        .agg(pl.col("score").mean(), pl.col("image").first())
-        .select(*COLUMNS, pl.lit(kind).alias("kind"), "image")
+        .agg(pl.col("score").mean(), pl.col("kind", "image").first())
+        .select(*COLUMNS, "kind", "image")
     )
 
 
@@ -281,6 +284,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     studies = [load_study([folder]) for folder in folders]
     asked = any(study.runs[0].of_people for study in studies)
     tables = [pl.DataFrame(schema=SCHEMA)]
+    pairs = []
     rankings = 0
     for study in studies:
         run = study.runs[0]
@@ -290,10 +294,10 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
             rankings += named.filter(pl.col("kind") == "ranking").height
         else:
             named = named.with_columns(rater=pl.lit(run.name))
-        tables += [
-            _scores(named, kind),
-            *([_choices(named, kind)] if asked else []),
-        ]
+        tables.append(_scores(named, kind))
+        pairs.append(_pairs(named, kind, bool(study.meta.get("benchmark"))))
+    if asked:
+        tables.append(_choices(pl.concat(pairs)))
     judges = tuple(
         study.runs[0].name for study in studies if not study.runs[0].of_people
     )
@@ -303,15 +307,35 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     )
 
 
-def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Return choices between two options, one rating per question and rater."""
-    rows = named.filter(
+def _pairs(named: pl.DataFrame, kind: str, adopted: bool) -> pl.DataFrame:
+    """Return the usable choices of raters between two options, whose letters an
+    ``adopted`` table did not deal.
+    """
+    return named.filter(
         (pl.col("kind") == "pairwise") & pl.col("usable")
     ).select(
-        pl.lit(CHOICE).alias("source"),
-        pl.col("rater", "image").cast(pl.String),
-        item=pl.col("id").cast(pl.String),
-        dimension=pl.col("task").cast(pl.String) + "/pairwise",
-        score=points("text"),
+        pl.col("rater", "image", "id", "task", "answer", "text").cast(
+            pl.String
+        ),
+        pl.col("sources").cast(pl.List(pl.String)),
+        order=pl.lit("unknown") if adopted else pl.col("order").cast(pl.String),
+        of=pl.lit(kind),
     )
-    return _means(rows, kind)
+
+
+def _choices(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return choices between two options, one rating per question and rater. Options
+    are letters where these were dealt at random, else models.
+    """
+    if not letters_dealt(pairs):
+        pairs = by_models(pairs, "answer", "text")
+    rows = pairs.select(
+        "rater",
+        "image",
+        pl.lit(CHOICE).alias("source"),
+        item="id",
+        dimension=pl.col("task") + "/pairwise",
+        score=points("text"),
+        kind="of",
+    )
+    return _means(rows)
