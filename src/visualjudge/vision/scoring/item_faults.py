@@ -7,8 +7,6 @@ the share of COCO's ten thresholds that its IoU does not reach; TIDE's faults ha
 weight 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
