@@ -117,7 +117,7 @@ ALLOWED = {
     "dataset/render.py": {
         "(self._out / relative).write_bytes(content)": "a new folder of ours"
     },
-    "runs/batch/batch_journal.py": {
+    "runs/batches.py": {
         "path.open('wb')": "a folder of ours in the run"
     },
     "runs/journal.py": {
@@ -139,7 +139,7 @@ GUARDS = (
     *("core/outputs.py", "core/escaping.py", "clients/masked_secrets.py"),
 )
 """The doors in, those out, and what hides keys."""
-MOST_GUARDS = 581
+MOST_GUARDS = 501
 """Statements of all guards without docstrings; to become 400."""
 
 
