@@ -110,10 +110,11 @@ package: $(VENV)/.package
 	@$(BIN)/cyclonedx-py requirements requirements.lock --output-reproducible -o dist/sbom.json
 	@PYTHON=$(PYTHON) packaging/try_wheel.sh dist/*.whl
 
-# Kills commands for an hour, and builds every malicious record; every reader of foreign bytes, a minute each.
+# Kills commands for an hour, builds every malicious record, and draws 300 random studies; every reader of foreign bytes, a minute each.
 SOAK_SECONDS ?= 3600
 soak: $(VENV)/.test
 	@VISUALJUDGE_SOAK=$(SOAK_SECONDS) $(BIN)/python -m pytest --timeout 7200 tests/faults
+	@VISUALJUDGE_STUDIES=300 $(BIN)/python -m pytest tests/analysis/test_one_voice.py
 
 FUZZ_SECONDS ?= 60
 fuzz: $(VENV)/.test

@@ -361,6 +361,7 @@ def first_images(found: Drawn, images: int) -> Drawn:
     return Drawn(*(values[inside] for values in vars(found).values()))
 
 
+LEAST = 0.93
 NO_DIFFERENCE = 1e-3
 """Two win rates that differ by less are equal."""
 
@@ -576,6 +577,15 @@ def measured(part: str, sets: int) -> dict[str, Cell]:
     return out
 
 
+def _cell(name: str, share: float, width: float) -> str:
+    """Return a share in %, bold if it is an interval's and below 93, and the width."""
+    words = f"{100 * share:.1f}"
+    if np.isnan(width):
+        return words
+    bold = share < LEAST and name != "settled"
+    return f"**{words}** / {width:.2f}" if bold else f"{words} / {width:.2f}"
+
+
 def markdown(found: dict[str, Cell]) -> str:
     """Return a table: a row a design, share of sets in % / mean width."""
     names = list(
@@ -586,8 +596,7 @@ def markdown(found: dict[str, Cell]) -> str:
         "|---" * (len(names) + 1) + "|",
     ]
     for design, cell in found.items():
-        cells = [f"{100 * share:.1f}" + ("" if np.isnan(width) else f" / {width:.2f}")
-                 for share, width in (cell[name] for name in names)]  # fmt: skip
+        cells = [_cell(name, *cell[name]) for name in names]
         lines.append(f"| {design} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -616,7 +625,7 @@ def main() -> None:
             "said); / mean "
         )
         text += (
-            'width. A design is "images × questions of each".\n\n'
+            'width. A design is "images × questions of each". Bold: below 93 %.\n\n'
             + "\n\n".join(tables)
         )
         text = f"<!-- coverage -->\n{text}"

@@ -30,7 +30,7 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import Problem
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry
-from visualjudge.judges.local.model import Model, Weights, load, shipped
+from visualjudge.judges.local.judge import Model, Weights, load, shipped
 from visualjudge.vision.view import Features, Given, reduced
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))

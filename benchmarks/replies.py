@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.mmbench.evaluate import read_vlmevalkit
-from visualjudge.judges.reply_objects import object_with
+from visualjudge.judges.judge_module import object_with
 from visualjudge.replies import read_reply
 
 Row = dict[str, Any]

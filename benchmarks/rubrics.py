@@ -26,8 +26,7 @@ from visualjudge.analysis.figures.criteria import (
     criteria_together,
     criterion_figures,
 )
-from visualjudge.analysis.figures.reasons import reason_of
-from visualjudge.analysis.figures.right_reason import right_reason_of
+from visualjudge.analysis.figures.reasons import reason_of, right_reason_of
 from visualjudge.analysis.figures.sensitivity import curves_of
 from visualjudge.analysis.reasons import NEAR_IOU, exchanged, points_at
 from visualjudge.analysis.value_and_interval import Estimate

@@ -36,7 +36,7 @@ MAY_NAME = {
     "clients/transformers.py": "a failure's cause is called generation",
     "judges/image_metric.py": "PSNR and SSIM compare whole images, whatever the "
     "question's type",
-    "apps/adopt/benchmarks/imagereward.py": "its authors' only task is called "
+    "apps/adopt/benchmarks/of_images.py": "its authors' only task is called "
     "generation",
 }
 """Files outside the types' folders, ``formats/`` and the demo that may name a type or a

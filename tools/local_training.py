@@ -19,7 +19,7 @@ from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import Annotation, FloatArray, ImageRecord
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.judges.local.features import features_of
-from visualjudge.judges.local.model import FORMAT, VERSION, Model, Weights
+from visualjudge.judges.local.judge import FORMAT, VERSION, Model, Weights
 from visualjudge.vision.encode import context_image
 from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import read_rgb

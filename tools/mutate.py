@@ -260,7 +260,8 @@ def alike_tests(target: str, files: Mapping[str, str]) -> list[str]:
 
 def in_turn(*rankings: list[str]) -> list[str]:
     """Return what stands first in one of the rankings, then second, each once."""
-    return [*dict.fromkeys(chain.from_iterable(zip_longest(*rankings)))]
+    ranked = chain.from_iterable(zip_longest(*rankings))
+    return [*dict.fromkeys(filter(None, ranked))]
 
 
 class Copy:

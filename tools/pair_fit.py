@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from visualjudge.core.records import FloatArray
-from visualjudge.judges.local.model import CLIP
+from visualjudge.judges.local.judge import CLIP
 from visualjudge.vision.view import Features
 
 RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0)

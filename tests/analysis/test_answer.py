@@ -18,6 +18,7 @@ from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
+from visualjudge.analysis.resolution import further_images
 from visualjudge.analysis.separation import (
     Comparisons,
     PairOfModels,
@@ -119,6 +120,20 @@ def test_twice_the_images_resolve_smaller_differences() -> None:
     assert few.resolution is not None and few.resolution_twice is not None
     assert few.resolution_twice < few.resolution
     assert many.resolution == pytest.approx(few.resolution_twice, rel=0.35)
+
+
+def test_images_are_promised_only_where_other_pairs_are_apart() -> None:
+    clear = 2.2
+    apart, alike = (
+        np.array([clear, *others])
+        for others in ((5.0, 6.0, -4.0, 7.0, 3.0), (0.1, -0.3, 0.2, 0.4, -0.1))
+    )
+    settled, lucky = (
+        further_images((z, z), np.array([0]), np.full(6, 60), 0.004, 3)[0]
+        for z in (apart, alike)
+    )
+    assert settled is not None and 10 < settled[0] < settled[1] < 600
+    assert lucky is None
 
 
 def card(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:

@@ -22,7 +22,7 @@ from judged_records import write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.pairs_of_models import state_words
+from visualjudge.analysis.decisions.model_answer import state_words
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.ranking import opening_plot
@@ -45,7 +45,8 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
-STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "16"))
+STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "8"))
+"""Random studies; `make soak` draws 300."""
 
 
 Judged = dict[str, list[Verdict]]

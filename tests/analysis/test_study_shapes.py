@@ -23,7 +23,7 @@ from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.page import html as page_of
 from visualjudge.cli.main import app
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 
 Row = dict[str, Any]
 Parts = frozenset[str]
@@ -152,6 +152,8 @@ def test_a_study_ends_in_a_sentence_that_answers_its_question(
         assert "question in common" not in text
         if shape != "named_pairs":
             assert "Not with these images" not in text
+        if kind == SCORES:
+            assert "Verdicts on pairs" not in text
     stored = analysis.metrics["judges"][0]["answer"]
     assert stored["shape"] == shape
     assert stored["state"] in ("yes", "in_part", "no", "too_few")
@@ -295,6 +297,20 @@ def test_a_pilot_of_scores_says_how_many_images_decide(tmp_path: Path) -> None:
     assert "Every task is decided" in str(vj.plan(decided))
 
 
+def test_models_that_are_scored_are_planned_by_pair(tmp_path: Path) -> None:
+    rows = scores(frozenset(["truth", "names", "groups"]))
+    (run,) = adopted(rows, tmp_path / "s", SCORES)
+    plan = vj.plan(run)
+    pairs = vj.card([run]).judges[0].models.pairs
+    assert [case.case for case in plan.cases] == [
+        f"{pair.a} and {pair.b}" for pair in pairs
+    ]
+    assert "May I rank my models?" in str(plan)
+    assert "each open pair" in str(plan) or "No open pair" in str(plan)
+    (few,) = adopted(scores(frozenset(["truth"]), 6), tmp_path / "f", SCORES)
+    assert "At least 10 images" in vj.card([few]).judges[0].models.sentence
+
+
 def test_a_pilot_of_pairs_and_one_without_truth_are_planned_too(
     tmp_path: Path,
 ) -> None:
@@ -318,6 +334,23 @@ def test_a_pilot_of_pairs_and_one_without_truth_are_planned_too(
     # 2.80² · p (1 − p) / (p − 0.75)²
     assert cases["85 % right"]["needs_images"] == 101
     assert cases["95 % right"]["needs_images"] == 10
+
+
+@pytest.mark.parametrize("parts", [["names"], ["names", "order"], []])
+@pytest.mark.parametrize("kind", [SCORES, PAIRS])
+def test_verdicts_without_truth_are_planned_and_no_gate_holds_them(
+    kind: str, parts: list[str], tmp_path: Path
+) -> None:
+    rows = (scores if kind == SCORES else pairs)(frozenset(parts))
+    (run,) = adopted(rows, tmp_path / "s", kind)
+    assert "draws questions for people" in str(vj.plan(run))
+    lock = tmp_path / "lock.yaml"
+    result = CliRunner().invoke(
+        app, ["gate", "write", str(run), "--out", str(lock)]
+    )
+    assert isinstance(result.exception, DataError)
+    assert "whose truth is known" in str(result.exception)
+    assert not lock.exists()
 
 
 def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:

@@ -14,11 +14,26 @@ SOURCE = "modèle-日本"
 NOT_UTF8 = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
 
 
-def visualjudge(home: Path, *words: str) -> str:
+SEVERAL = """
+import sys
+from visualjudge.cli.main import run
+for words in {words}:
+    sys.argv = ["visualjudge", *words]
+    stdout, stderr = sys.stdout, sys.stderr
+    try:
+        run()
+    except SystemExit as end:
+        assert not end.code, words
+    sys.stdout, sys.stderr = stdout, stderr
+"""
+
+
+def visualjudge(home: Path, *commands: str) -> str:
     environment = {**os.environ, **NOT_UTF8}
     environment.pop("PYTHONIOENCODING", None)
+    program = SEVERAL.format(words=[line.split() for line in commands])
     done = subprocess.run(
-        [sys.executable, "-m", "visualjudge", *words],
+        [sys.executable, "-c", program],
         cwd=home,
         env=environment,
         capture_output=True,
@@ -31,10 +46,13 @@ def test_pages_tables_and_outputs_are_utf_8_on_a_system_that_is_not(
     tmp_path: Path,
 ) -> None:
     detection_folder(tmp_path / "data", [9.0, 3.0, 5.0, 7.0], source=SOURCE)
-    visualjudge(tmp_path, "build", "data", "--out", "ds")
-    local = ("--backend", "local", "--model", "default")
-    visualjudge(tmp_path, "judge", "ds", *local, "--out", "run")
-    assert "≥" in visualjudge(tmp_path, "card", "run", "--details")
-    visualjudge(tmp_path, "report", "run", "--out", "r.html")
+    printed = visualjudge(
+        tmp_path,
+        "build data --out ds",
+        "judge ds --backend local --model default --out run",
+        "card run --details",
+        "report run --out r.html",
+    )
+    assert "≥" in printed
     assert SOURCE in (tmp_path / "ds/questions.json").read_text("utf-8")
     assert "</html>" in (tmp_path / "r.html").read_text("utf-8")

@@ -32,7 +32,7 @@ from visualjudge.dataset.folder import read_meta
 from visualjudge.dataset.json_form import read_questions
 from visualjudge.formats.tables import read_table
 from visualjudge.formats.voc import _root
-from visualjudge.judges.local.model import load as load_model
+from visualjudge.judges.local.judge import load as load_model
 from visualjudge.replies.reply_to_value import read_reply
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.journal import read_lines

@@ -30,3 +30,13 @@ def test_more_become_a_count_with_three_examples() -> None:
     assert summarized(same) == [
         "a.json: r0, r1, r2 and 1 more: bbox: the field is missing"
     ]
+
+
+def test_one_problem_of_many_files_is_one_line() -> None:
+    problems = [
+        Problem(f"{k}.png", f"{k}", "prediction", f"no image d/{k}.png")
+        for k in range(20)
+    ]
+    assert summarized(problems) == [
+        "20 files: 0, 1, 2 and 17 more: prediction: no image d/0.png (of 0)"
+    ]

@@ -30,8 +30,8 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.render import file_name
-from visualjudge.dataset.staging import staged
 from visualjudge.dataset.validate import validate
+from visualjudge.dataset.write_dataset import staged
 from visualjudge.options import BuildOptions, Caps
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import read_rgb, write_png

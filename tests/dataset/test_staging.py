@@ -11,7 +11,7 @@ import pytest
 
 from visualjudge.core.errors import RunError
 from visualjudge.core.locks import locked
-from visualjudge.dataset.staging import staged
+from visualjudge.dataset.write_dataset import staged
 
 
 def write(target: Path, text: str) -> None:

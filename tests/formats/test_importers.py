@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -741,6 +742,25 @@ class TestImages:
             "restored",
             f"a.png must be {HEIGHT}×{WIDTH + 1}, got {HEIGHT}×{WIDTH} (height×width)",
         )
+
+    @pytest.mark.parametrize("grey", [True, False])
+    def test_restored_images_without_colours_are_told(
+        self, tmp_path: Path, grey: bool
+    ) -> None:
+        pixels = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+        pixels[:, :5, 0] = 200
+        for kind in ("lq", "hq", "out"):
+            (tmp_path / kind).mkdir()
+            image = Image.fromarray(pixels)
+            if kind == "out" and grey:
+                image = image.convert("L")
+            image.save(tmp_path / kind / "a.png")
+        sides = (f"{tmp_path}/{kind}" for kind in ("lq", "hq", "out"))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            list(image_pairs("lowlevel-deblur", *sides))
+        told = ["has no colours" in str(entry.message) for entry in caught]
+        assert told == [True] * grey
 
     def test_outputs_of_one_prompt_share_an_image_id(
         self, tmp_path: Path

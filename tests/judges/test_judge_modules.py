@@ -22,7 +22,7 @@ from visualjudge.judges import (
     PairwiseJudge,
     VIEscorePipe,
 )
-from visualjudge.judges.reply_objects import object_as_geditbench
+from visualjudge.judges.judge_module import object_as_geditbench
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
 
 STORE = PromptAssetStore()

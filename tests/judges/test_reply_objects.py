@@ -7,7 +7,7 @@ import json
 from hypothesis import assume, given, strategies as st
 
 from folding import each
-from visualjudge.judges.reply_objects import object_with
+from visualjudge.judges.judge_module import object_with
 from visualjudge.replies.stripped_text import without_thoughts
 
 F = "```"

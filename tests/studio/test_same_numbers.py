@@ -24,7 +24,7 @@ from judged_records import (
 )
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.right_reason import RIGHT_REASON
+from visualjudge.analysis.figures.reasons import RIGHT_REASON
 from visualjudge.analysis.figures.scoring import RANKINGS, SCORES
 from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Fault, Probe, Question, Verdict

@@ -128,7 +128,8 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     if missing := [name for name in needed if name not in raw.columns]:
         raise DataError(
             f"{path}: has no column {', '.join(missing)}; ratings have "
-            f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}"
+            f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}; or item and "
+            "a column per rater"
         )
     alike = {
         name: value for name, value in SINGLE.items() if name not in raw.columns

@@ -14,9 +14,12 @@ A preference is proven where the test of the study would prove it: Korn and Grau
 with the variance that an image contributes to the preferences seen, at the level that
 Holm's procedure leaves to a pair that is clearer than the other open ones.
 
+Further images: :func:`further_images`.
+
 Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power where
-the effect is not known); Anderson, Kelley & Maxwell 2017 (its lower quantiles); Lachin
-2011.
+the effect is not known); Anderson, Kelley & Maxwell 2017 (its lower quantiles);
+Spiegelhalter, Freedman & Blackburn 1986 (power that data predict); Daniels 1999 (a
+prior of shrinkage); Lachin 2011.
 """
 
 import math
@@ -31,6 +34,7 @@ from visualjudge.analysis.estimate import (
     POWER,
     Spread,
     divided,
+    norm_isf,
     share_test,
 )
 from visualjudge.core.records import FloatArray, IntArray
@@ -50,6 +54,12 @@ DOUBT = 0.25
 """Probability that the power of the judge is below the stated one."""
 STEPS = 11
 PREFERENCES = np.linspace(0.5, 1, 501)
+SETTLED = 0.8
+"""Probability that a promised number of further images separates a pair."""
+TIMES = np.geomspace(0.05, 20, 60)
+"""Further images to try, in multiples of those that there are."""
+PARTS = np.linspace(0.025, 0.975, 20)
+"""Parts of the variance of z that are differences between pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,3 +235,65 @@ def correlation(judge: FloatArray, truth: FloatArray, pair: IntArray) -> float:
     if below <= 0:
         return 0.0
     return min(max(float(of_judge @ of_truth) / below, 0.0), 0.99)
+
+
+# ---------------------------------------------------------------- further images
+
+
+def further_images(
+    sides: tuple[FloatArray, FloatArray],
+    pairs: IntArray,
+    images: IntArray,
+    tail: float,
+    freedom: int,
+) -> list[tuple[int, int] | None]:
+    """Return of each of ``pairs`` the range of further images after which judge and
+    truth separate it in the same order: with a probability of ½, and of
+    :data:`SETTLED`. None if all of :data:`TIMES` promise less.
+
+    ``sides`` are z of judge and truth of all K pairs, which have ``images`` (K,) each
+    and count as ``freedom`` independent ones.
+    """
+    judge, truth = sides
+    order = np.sign(np.where(np.abs(truth) > np.abs(judge), truth, judge))
+    chance = np.ones((pairs.size, TIMES.size))
+    for z in sides:
+        chance *= _proven_later(z, (z * order)[pairs], tail, freedom)
+    ranges: list[tuple[int, int] | None] = []
+    for own, count in zip(chance, images[pairs].tolist(), strict=True):
+        low, high = (
+            TIMES[own >= least].min(initial=np.inf) for least in (0.5, SETTLED)
+        )
+        ranges.append(
+            (_rounded(low * count), _rounded(high * count))
+            if math.isfinite(high)
+            else None
+        )
+    return ranges
+
+
+def _proven_later(
+    z: FloatArray, towards: FloatArray, tail: float, freedom: int
+) -> FloatArray:
+    """Return how probably each of the values ``towards`` (U,) is above what is proven
+    at the level ``tail`` after :data:`TIMES` more images, (U, T).
+
+    ``z`` (K,) are the values of all pairs. A part of their variance is differences
+    between pairs, and each part is as likely before the study: a value is drawn to 0
+    where all are small, as the pair that looks clear by luck would not settle.
+    """
+    rest = 1 - PARTS
+    size = float(z @ z) / max(1, int(np.count_nonzero(z)))
+    likelihood: FloatArray = freedom / 2 * (np.log(rest) - rest * size)
+    weight = np.exp(likelihood - likelihood.max())
+    more = TIMES[:, None]
+    mean = towards[:, None, None] * (1 + more * PARTS) / np.sqrt(1 + more)
+    error = np.sqrt((more**2 * PARTS + more) / (1 + more))
+    later = special.ndtr((mean - norm_isf(tail)) / error) @ weight
+    return np.asarray(later / weight.sum())
+
+
+def _rounded(number: float) -> int:
+    """Return a number of images with two digits."""
+    scale = int(10 ** max(0, len(str(math.ceil(number))) - 2))
+    return math.ceil(number / scale) * scale

@@ -33,7 +33,6 @@ from scipy import sparse, special
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     LEVEL,
-    POWER,
     TAIL,
     Spread,
     divided,
@@ -54,6 +53,7 @@ from visualjudge.analysis.resolution import (
     Skill,
     Trial,
     correlation,
+    further_images,
     resolution,
     skill_of,
 )
@@ -68,12 +68,6 @@ Model = tuple[str, str]
 """A model with the group in which it is compared: (group, name)."""
 Ranks = tuple[int, int, int]
 """The rank of a model, and the best and the worst that the tests leave to it."""
-MOST_TIMES = 20
-"""Maximum number of further images that is promised, in multiples of those that there
-are."""
-CAUTIOUS = 0.75
-"""Number of standard errors by which the promise of further images stays below what was
-seen."""
 CHUNK = 512
 """Number of pairs whose images are in memory at a time."""
 
@@ -136,6 +130,13 @@ class Preferences:
         adjustment, else 0.
         """
         return _signs_of(self.value - 0.5, self.p)
+
+    @cached_property
+    def z(self) -> FloatArray:
+        """The normal quantiles of p with the sign of the preference; 0 where
+        unknown."""
+        size = norm_isf(np.maximum(self.p, 1e-300) / 2)
+        return np.asarray(np.nan_to_num(np.sign(self.value - 0.5) * size))
 
     def turned(self, where: BoolArray) -> Preferences:
         """Return how often the second model is preferred in the pairs of ``where``."""
@@ -327,13 +328,11 @@ def separate(rows: Comparisons) -> PairsOfModels:
     # the level in Holm's procedure of a pair that is clearer than the other open ones
     tail = TAIL / max(1, int((judged.order == 0).sum()))
     spread = _variance_per_image(judged, images)
-    needed: list[tuple[int, int] | None] = [None] * len(images)
-    for k in np.flatnonzero(states == "undecided"):
-        own, other = (judged, true) if true.order[k] else (true, judged)
-        towards = float(0.5 + (own.value[k] - 0.5) * other.order[k])
-        needed[k] = _further_images(
-            towards, float(own.error[k]), int(images[k]), tail
-        )
+    undecided = np.flatnonzero(states == "undecided")
+    sides = judged.z, true.z
+    freedom = len(rows.names) - len(set(rows.groups))
+    further = further_images(sides, undecided, images, tail, freedom)
+    needed = dict(zip(undecided.tolist(), further, strict=True))
     turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
     order = np.where(turned, -1, 1)
     twos = np.where(turned[:, None], cells.twos[:, ::-1], cells.twos)
@@ -350,7 +349,7 @@ def separate(rows: Comparisons) -> PairsOfModels:
             None if math.isnan(true.value[k]) else float(true.value[k]),
             true.ends(k),
             str(states[k]),  # type: ignore[arg-type]
-            needed[k],
+            needed.get(k),
             int(images[k]),
             rows.groups[a],
             None if math.isnan(means[k]) else float(means[k] * order[k]),
@@ -672,37 +671,3 @@ def _skill(cells: Cells) -> Skill | None:
     first_better = difference[known] > 0
     right = np.where(first_better, judge, 1 - judge)
     return skill_of(difference[known], right, cases, pair, graded=graded)
-
-
-def _further_images(
-    towards: float, error: float, images: int, tail: float
-) -> tuple[int, int] | None:
-    """Return the range of further images that would separate a pair: by the preference
-    that was seen, ``towards`` the right side, and by one that lies :data:`CAUTIOUS`
-    standard errors lower.
-
-    None if that does not point to the right side, or needs more than :data:`MOST_TIMES`
-    the images that there are.
-    """
-    if (
-        not math.isfinite(error)
-        or not 0.5 < towards < 1
-        or images < LEAST_IMAGES
-    ):
-        return None
-    seen = special.logit(towards) / error
-    least = seen - CAUTIOUS
-    reach = float(t_isf(tail, images - 1) + norm_isf(1 - POWER))
-    if least <= 0 or (reach / least) ** 2 > MOST_TIMES + 1:
-        return None
-    low, high = (
-        math.ceil(images * max((reach / size) ** 2 - 1, 0))
-        for size in (seen, least)
-    )
-    return (_rounded(max(1, low)), _rounded(max(1, high)))
-
-
-def _rounded(number: int) -> int:
-    """Return a number of images with two digits."""
-    scale = int(10 ** max(0, len(str(number)) - 2))
-    return math.ceil(number / scale) * scale

@@ -59,8 +59,11 @@ def accept(
 
     Example: visualjudge accept runs/known --apply runs/new --out accepted.csv
     """
-    from visualjudge.analysis.decisions.accept import accept as find
-    from visualjudge.analysis.decisions.marking import coco_of, marked
+    from visualjudge.analysis.decisions.accept import (
+        accept as find,
+        coco_of,
+        marked,
+    )
     from visualjudge.analysis.load import load_study
 
     if (apply is None) != (out is None):

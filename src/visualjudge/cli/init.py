@@ -23,7 +23,8 @@ STUDY = (
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(help="Folder of data; default: this one.")
+        Path,
+        typer.Argument(help="Folder or file of data; default: this folder."),
     ] = Path(),
 ) -> None:
     """Say what a folder has and print the commands of its study; nothing is written.
@@ -32,8 +33,8 @@ def init(
     """
     from visualjudge.apps.starting.look import look
 
-    if not folder.is_dir():
-        raise UsageError(f"FOLDER must be a folder, got {folder}")
+    if not folder.exists():
+        raise UsageError(f"FOLDER: there is no {folder}")
     sights = look(folder, _is_verdicts)
     for sight in sights[:MOST_LINES]:
         print(f"{sight.path}: {sight.text}")

@@ -125,16 +125,20 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
 
     Problems are of one kind if file and field are equal and the reasons differ only in
     numbers, quoted values and paths. A line number after a file's name (``data.tsv:7``)
-    is ignored.
+    is ignored. Of more than three files with the same problem, each has one record.
     """
-    kinds: dict[tuple[str, ...], list[Problem]] = {}
+    causes: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
-        kind = (
-            _LINE.sub("", problem.file),
-            problem.field,
-            _VARYING.sub("…", problem.reason),
-        )
-        kinds.setdefault(kind, []).append(problem)
+        reason = _VARYING.sub("…", problem.reason)
+        causes.setdefault((problem.field, reason), []).append(problem)
+    kinds: dict[tuple[str, ...], list[Problem]] = {}
+    for cause, alike in causes.items():
+        files = {_LINE.sub("", problem.file) for problem in alike}
+        for problem in alike:
+            file = _LINE.sub("", problem.file)
+            if len(files) > EXAMPLES:
+                file = f"{len(files)} files"
+            kinds.setdefault((file, *cause), []).append(problem)
     lines: list[str] = []
     for (file, field, _), same in kinds.items():
         if len(same) <= EXAMPLES:

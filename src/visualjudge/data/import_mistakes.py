@@ -236,7 +236,8 @@ def likely_mistake(
     explaining: list[tuple[float, Trial, float]] = []
     for trial in _without_mistakes(task, tried, images):
         after = _scores(task, trial.sides, options)
-        if after is None or not after.size:
+        # a truth that leaves its image when corrected was not wrong
+        if after is None or not after.size or trial.of_truth * trial.reach < 0:
             continue
         # compare each newly paired image with the mean
         known = before if after.size == before.size else before.mean()
@@ -419,31 +420,22 @@ def _scales(task: str) -> Iterator[Misreading]:
     for factor in FACTORS:
         yield Misreading(
             f"all coordinates were divided by {factor}",
-            partial(_multiplied, factor),
+            partial(_resized, 1, (factor, factor)),
         )
         message = f"all coordinates were multiplied by {factor:g}"
-        yield Misreading(message, partial(_divided, factor))
+        yield Misreading(message, partial(_resized, factor, (1, 1)))
     for side in SIDES:
         message = f"coordinates refer to an image of {side} × {side}"
-        yield Misreading(message, partial(_resized, side), of_size=True)
+        yield Misreading(message, partial(_resized, side, None), of_size=True)
 
 
-def _multiplied(
-    factor: int, prediction: Prediction, _truth: Prediction
+def _resized(
+    side: int, target: Size | None, prediction: Prediction, size: Any
 ) -> Prediction:
-    return _resized(1, prediction, (factor, factor))
-
-
-def _divided(
-    factor: int, prediction: Prediction, _truth: Prediction
-) -> Prediction:
-    return _resized(factor, prediction, (1, 1))
-
-
-def _resized(side: int, prediction: Prediction, size: Size) -> Prediction:
+    """Scale from an image of ``side`` × ``side`` to ``target``, or to ``size``."""
     if prediction.extent is not None:
         raise DataError("size: is that of the image")
-    return prediction.scaled((side, side), size)
+    return prediction.scaled((side, side), target or size)
 
 
 def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:

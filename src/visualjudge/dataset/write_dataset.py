@@ -1,20 +1,24 @@
 """Write the files of a dataset: questions in file order, images, and the counts in
-``dataset.json``.
+``dataset.json``, in a folder that takes its place in one step.
 """
 
 import shutil
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 from visualjudge import __version__
-from visualjudge.core.atomic import write_json
+from visualjudge.core.atomic import room_for, write_json
 from visualjudge.core.checksums import file_sha256
+from visualjudge.core.errors import UsageError
 from visualjudge.core.image_storage import PACKED
+from visualjudge.core.locks import free, locked
 from visualjudge.core.records import Question
+from visualjudge.core.tables import is_remote
 from visualjudge.core.untrusted import lines
 from visualjudge.dataset.folder import MEDIA, META, VERSION
 from visualjudge.dataset.json_form import (
@@ -117,3 +121,64 @@ def counts(items: Iterable[Any]) -> dict[str, Any]:
         "by_question_type": dict(kinds),
         "by_subset": dict(sorted(subsets.items())),
     }
+
+
+def check_target(target: Path, force: bool) -> None:
+    """Check whether a dataset may be written at ``target``.
+
+    Raises
+    ------
+    UsageError
+        If the target exists, unless it is an older dataset and ``force`` is given.
+    """
+    if is_remote(target):
+        raise UsageError(
+            f"`out` must be a local folder, got {target}; copy the folder with the "
+            "store's own tool"
+        )
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not force:
+        raise UsageError(f"{target} already exists; `force` replaces a dataset")
+    if not (target / META).is_file():
+        raise UsageError(f"{target}: is not a dataset; it will not be replaced")
+
+
+@contextmanager
+def staged(target: Path) -> Iterator[Path]:
+    """Yield a folder next to ``target`` that is renamed to it if the block succeeds and
+    removed otherwise.
+
+    Its lock is released when the process ends, so a folder left by a killed process has
+    a free lock and is removed by the next one. If a kill came between the two renames
+    of a replacement, the older folder is restored.
+
+    Raises
+    ------
+    Locked
+        If another process is writing ``target``.
+    """
+    stage, aside = (
+        target.with_name(f".{target.name}.{kind}")
+        for kind in ("partial", "replaced")
+    )
+    lock = locked(stage)
+    try:
+        if aside.exists() and not target.exists():
+            aside.rename(target)
+        _remove(stage, aside)
+        with room_for(target):
+            stage.mkdir()
+            yield stage
+        if target.exists():
+            target.rename(aside)
+        stage.rename(target)
+        _remove(aside)
+    finally:
+        _remove(stage)
+        free(stage, lock)
+
+
+def _remove(*folders: Path) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -114,7 +114,11 @@ def depth_maps(
         depth = DepthMap(
             _without_holes(stored, file, hole, notes) * form[0], form[1]
         )
-        _check(depth, file)
+        if not (depth.valid & (depth.values > 0)).any():
+            raise DataError(
+                f"{file.name}: must contain depths above 0, got none; negate the "
+                "values if their sign is reversed"
+            )
         for kind, doubt in _doubts(depth, file, form, option):
             if (option, kind) not in notes:
                 notes.add((option, kind))
@@ -196,12 +200,4 @@ def _doubts(
             f"depth must be above 0 (0: no value), got {int(below.sum())} of "
             f"{below.size} pixels below 0, minimum {np.nanmin(depth.values):.4g}; they "
             "are treated as missing; negate the values if their sign is reversed",
-        )
-
-
-def _check(depth: DepthMap, file: Path) -> None:
-    if not (depth.valid & (depth.values > 0)).any():
-        raise DataError(
-            f"{file.name}: must contain depths above 0, got none; negate the values if "
-            "their sign is reversed"
         )

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.formats.pairing import paired
 from visualjudge.formats.samples import (
@@ -9,11 +11,10 @@ from visualjudge.formats.samples import (
     Samples,
     check_type,
     other_size,
+    warn_once,
 )
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import image_size, read_rgb, resized_rgb
-
-RESIZE_CLEAN = "`resize_pred` resizes restored images to the clean image's size"
 
 
 def image_pairs(
@@ -45,6 +46,7 @@ def image_pairs(
     def read(file: Path, _image: Path, _predicted: bool) -> WholeImage:
         return WholeImage(read_rgb(file))
 
+    grey: list[str] = []
     for item in paired("image", images, gt, pred, read):
         if isinstance(item, Problem):
             yield item
@@ -56,7 +58,18 @@ def image_pairs(
             yield Problem.of(error, image.name, image.stem)
             continue
         selected = file if fitted is restored else None
+        if _is_grey(restored) and not _is_grey(clean):
+            grey.append(str(file))
         yield Sample(image.stem, image, fitted, clean, file=selected)
+    warn_once(
+        "restored images",
+        "has no colours, and the clean image has; scores compare the colours",
+        grey,
+    )
+
+
+def _is_grey(image: WholeImage) -> bool:
+    return bool((np.ptp(image.pixels, axis=2) == 0).all())
 
 
 def _fitted(
@@ -82,6 +95,8 @@ def _fitted(
         )
     exchanged = image_size(image) == size
     remedy = (
-        "`gt` and `images` seem to be swapped" if exchanged else RESIZE_CLEAN
+        "`gt` and `images` seem to be swapped"
+        if exchanged
+        else "`resize_pred` resizes restored images to the clean image's size"
     )
     raise other_size(f"restored: {file.name}", size, asked, file, remedy=remedy)

@@ -83,11 +83,11 @@ def file_below(root: Path, name: object) -> Path:
     try:
         return confined_path(root, name, of=str(root))
     except DataError as error:
-        plain = path.name
-        if plain and os.path.exists(root / plain):  # noqa: PTH110
-            raise DataError(
-                f"{error}; {root} has {plain} without a folder"
-            ) from None
+        for folder in (root, *_folders(root, root.stat().st_mtime_ns)):
+            if path.name and os.path.exists(folder / path.name):  # noqa: PTH110
+                raise DataError(
+                    f"{error}; there is {folder / path.name}"
+                ) from None
         raise
 
 
@@ -113,6 +113,11 @@ class ByKey(dict[str, T]):
 @lru_cache(maxsize=8)
 def _listed(folder: Path, _changed: int) -> ByKey[str]:
     return ByKey({name: name for name in os.listdir(folder)})  # noqa: PTH208
+
+
+@lru_cache(maxsize=8)
+def _folders(folder: Path, _changed: int) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
 def hint_below(folder: Path, suffixes: Collection[str]) -> str:
@@ -182,9 +187,9 @@ def images_by_key(folder: Path) -> ByKey[Path]:
         if file.suffix.lower() in IMAGE_SUFFIXES
     )
     if not images:
-        hint = hint_below(folder, IMAGE_SUFFIXES)
         raise UsageError(
-            f"images: must be a folder of images, got none in {folder}{hint}"
+            f"images: must be a folder of images, got none in {folder}"
+            f"{hint_below(folder, IMAGE_SUFFIXES)}"
         )
     return images
 
@@ -203,7 +208,6 @@ def aligned(
 
     If all arguments are single files, they form one record even if their names differ.
     """
-    displayed = files_by_key(images)
     sides = [
         ByKey() if where is None else files_by_key(where) for where in others
     ]
@@ -211,7 +215,7 @@ def aligned(
         where is None or Path(str(where)).is_file()
         for where in (images, *others)
     )
-    for key, image in sorted(displayed.items()):
+    for key, image in sorted(files_by_key(images).items()):
         collected = [
             next(iter(side.values()), None) if singles else side.find(key)
             for side in sides
@@ -231,6 +235,12 @@ def paired(
 
     ``read`` takes the file, the image, and whether the file is a prediction.
     """
+    hints = {
+        where: hint_below(Path(where), (*IMAGE_SUFFIXES, ".npy", ".pfm"))
+        + f"; a pattern ('{where}/*_x.png') pairs others"
+        for where in (gt, pred or gt)
+        if "*" not in where
+    }
     for key, image, files in aligned(
         images, *([gt] if pred is None else [gt, pred])
     ):
@@ -238,11 +248,7 @@ def paired(
         try:
             for file, where in zip(files, (gt, pred), strict=False):
                 if file is None:
-                    hint = (
-                        ""
-                        if "*" in str(where)
-                        else f"; a pattern ('{where}/*_x.png') pairs others"
-                    )
+                    hint = hints.get(str(where), "")
                     raise DataError(
                         f"there is no {what} named {key!r} in {where}{hint}"
                     )

@@ -339,8 +339,9 @@ def _numbers(
     score = values.pop() if confident else None
     if score is not None and not 0 <= score <= 1:
         raise DataError(
-            f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's "
-            "number, or does a data.yaml with kpt_shape belong to `classes`?"
+            f"confidence: must be from 0 to 1, got {score:g}; is it an angle, which is "
+            "not read, or a tracker's number, or does a data.yaml with kpt_shape belong "
+            "to `classes`?"
         )
     if form.pose and len(values) != form.pose:
         raise DataError(

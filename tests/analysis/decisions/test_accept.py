@@ -15,8 +15,12 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from judged_records import said, scoring, write_dataset, write_run
-from visualjudge.analysis.decisions.accept import Cases, accept, chosen_score
-from visualjudge.analysis.decisions.marking import marked
+from visualjudge.analysis.decisions.accept import (
+    Cases,
+    accept,
+    chosen_score,
+    marked,
+)
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import Study
 from visualjudge.cli.main import app

@@ -234,7 +234,7 @@ FEW, NEAR = (
         (
             FEW[:1],
             choices_of(FEW[:1], 1.0),
-            "1 image, and at least 10",
+            "at least 10 images are needed",
             "visualjudge plan",
         ),
     ],

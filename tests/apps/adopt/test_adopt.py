@@ -763,3 +763,20 @@ def test_columns_of_criteria_that_cannot_be_used(
     ]
     with pytest.raises(DataError, match=message):
         vj.adopt(rows, tmp_path / "study")
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [(("true", "False", "0"), True), ((False, None, 0), False)],
+)
+def test_a_column_that_says_that_judgements_failed_is_told(
+    tmp_path: Path, cells: tuple[Any, ...], told: bool
+) -> None:
+    rows = [
+        {"item": k, "model": "m", "score": k, "judge_failed": cell}
+        for k, cell in enumerate(cells)
+    ]
+    done = vj.adopt(rows, tmp_path / "out", score_range=(0, 10))
+    failed = [n for n in done.notes if n.startswith("judge_failed: not used")]
+    assert bool(failed) is told
+    assert all("1 row (true)" in note for note in failed)

@@ -99,9 +99,17 @@ def restored(folder: Path) -> None:
         image(folder / name / "a.png", rgb)
 
 
+def generated(folder: Path) -> None:
+    rows = ["output,prompt,source,score"]
+    for k, name in enumerate(("flux", "sdxl")):
+        image(folder / name / "a.png")
+        rows.append(f"{name}/a.png,a red cube,{name},{3 + 4 * k}")
+    (folder / "scores.csv").write_text("\n".join(rows) + "\n")
+
+
 @pytest.mark.parametrize(
     "make",
-    [coco, yolo, votes, voc, depth, label_maps, panoptic, restored],
+    [coco, yolo, votes, voc, depth, label_maps, panoptic, restored, generated],
 )
 def test_the_first_command_runs_as_printed(
     make: Callable[[Path], None],
@@ -128,6 +136,12 @@ def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
     assert first.path == tmp_path / "masks"
     assert first.command is not None
     assert first.command[:3] == ("perturb", "--task", "semantic_segmentation")
+
+
+def test_a_table_alone_is_looked_at(tmp_path: Path) -> None:
+    votes(tmp_path)
+    assert "adopt" in command("init", tmp_path / "votes.csv").stdout
+    assert command("init", tmp_path / "absent").returncode == 2
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

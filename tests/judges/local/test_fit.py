@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from visualjudge.core.errors import DataError
-from visualjudge.judges.local.model import Model, load, shipped
+from visualjudge.judges.local.judge import Model, load, shipped
 
 TOOLS = Path(__file__).parents[3] / "tools"
 sys.path.insert(0, str(TOOLS))

@@ -20,8 +20,7 @@ from visualjudge.core.records import Question
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import Ask
-from visualjudge.judges.local.judge import local_judge
-from visualjudge.judges.local.model import shipped
+from visualjudge.judges.local.judge import local_judge, shipped
 from visualjudge.options import BuildOptions
 from visualjudge.runs.verdicts import verdict_line
 

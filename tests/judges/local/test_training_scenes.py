@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from making import make_folder
-from visualjudge.judges.local.model import load
+from visualjudge.judges.local.judge import load
 
 TOOLS = Path(__file__).parents[3] / "tools"
 sys.path.insert(0, str(TOOLS))

@@ -3,14 +3,14 @@
 Modules::
 
     judged_items, label_files      a judge's value of every source; labels from people
-    source_order, pairs_of_models  how a judge orders the sources, and each two of them
+    source_order                   how a judge orders the sources
     checks, card                   what a judge must pass; its card
-    model_answer                   the answer where models have names
+    model_answer                   the answer where models have names; each two of them
     pair_answer, score_answer      the answer of pairs without names, and of scores
     consistency                    the answer without truth
     correct                        the leaderboard, corrected by the labels
     items_to_label                 items to label next
-    accept, marking                from which score to accept, and what is accepted
+    accept                         from which score to accept, and what is accepted
 
 Each result is rows and columns, which JSON, the terminal and pages print.
 """

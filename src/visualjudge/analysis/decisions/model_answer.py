@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
-from visualjudge.analysis.decisions.pairs_of_models import PAIR
 from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
+    NONE,
     group_name,
     listed,
     lower_first,
     many,
     number,
+    number3,
     percent,
 )
 from visualjudge.analysis.separation import (
@@ -27,10 +28,136 @@ from visualjudge.analysis.separation import (
     AnswerState,
     PairOfModels,
     PairsOfModels,
+    PairState,
 )
 from visualjudge.analysis.shape import QUESTIONS, Shape
 from visualjudge.analysis.statistics.score_bar import Level
-from visualjudge.analysis.table_layout import Layout, as_named, blocks
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    blocks,
+    grid,
+    named,
+    of_row,
+)
+from visualjudge.core.text_tables import Table
+
+MOST_ROWS = 15
+STATE_WORDS: dict[PairState, str] = {
+    "right": "separated, right",
+    "wrong": "separated, wrong",
+    "undecided": "judge can’t tell yet",
+    "close": "too close by truth",
+    "unknown": "no truth",
+}
+TRUTH_OPEN = "truth can’t tell yet"
+
+
+def state_words(pair: PairOfModels) -> str:
+    """Return the state of a pair in words."""
+    words = STATE_WORDS[pair.state]
+    if pair.state == "close" and pair.truth_ci95 is None:
+        words = "too few images"
+    elif pair.state == "undecided" and not pair.truth_order:
+        words = TRUTH_OPEN
+    elif pair.state == "unknown" and pair.judge_order:
+        words = "separated, no truth"
+    return f"{words} *" if pair.adjusted_away else words
+
+
+def _share(value: float | None, ends: tuple[float, float] | None) -> str:
+    if ends is None:
+        return f"{percent(value, 0)} ({NONE})"
+    low, high = (f"{100 * end:.0f}" for end in ends)
+    return f"{percent(value, 0)} ({low} to {high})"
+
+
+def _more(pair: PairOfModels) -> str:
+    if pair.needs_images is None:
+        return ""
+    low, high = pair.needs_images
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
+
+
+def _mean(pair: PairOfModels) -> str:
+    words = number3(pair.mean_difference)
+    return f"{words}, opposite" if pair.conflict else words
+
+
+PAIR = Layout[PairOfModels](
+    named("a", "First"),
+    named("b", "Second"),
+    *as_named(
+        "judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"
+    ),
+    *as_named("images", "group", "mean_difference", "conflict"),
+    *as_named("judge_order", "truth_order"),
+    Column("difference", "mean_difference"),
+    of_row("By the judge", lambda pair: _share(pair.judge, pair.judge_ci95)),
+    of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
+    of_row("Mean score", _mean),
+    Column(None, state_words, "State"),
+    *as_named("by"),
+    of_row("More images", _more),
+)
+
+
+def separated(models: PairsOfModels) -> str:
+    """Return how many pairs are separated, as "5 of 6"."""
+    pairs = models.pairs
+    return (
+        f"{sum(pair.state == 'right' for pair in pairs)} of {len(pairs)}"
+        if pairs
+        else NONE
+    )
+
+
+def resolution(models: PairsOfModels) -> str:
+    """Return the resolution as a win rate."""
+    return NONE if models.resolution is None else percent(models.resolution, 0)
+
+
+def pairs_table(models: PairsOfModels) -> Table:
+    """Return each pair of models by judge and by truth."""
+    notes = []
+    if models.pairs:
+        count = many(len(models.pairs), "pair")
+        notes.append(
+            "How often the first wins, over images: each image weighs the same, "
+            "whatever the number of its questions. Intervals are 95 %; tests are "
+            f"adjusted by Holm over {count}."
+        )
+    if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
+        notes.append(
+            "*: an interval excludes 50 %, but not after that adjustment."
+        )
+    if models.resolution is not None:
+        notes.append(_resolved(models))
+    if len(models.pairs) > MOST_ROWS:
+        notes.append(
+            f"{number(MOST_ROWS)} of {many(len(models.pairs), 'pair')} are listed."
+        )
+    return grid(PAIR, models.pairs[:MOST_ROWS], notes=notes, keys=2)
+
+
+def _resolved(models: PairsOfModels) -> str:
+    twice = models.resolution_twice
+    points = models.resolution_points
+    more = (
+        "" if twice is None else f", {percent(twice, 0)} with twice the images"
+    )
+    same = ""
+    if points is not None:
+        same = (
+            f" It is a difference of {points:.1f} points of mean score, of 10."
+        )
+    return (
+        f"Resolution: {percent(models.resolution, 0)} of images won{more}; the "
+        "smallest win rate at which these images separate two models, rightly, with a "
+        "power of 80 %." + same
+    )
+
 
 ANOTHER = "Ask another judge."
 NOT_THESE = "Not with these images"
@@ -221,7 +348,7 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     rest += _conflicts(pairs, groups)
     others = tuple(Reason("?", text) for text in rest)
     if not right:
-        helps = not undecided or any(pair.needs_images for pair in undecided)
+        helps = not undecided or not all(map(_against, undecided))
         none = f"none of {total} is separated"
         where = f"{none} on {many(models.images, 'image')}"
         return _Draft(
@@ -326,11 +453,18 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
         yield f"the truth can’t separate {_not_yet(by_truth, groups)}"
 
 
+def _against(pair: PairOfModels) -> bool:
+    """Return whether the judge does not prefer the better model of an undecided pair: more
+    images will not help.
+    """
+    return bool(pair.truth_order) and pair.judge <= 0.5
+
+
 def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> str:
     """Name undecided pairs; the range of images is that of the pairs that have one."""
     soon = [pair for pair in undecided if pair.needs_images]
     rest = [pair for pair in undecided if not pair.needs_images]
-    against = [pair for pair in rest if pair.truth_order and pair.judge <= 0.5]
+    against = [pair for pair in rest if _against(pair)]
     unclear = [pair for pair in rest if pair not in against]
     parts = []
     if soon:
@@ -395,6 +529,8 @@ def more_images(images: int, needed: int | None) -> str:
     """Return how many more images would probably decide an open answer."""
     if needed and needed > images:
         return f"About {many(needed - images, 'more image')} would probably decide."
+    if images < LEAST_IMAGES:
+        return f"At least {LEAST_IMAGES} images are needed."
     return (
         "It lies too close to what is required for a number of images to be "
         "promised."

@@ -104,6 +104,14 @@ COLUMNS = Layout[Pairwise](
 )
 
 
+def _asked(pairwise: Pairwise) -> int | None:
+    return pairwise.accuracy.share.n or None
+
+
+def _images(pairwise: Pairwise) -> int | None:
+    return pairwise.accuracy.share.images or None
+
+
 def _macro(pairwise: Pairwise) -> float | None:
     return None if pairwise.accuracy.none else pairwise.macro.value
 
@@ -126,8 +134,8 @@ PAIRWISE = JudgeFigure(
     place=10,
     wide=True,
     headline=Layout[Pairwise](
-        Column(None, "accuracy.share.n", "Verdicts on pairs", number),
-        Column(None, "accuracy.share.images", "Images", number),
+        Column(None, _asked, "Verdicts on pairs", number),
+        Column(None, _images, "Images", number),
         Column(None, "accuracy.shown", "Accuracy (95 %)", with_ends),
         Column(None, _macro, "Accuracy, mean over tasks", percent),
         Column(None, "kappa.value", "Cohen’s κ", number),

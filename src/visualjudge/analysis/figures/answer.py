@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
-from visualjudge.analysis.decisions.model_answer import ANSWER
-from visualjudge.analysis.decisions.pairs_of_models import (
+from visualjudge.analysis.decisions.model_answer import (
+    ANSWER,
     pairs_table,
     resolution,
     separated,

@@ -4,14 +4,19 @@ p and interval come from one standard error
 (:func:`visualjudge.analysis.estimate.gap_ends`). A missing answer counts as wrong, but
 for those of the local judge, a baseline that declines what it cannot see: this says
 nothing about the other judge.
+
+Scores of the same items are compared by the rank correlation with the truth, as the
+mean over tasks, and by the mean absolute error, with images as the unit. Items that one
+of the two did not score are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
+import numpy as np
 import polars as pl
 
 from visualjudge.analysis.answers import by_models, letters_dealt
@@ -48,10 +53,62 @@ from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.pairwise_figures import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
 from visualjudge.analysis.results import overlap
-from visualjudge.analysis.score_comparisons import common_scores, score_gaps
+from visualjudge.analysis.score_scale import scale_of
+from visualjudge.analysis.scores import scores_of
+from visualjudge.analysis.statistics.score_agreement import (
+    Figure,
+    Scores,
+    of_items,
+    weighted_mean,
+)
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH, unknown
 from visualjudge.judges.registry import LOCAL
+
+ASKED = ("question", "repeat")
+Measure = Callable[[Scores], Figure]
+FIGURE_OF: dict[str, Measure] = {
+    "spearman": lambda scores: scores.spearman,
+    "mae": lambda scores: scores.mae,
+}
+Gaps = list[tuple[str, Figure, Figure]]
+"""Task, and the figures of two judges."""
+
+
+def common_scores(study: Study, i: int, j: int) -> pl.DataFrame:
+    """Return the items that both judges scored: question, task, cluster, truth (null if
+    unknown), usable, number and number_b.
+    """
+    people = study.runs[i].of_people or study.runs[j].of_people
+    keys = ASKED[:1] if people else ASKED
+    a, b = (
+        study.kind(
+            k,
+            "scoring",
+            (*keys, "task", "cluster", "usable", "number", "truth"),
+        ).filter("usable")
+        for k in (i, j)
+    )
+    both = a.join(b.select(*keys, "number"), on=keys, suffix="_b")
+    return both.with_columns(pl.col("task").cast(pl.String)).sort(
+        "task", "cluster"
+    )
+
+
+def score_gaps(study: Study, both: pl.DataFrame) -> Iterator[tuple[str, Gaps]]:
+    """Yield each measure, and its figures of both judges over tasks ("") and by
+    task."""
+    step = scale_of(study).step
+    second = both.with_columns(number=pl.col("number_b"))
+    whole = scores_of(both, step), scores_of(second, step)
+    task = both["task"].to_numpy()
+    names = np.unique(task).tolist()
+    parts = [[of_items(own, task == name) for name in names] for own in whole]
+    for name, measure in FIGURE_OF.items():
+        figures = [list(map(measure, own)) for own in parts]
+        rows = list(zip(names, *figures, strict=True))
+        over = [weighted_mean(own) for own in figures]
+        yield name, [("", over[0], over[1]), *rows]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.pairs_of_models import separated
+from visualjudge.analysis.decisions.model_answer import separated
 from visualjudge.analysis.figures.choices import CHOICES
 from visualjudge.analysis.figures.vocabulary import (
     SHARES,

@@ -11,7 +11,7 @@ from visualjudge.analysis.decisions.checks import (
     State,
     checks_table,
 )
-from visualjudge.analysis.decisions.pairs_of_models import pairs_table
+from visualjudge.analysis.decisions.model_answer import pairs_table
 from visualjudge.analysis.decisions.source_order import sources_table
 from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.answer import CARDS, tasks_table

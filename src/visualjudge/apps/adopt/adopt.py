@@ -1,14 +1,16 @@
 """The front door: a table of verdicts, or logs, as a dataset of labels and one run per
 judge."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from visualjudge.apps.adopt.answers import is_letter
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
+from visualjudge.apps.adopt.files import Records
 from visualjudge.apps.adopt.meaning import (
     Answered,
     Table,
@@ -20,6 +22,10 @@ from visualjudge.apps.adopt.roles import roles_of
 from visualjudge.apps.adopt.write import DATASET, write_study
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TURNED, Verdict
+
+# Columns of graders that say that a judgement failed, and their cells where it did not.
+FAILURES = re.compile("fail|error|invalid", re.IGNORECASE)
+UNFAILED = {"", "0", "0.0", "false", "no", "none", "null", "nan", "ok"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,7 @@ def adopt(
     """
     records = read(table, format)
     roles = roles_of(records, {**(columns or {}), **stated})
+    failed = [*failures(records, roles.values())]  # reading empties the records
     meant = meaning_of(
         records,
         roles,
@@ -157,8 +164,22 @@ def adopt(
         *other_values(judged),
         meant.left_out,
         tuple(name for name in records.header if name not in roles.values()),
-        tuple(notes(meant, judged)),
+        (*notes(meant, judged), *failed),
     )
+
+
+def failures(records: Records, used: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for each column without a role that says that judgements have
+    failed, since graders write 0 then."""
+    for name in records.header.keys() - {*used}:
+        cells = [str(row.get(name)).strip() for _, row in records.rows]
+        failed = [cell for cell in cells if cell.lower() not in UNFAILED]
+        if FAILURES.search(name) and 0 < len(failed) < len(cells):
+            yield (
+                f"{name}: not used, and has a value in {pluralize(len(failed), 'row')} "
+                f"({failed[0][:40]}), whose verdicts are read as they stand; "
+                "empty those of judgements that failed"
+            )
 
 
 def other_values(judged: Sequence[Answered]) -> tuple[int, int]:

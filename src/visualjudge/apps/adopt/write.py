@@ -27,8 +27,7 @@ from visualjudge.core.records import (
 )
 from visualjudge.dataset.folder import MEDIA, META
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.dataset.staging import staged
-from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.dataset.write_dataset import staged, write_dataset
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import verdict_line

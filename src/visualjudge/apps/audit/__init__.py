@@ -1,9 +1,5 @@
-"""Faults of a dataset as a benchmark.
-
-::
-
-    faults         all checks: duplicates, identical options, contradictory labels, rules
-    images         digests and thumbnails of images
+"""Faults of a dataset as a benchmark: duplicates, identical options, contradictory
+labels, rules that give the answer away.
 """
 
 from visualjudge.apps.audit.faults import Audit, audit

@@ -19,6 +19,7 @@ from visualjudge import __version__
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
+from visualjudge.analysis.study_table import has_truth
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
@@ -321,11 +322,14 @@ def counted(analysis: Analysis) -> pl.DataFrame:
     DataError
         If it has none.
     """
-    table = analysis.study.joined[0].filter(pl.col("kind") == "pairwise")
+    table = analysis.study.joined[0].filter(
+        pl.col("kind") == "pairwise", has_truth()
+    )
     if table.is_empty():
         name = analysis.study.runs[0].name
         raise DataError(
-            f"{name}: must have verdicts on pairwise questions, got none"
+            f"{name}: must have verdicts on pairs or scores whose truth is known, got "
+            "none; a column of truth (`columns` truth=NAME of adopt) states it"
         )
     ids = analysis.study.questions.select("question", "id")
     return (

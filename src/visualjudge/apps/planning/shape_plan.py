@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from visualjudge.analysis.decisions.model_answer import ModelAnswer
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
 from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
@@ -15,6 +16,8 @@ from visualjudge.analysis.decisions.score_answer import (
 )
 from visualjudge.analysis.figure_text import many, number, percent, plain_name
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.shape import NAMED, QUESTIONS, Shape, shape_of
 from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, REACH, Bar
 from visualjudge.core.jsons import Json
@@ -31,7 +34,8 @@ RANKS = 1.06
 
 TO_LABEL = ("If it has", "It would be", "Images to label")
 LABELLED = "To label: images that tell it from the bar with a power of 80 %."
-TO_JUDGE = ("Task", "State", "Images", "Images needed")
+TO_JUDGE = ("State", "Images", "Images needed")
+OPEN = ("too_few", "undecided", "close")
 DECIDED = "Needed: images that decide the answer with a power of 80 %."
 
 
@@ -76,7 +80,7 @@ class ShapePlan:
                 (case.case, case.state, *images, number(case.needs_images))
             )
         table = Table(
-            TO_LABEL if unknown else TO_JUDGE,
+            TO_LABEL if unknown else (self._case.title(), *TO_JUDGE),
             tuple(rows),
             (LABELLED if unknown else DECIDED,),
         )
@@ -91,13 +95,18 @@ class ShapePlan:
                 "used:"
             )
         if all(case.needs_images is None for case in self.cases):
-            undecided = any(case.state == "too_few" for case in self.cases)
+            undecided = any(case.state in OPEN for case in self.cases)
             return (
-                "No open task can be promised a number of images."
+                f"No open {self._case} can be promised a number of images."
                 if undecided
-                else "Every task is decided."
+                else f"Every {self._case} is decided."
             )
-        return f"Judge {many(self.images or 0, 'image')} of each open task."
+        images = many(self.images or 0, "image")
+        return f"Judge {images} of each open {self._case}."
+
+    @property
+    def _case(self) -> str:
+        return "pair" if self.shape in NAMED else "task"
 
     def as_json(self) -> Json:
         """Return the plan as a file."""
@@ -108,18 +117,21 @@ class ShapePlan:
 def shape_plan(
     target: str | Path, part: Selection, dataset: str | Path | None
 ) -> ShapePlan | None:
-    """Return the plan of a run that compares no named models; None for any other
-    target."""
+    """Return the plan of a run that compares no named models, or has no truth; None for
+    any other target."""
     root = Path(target)
     if not RunFolder(root).manifest_path.is_file():
         return None
     study = load_study(
         [root], dataset=dataset, tasks=part.tasks, where=part.where
     )
-    shape = shape_of(study, 0)
-    if shape in NAMED:
-        return None
+    shape = "no_truth" if study.lacks_truth(0) else shape_of(study, 0)
     judge = study.runs[0].name
+    if shape in NAMED:
+        if "pairwise" in study.joined[0]["kind"]:
+            return None
+        models = card_of(Analysis(study)).judges[0].models
+        return ShapePlan(judge, shape, _of_pairs(models), f"{judge}: {models}")
     if shape == "no_truth":
         scored = (study.joined[0]["kind"] == "scoring").all()
         return ShapePlan(
@@ -142,6 +154,16 @@ def _of_tasks(
         cases.append(
             Needed(plain_name(task.task), task.state, task.images, needed)
         )
+    return tuple(cases)
+
+
+def _of_pairs(models: ModelAnswer) -> tuple[Needed, ...]:
+    cases = []
+    for pair in models.pairs:
+        _, more = pair.needs_images or (0, 0)
+        needed = pair.images + more if more else None
+        names = f"{pair.a} and {pair.b}"
+        cases.append(Needed(names, pair.state, pair.images, needed))
     return tuple(cases)
 
 

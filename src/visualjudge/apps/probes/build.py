@@ -17,8 +17,11 @@ from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import asked_tasks, open_workers, own_prompts
 from visualjudge.dataset.folder import CHANGED, MEDIA
 from visualjudge.dataset.render import file_name
-from visualjudge.dataset.staging import check_target, staged
-from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.dataset.write_dataset import (
+    check_target,
+    staged,
+    write_dataset,
+)
 from visualjudge.options import WorkOptions
 from visualjudge.vision.raster.images import read_rgb, write_png
 

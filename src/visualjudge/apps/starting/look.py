@@ -77,11 +77,14 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     Parameters
     ----------
     folder
-        Folder to search, with those in it; links and hidden files are left out.
+        Folder to search, with those in it, or a file; links and hidden files are left
+        out.
     is_verdicts
         Returns whether a table with these columns has verdicts of a judge.
     """
-    files = list(islice(_files(folder), MOST_FILES))
+    files = [folder]
+    if folder.is_dir():
+        files = list(islice(_files(folder), MOST_FILES))
     if own := list(_own(folder, files)):
         return own
     every = _folders(files, IMAGES)
@@ -368,11 +371,22 @@ def _tables(
         text = f"a table with the columns {', '.join(header)}"
         if "rater" in header:
             yield Sight(path, f"ratings of people: {text}", ("agreement", path))
+        elif {"output", "score"} <= set(header):
+            command = _outputs(path, header)
+            yield Sight(path, f"scores of generated images: {text}", command)
         elif is_verdicts(header):
             command = ("adopt", path, "--out", "study")
             yield Sight(path, f"verdicts: {text}", command)
         else:
             yield Sight(path, text)
+
+
+def _outputs(path: Path, header: list[str]) -> Words:
+    """Return the import of edited images, if the table names their sources, or of
+    generated ones."""
+    task = "generation_editing" if "image" in header else "generation_t2i"
+    words = ("import", "outputs", "--task", task, "--table", path)
+    return (*words, "--root", path.parent, "--out", "data")
 
 
 def _header(path: Path) -> list[str]:

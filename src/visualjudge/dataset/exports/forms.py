@@ -11,8 +11,12 @@ from visualjudge.dataset.exports.media import image_bytes
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.staging import check_target, staged
-from visualjudge.dataset.write_dataset import pack, write_dataset
+from visualjudge.dataset.write_dataset import (
+    check_target,
+    pack,
+    staged,
+    write_dataset,
+)
 
 
 def export_form(

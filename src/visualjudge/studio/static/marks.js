@@ -11,19 +11,23 @@ export function drawPixelGrid(context, width, height, origin, scale) {
 /** Boxes in image pixels: measured faults dashed, places that a judge named solid. */
 export function drawPlaces(context, places, key, origin, scale) {
   context.font = "12px sans-serif";
-  for (const { box, title, true: option } of places) {
-    if (option && option !== key && key !== "o0") continue;
-    const [x1, y1, x2, y2] = box.map((v, i) => (v - origin[i % 2]) * scale);
+  const shown = places.filter((place) => !place.true || place.true === key || key === "o0")
+    .map((place) => ({ ...place, at: place.box.map((v, i) => (v - origin[i % 2]) * scale) }));
+  for (const { at: [x1, y1, x2, y2], true: option } of shown) {
     context.setLineDash(option ? [6, 4] : []);
     for (const [color, wide] of [["#000", 4], [option ? "#ffd400" : "#00e5ff", 2]]) {
       Object.assign(context, { strokeStyle: color, lineWidth: wide });
       context.strokeRect(x1, y1, x2 - x1, y2 - y1);
     }
-    context.setLineDash([]);
+  }
+  context.setLineDash([]);
+  for (const { at: [x1, y1, x2, y2], title } of shown) {
+    if (x2 < 0 || y2 < 0) continue;
+    const [left, top] = [Math.max(x1, 0), Math.max(y1, 16)];  // whole, also at an edge
     context.fillStyle = "#000c";
-    context.fillRect(x1, y1 - 16, context.measureText(title).width + 6, 16);
+    context.fillRect(left, top - 16, context.measureText(title).width + 6, 16);
     context.fillStyle = "#fff";
-    context.fillText(title, x1 + 3, y1 - 4);
+    context.fillText(title, left + 3, top - 4);
   }
 }
 

@@ -8,17 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks import (
-    gedit_bench,
-    genai_bench,
-    imagenhub,
-    imagereward,
-    judgebench,
-    mllm_judge,
-    mmrb2,
-    multimodal_rewardbench,
-    vl_rewardbench,
-)
+from visualjudge.apps.adopt.benchmarks import of_answers, of_images
 from visualjudge.apps.adopt.benchmarks.layout import (
     OWN,
     Benchmark,
@@ -33,16 +23,16 @@ from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Verdict
 
 BENCHMARKS = {
-    "editreward-bench": gedit_bench.EDITREWARD,
-    "editscore-bench": gedit_bench.EDITSCORE,
-    "genai-bench": genai_bench.ROW,
-    "imagenhub": imagenhub.ROW,
-    "imagereward": imagereward.ROW,
-    "judgebench": judgebench.ROW,
-    "mllm-as-a-judge": mllm_judge.ROW,
-    "mmrb2": mmrb2.ROW,
-    "multimodal-rewardbench": multimodal_rewardbench.ROW,
-    "vl-rewardbench": vl_rewardbench.ROW,
+    "editreward-bench": of_images.EDITREWARD,
+    "editscore-bench": of_images.EDITSCORE,
+    "genai-bench": of_images.GENAI_BENCH,
+    "imagenhub": of_images.IMAGENHUB,
+    "imagereward": of_images.IMAGEREWARD,
+    "judgebench": of_answers.JUDGEBENCH,
+    "mllm-as-a-judge": of_answers.MLLM_JUDGE,
+    "mmrb2": of_answers.MMRB2,
+    "multimodal-rewardbench": of_answers.MULTIMODAL,
+    "vl-rewardbench": of_answers.VL_REWARDBENCH,
 }
 Judges = dict[str, list[JudgeFile]]
 
