@@ -82,7 +82,7 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1450,
+    "core": 1458,
     "vision": 4637,
     "formats and data": 3063,
     "prompts": 555,
