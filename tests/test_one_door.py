@@ -117,15 +117,13 @@ ALLOWED = {
     "dataset/render.py": {
         "(self._out / relative).write_bytes(content)": "a new folder of ours"
     },
-    "runs/batch/batch_journal.py": {
-        "path.open('wb')": "a folder of ours in the run"
-    },
+    "runs/batches.py": {"path.open('wb')": "a folder of ours in the run"},
     "runs/journal.py": {
         "os.open(self.path, flags | getattr(os, 'O_NOFOLLOW', 0) | "
         "getattr(os, 'O_NONBLOCK', 0), 420)": "never over a link",
     },
     "studio/app.py": {"file.read_bytes()": "of the package"},
-    "studio/people/access.py": {"path.read_bytes()": "a secret of the user"},
+    "studio/people/pages.py": {"path.read_bytes()": "a secret of the user"},
 }
 """Other calls, by file, each with the reason why it opens nothing of a stranger
 unchecked."""
@@ -139,7 +137,7 @@ GUARDS = (
     *("core/outputs.py", "core/escaping.py", "clients/masked_secrets.py"),
 )
 """The doors in, those out, and what hides keys."""
-MOST_GUARDS = 581
+MOST_GUARDS = 501
 """Statements of all guards without docstrings; to become 400."""
 
 

@@ -19,7 +19,7 @@ from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.batch.google import GoogleBatches
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.runs.batch.batch_journal import BatchJournal, has_batches
+from visualjudge.runs.batches import BatchJournal, has_batches
 from visualjudge.runs.budget import Prices
 
 pytestmark = pytest.mark.filterwarnings(

@@ -33,8 +33,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     few = RetryPolicy(attempts=2, first_wait_s=0.01)
     monkeypatch.setattr("visualjudge.clients.batch.provider.PATIENCE", few)
-    monkeypatch.setattr("visualjudge.runs.batch.engine.PATIENCE", few)
-    monkeypatch.setattr("visualjudge.runs.batch.engine._DOWNLOADS", 2)
+    monkeypatch.setattr("visualjudge.runs.batches.PATIENCE", few)
+    monkeypatch.setattr("visualjudge.runs.batches._DOWNLOADS", 2)
 
 
 class Refusing(FakeBatches):

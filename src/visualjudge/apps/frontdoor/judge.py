@@ -27,8 +27,7 @@ from visualjudge.options import (
 )
 from visualjudge.prompts.rubric import rubric_of
 from visualjudge.runs.asks import check_images
-from visualjudge.runs.batch.batch_journal import has_batches
-from visualjudge.runs.batch.engine import BatchEngine
+from visualjudge.runs.batches import BatchEngine, has_batches
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
 from visualjudge.runs.judge_dataset import run_judge

@@ -1,2 +1,0 @@
-"""Runs over a provider's batch interface: a ledger of what was submitted, and rounds of
-submitting and collecting."""
