@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -187,15 +187,36 @@ def together(
             for output in command.complete
             if output.path.exists()
         ]
-        for output, scratch in command.complete.items():
-            with writing(output.path):
-                scratch.chmod(0o644)
-                _remember(scratch)
-                scratch.replace(output.path)
+        _put(command.complete)
     finally:
         _COMMAND.reset(token)
         for scratch in command.made:
             scratch.unlink(missing_ok=True)
+
+
+def _put(complete: Mapping[OutputFile, Path]) -> None:
+    """Rename every scratch file; if one cannot be, take back those before it."""
+    done: dict[Path, Path] = {}
+    try:
+        for output, scratch in complete.items():
+            before = scratch.with_name(f"{scratch.name}.old")
+            with writing(output.path):
+                scratch.chmod(0o644)
+                _remember(scratch)
+                with suppress(OSError):  # none there, or no hard links there
+                    os.link(output.path, before, follow_symlinks=False)
+                scratch.replace(output.path)
+            done[output.path] = before
+    except BaseException:
+        for path, before in done.items():
+            if before.exists():
+                before.replace(path)
+            else:
+                path.unlink(missing_ok=True)
+        raise
+    finally:
+        for scratch in complete.values():
+            scratch.with_name(f"{scratch.name}.old").unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what we wrote
