@@ -11,15 +11,11 @@ from visualjudge.vision.drawing.canvas import (
     outline,
     pixel_box,
 )
-from visualjudge.vision.drawing.encoded import (
-    Encoded,
-    Scene,
-    array,
-    compact,
-)
+from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.drawing.palette import label_colors
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.drawing.tags import Anchor, draw_tags
+from visualjudge.vision.drawing.texts import array, compact
 
 
 @dataclass(frozen=True, slots=True)

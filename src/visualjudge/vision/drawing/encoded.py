@@ -1,14 +1,12 @@
-"""Input and result of an encoding, and its JSON texts, with one object per line and
-without comments, which belong in the prompt."""
+"""Input and result of an encoding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
-import orjson
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import RGB, Pixels, Size
@@ -106,14 +104,3 @@ class Scene:
 
 
 Draw = Callable[[Scene, Any], Encoded]
-
-
-def array(lines: Iterable[str]) -> str:
-    """Return a JSON array of objects that are already JSON, one per line."""
-    body = ",\n".join(lines)
-    return f"[\n{body}\n]" if body else "[]"
-
-
-def compact(value: Any) -> str:
-    """Return a value as JSON without spaces."""
-    return orjson.dumps(value).decode()

@@ -9,12 +9,7 @@ import numpy as np
 
 from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.canvas import line_width
-from visualjudge.vision.drawing.encoded import (
-    Encoded,
-    Scene,
-    array,
-    compact,
-)
+from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.drawing.palette import (
     GREEN,
     PALETTE,
@@ -22,6 +17,7 @@ from visualjudge.vision.drawing.palette import (
     legend_of,
 )
 from visualjudge.vision.drawing.styles import TextStyle
+from visualjudge.vision.drawing.texts import array, compact
 from visualjudge.vision.poses.record import Person
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, LIMBS
 
