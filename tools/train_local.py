@@ -33,7 +33,7 @@ from local_training import (
 from visualjudge.apps.demo.data import boxes_of
 from visualjudge.core.records import Pixels
 from visualjudge.core.seeding import rng_for
-from visualjudge.judges.local import model
+from visualjudge.judges.local import judge
 from visualjudge.judges.local.features import features_of
 from visualjudge.vision.error_types import (
     PAIRINGS,
@@ -82,7 +82,7 @@ def main() -> None:
         "--workers", type=int, help="Processes; by default one a processor."
     )
     options.add_argument(
-        "--out", type=Path, default=Path(model.__file__).with_name("default.vj")
+        "--out", type=Path, default=Path(judge.__file__).with_name("default.vj")
     )
     chosen = options.parse_args()
     if chosen.data is None:

@@ -478,7 +478,7 @@ def test_torn_last_line_is_a_warning_and_a_bad_line_a_problem(
     judge = analyse([run]).metrics["judges"][0]
     assert judge["pairwise"]["n"] == 29
     assert [text.split(": ")[1] for text in judge["problems"]] == ["line 1"]
-    assert "--resume" in judge["warnings"][0]
+    assert "`resume`" in judge["warnings"][0]
 
 
 def test_verdict_asked_again_replaces_the_first(run: Path) -> None:

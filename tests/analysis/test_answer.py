@@ -170,7 +170,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         "yes": ("Yes, from ", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
         "few images": (
-            "Not with these images: 8 images, and at least 10 are needed",
+            "Not with these images: at least 10 images are needed",
             card(few, choices_of(few, 0.97)),
         ),
         "all failed": ("Not known: ", card(asked, failed(good))),

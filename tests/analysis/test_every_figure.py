@@ -207,8 +207,10 @@ def places(
         return round(sum([*own, *other]), 9)
 
     order = sorted(names, key=mean, reverse=True)
+    means = [mean(name) for name in order]
     out = {}
-    for rank, name in enumerate(order, 1):
+    for name in order:
+        rank = 1 + means.index(mean(name))
         best = 1 + sum(below == name for _, below in ahead)
         worst = len(names) - sum(above == name for above, _ in ahead)
         out[name] = [min(max(rank, best), worst), best, worst]

@@ -730,7 +730,7 @@ def test_an_error_in_a_body_of_status_200_is_retried_by_its_kind(
     assert error.retryable
 
 
-API = "api for OpenAI, and with --base-url for servers with its protocol"
+API = "api for OpenAI, and with `base_url` for servers with its protocol"
 
 
 @each(

@@ -185,7 +185,7 @@ def test_unknown_format_and_missing_image_are_told(
     dataset: Dataset, tmp_path: Path
 ) -> None:
     with pytest.raises(
-        UsageError, match=r"format must be one of parquet, .*, got 'csv'"
+        UsageError, match=r"`format` must be one of parquet, .*, got 'csv'"
     ):
         export(dataset, "csv", tmp_path)
     moved = Dataset(tmp_path, dataset.questions, dataset.meta)

@@ -860,7 +860,7 @@ class TestReferring:
             },
         )
         assert (
-            "--boxes"
+            "`boxes`"
             in problem(
                 referring("referring_segmentation", gt, None, tmp_path)
             ).reason

@@ -202,7 +202,7 @@ def test_resume_lists_every_setting_that_differs_and_records_those_accepted(
     with pytest.raises(
         UsageError,
         match=r'mode was "text", now "json"; retries was 0, now 2\. Choose another '
-        r"--out",
+        "`out`",
     ):
         judged(dataset, other, out, resume=True)
     judged(dataset, other, out, resume=True, accept_changes=True, limit=4)

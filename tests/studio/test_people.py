@@ -835,7 +835,7 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("question_id,answer\nq0,A\n", "visualjudge label --out"),
+        ("question_id,answer\nq0,A\n", "visualjudge label"),
         (
             "question_id,answer,probability\nnobody,,0.5\n",
             "no question of the dataset asks about nobody",

@@ -212,9 +212,7 @@ def test_a_zip_file_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
     at = content.index(b"PK\1\2") + 24
     content[at : at + 4] = (3).to_bytes(4, "little")
     file.write_bytes(content)
-    with pytest.raises(
-        DataError, match=r"cannot be unpacked: Bad CRC.*damaged"
-    ):
+    with pytest.raises(DataError, match="cannot be unpacked: Bad CRC"):
         vj.adopt(file, tmp_path / "out")
 
 

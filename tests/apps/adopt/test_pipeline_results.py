@@ -163,7 +163,7 @@ def test_what_is_no_winner_and_no_score_is_left_out(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as told:
         done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study")
     assert [str(one.message).partition(": ")[2] for one in told] == [
-        "task: is the metric; that of the rows is in metadata.task (--column "
+        "task: is the metric; that of the rows is in metadata.task (`columns` "
         "task=metadata.task)",
         "results: must be winners or scores, got criteria of own, left out",
     ]

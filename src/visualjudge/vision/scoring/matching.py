@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import (
     Callable,
+    Collection,
     Iterable,
     Iterator,
     Sequence,
@@ -126,8 +127,13 @@ def labelled_f1(
     prediction: LabelledItems,
     truth: LabelledItems,
     similarity: Similarity,
+    class_of_interest: Collection[str] | None = None,
 ) -> float:
-    """Return :func:`mean_f1` of boxes or masks matched within a label."""
+    """Return :func:`mean_f1` of boxes or masks matched within a label; only those of
+    the class of interest, if given."""
+    if class_of_interest is not None:
+        prediction = prediction.only(class_of_interest)
+        truth = truth.only(class_of_interest)
     items = compared_items(prediction, truth, similarity)
     return _mean_f1(items, truth.without_crowds().count)
 
