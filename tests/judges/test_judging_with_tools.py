@@ -30,6 +30,7 @@ from visualjudge.analysis.figures.comparisons import COMPARISONS
 from visualjudge.clients.base import ImagePart, Reply, Request, ToolCall
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
+from visualjudge.judges.panel import PanelJudge
 from visualjudge.runs.budget import Limits
 from visualjudge.vision.raster.images import write_png
 
@@ -290,6 +291,14 @@ def test_what_cannot_be_combined_is_refused(
             tmp_path / "run",
             progress=False,
             tools=["zoom"],
+        )
+    with pytest.raises(UsageError, match="`rubric` needs a model"):
+        vj.judge(
+            spots,
+            PanelJudge({}),
+            tmp_path / "run",
+            progress=False,
+            rubric="reason",
         )
     batched = vj.client(
         "api",

@@ -382,43 +382,45 @@ def judge_of(
         raise UsageError(
             f"{name} needs a model of a backend, got {asked!r:.100}"
         )
+    if not callable(asked) and not isinstance(asked, Baseline):
+        if not hasattr(asked, "identity"):
+            raise UsageError(f"asked must be {CLIENT}, got {asked!r}")
+        return QuestionJudge(
+            asked,
+            root,
+            options.mode,
+            options.retries,
+            options.seed,
+            options.ties,
+            options.read,
+            tools=_tools(asked, root, options),
+            rubric=None
+            if options.rubric is None
+            else rubric_of(options.rubric),
+            extractor=extractor,
+        )
+    made: Any = asked
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
         seed = asked.seed if options.seed is None else options.seed
         made = make(asked.model, root, seed=seed)
-        if options.rubric is not None:
-            if not hasattr(made, "rubric"):
-                raise UsageError(
-                    "`rubric` needs a model of a backend, or a judge that states "
-                    f"reasons, got {asked!r:.100}"
-                )
-            made.rubric = rubric_of(options.rubric)
-        return made  # type: ignore[no-any-return]
-    if callable(asked):
-        missing = [
-            name
-            for name in ("describe", "aclose", "simulated")
-            if not hasattr(asked, name)
-        ]
-        if missing:
+    missing = [
+        name
+        for name in ("describe", "aclose", "simulated")
+        if not hasattr(made, name)
+    ]
+    if missing:
+        raise UsageError(
+            f"asked: a judge must have {', '.join(missing)}, got {asked!r}"
+        )
+    if options.rubric is not None:
+        if not hasattr(made, "rubric"):
             raise UsageError(
-                f"asked: a judge must have {', '.join(missing)}, got {asked!r}"
+                "`rubric` needs a model of a backend, or a judge that states "
+                f"reasons, got {asked!r:.100}"
             )
-        return asked
-    if not hasattr(asked, "identity"):
-        raise UsageError(f"asked must be {CLIENT}, got {asked!r}")
-    return QuestionJudge(
-        asked,
-        root,
-        options.mode,
-        options.retries,
-        options.seed,
-        options.ties,
-        options.read,
-        tools=_tools(asked, root, options),
-        rubric=None if options.rubric is None else rubric_of(options.rubric),
-        extractor=extractor,
-    )
+        made.rubric = rubric_of(options.rubric)
+    return made  # type: ignore[no-any-return]
 
 
 def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
