@@ -26,7 +26,9 @@ VERSIONS = ("0.2", "1.0")
 
 def unpack(version: str, to: Path) -> Path:
     with tarfile.open(FROZEN / f"{version}.tar.gz") as archive:
-        archive.extractall(to, filter="data")
+        # Python 3.11.2, which is Debian's, knows no filter.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(to)
     return to / version
 
 
