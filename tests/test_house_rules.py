@@ -89,14 +89,14 @@ OVER: dict[str, int] = {
     "dataset": 1798,
     "replies": 821,
     "judges": 1463,
-    "runs": 1333,
-    "analysis": 8265,
+    "runs": 1332,
+    "analysis": 8264,
     "apps": 6360,
-    "studio": 2491,
+    "studio": 2490,
     "cli": 1742,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_250
+MOST_STATEMENTS = 36_247
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

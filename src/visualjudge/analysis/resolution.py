@@ -5,10 +5,10 @@ probability of 75 %.
 How often the judge prefers the better of two predictions rises with their difference in
 score: ½ + (½ − lapse) · erf(difference / scale). The study leaves several rates
 possible; each has its likelihood as a weight, and the power is the lower quartile over
-them. A promise that only the most probable rate would keep is none, and one of the mean
-power fails where a number is due to luck. The judge's preference at a win rate is that
-rate, averaged over the differences that were seen, shifted. Without differences of
-scores it is how often the judge is right.
+them. A promise that only the most probable rate would keep is none, and the mean power
+is not reached where only chance made it high enough to be stated. The judge's
+preference at a win rate is that rate, averaged over the differences that were seen,
+shifted. Without differences of scores it is how often the judge is right.
 
 A preference is proven where the test of the study would prove it: Korn and Graubard's,
 with the variance that an image contributes to the preferences seen, at the level that

@@ -133,11 +133,10 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
         causes.setdefault((problem.field, reason), []).append(problem)
     kinds: dict[tuple[str, ...], list[Problem]] = {}
     for cause, alike in causes.items():
-        files = {_LINE.sub("", problem.file) for problem in alike}
-        for problem in alike:
-            file = _LINE.sub("", problem.file)
-            if len(files) > EXAMPLES:
-                file = f"{len(files)} files"
+        files = [_LINE.sub("", problem.file) for problem in alike]
+        if (many := len(set(files))) > EXAMPLES:
+            files = [f"{many} files"] * len(files)
+        for file, problem in zip(files, alike, strict=True):
             kinds.setdefault((file, *cause), []).append(problem)
     lines: list[str] = []
     for (file, field, _), same in kinds.items():

@@ -7,7 +7,7 @@ top-left pixel.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,7 @@ Status = Literal[
     "cannot_tell",
     "ok_extracted",
 ]
+STATUSES: tuple[Status, ...] = get_args(Status)
 FAILED = "Failed"
 # Answers that a pairwise question may allow besides A and B.
 TIES = ("tie", "both_bad")

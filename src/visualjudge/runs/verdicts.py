@@ -2,15 +2,14 @@
 line."""
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
-from visualjudge.core.records import Served, Status, Verdict
+from visualjudge.core.records import STATUSES, Served, Verdict
 from visualjudge.judges.base import ORDERS
 from visualjudge.runs.budget import PAID
 from visualjudge.runs.journal import Line
 
 MOST_REPEATS = 1_000_000
-_STATUSES = frozenset(get_args(Status))
 _OWN = (
     "id",
     "order",
@@ -81,7 +80,7 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
         not isinstance(line["id"], str)
         or order not in ORDERS
         or not (isinstance(value, str) or _is_number(value))
-        or line["status"] not in _STATUSES
+        or line["status"] not in STATUSES
         or type(repeat) is not int
         or not 0 <= repeat < MOST_REPEATS
     ):

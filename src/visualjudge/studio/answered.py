@@ -4,7 +4,7 @@ file."""
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
@@ -13,7 +13,7 @@ from visualjudge.analysis.load import counted_of
 from visualjudge.analysis.reasons import is_reason_right, rubric_in
 from visualjudge.analysis.score_scale import scale_in
 from visualjudge.analysis.study_table import Run, question_table, verdict_table
-from visualjudge.core.records import LETTERS, Question, Status, Verdict
+from visualjudge.core.records import LETTERS, STATUSES, Question, Verdict
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.dataset.folder import read_meta
 from visualjudge.runs.folder import RunFolder
@@ -77,7 +77,7 @@ class Answered:
                 verdict.repeat,
                 start,
                 start not in counted,
-                get_args(Status).index(verdict.status),
+                STATUSES.index(verdict.status),
                 cause and cause[:LONGEST_CAUSE],
                 value if isinstance(value, str) else f"{value:g}",
                 usable,

@@ -25,7 +25,7 @@ import orjson
 
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.records import Question, QuestionType, Status, Verdict
+from visualjudge.core.records import STATUSES, Question, QuestionType, Verdict
 from visualjudge.core.workers import Workers
 from visualjudge.dataset.folder import (
     Dataset,
@@ -54,7 +54,6 @@ LARGE = 32 * 2**20
 FIRST_STEP = 2**18
 STEP = 2**21
 BATCH = 2048
-STATUSES = get_args(Status)
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = (
     "below 0.5",

@@ -553,9 +553,8 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
 
 def _has_items(task: str) -> bool:
     ranked = type_of(task).ranked
-    return (
-        ranked is not None and ranked.kind != "obb"
-    )  # COCO has no oriented boxes
+    # COCO has no oriented boxes
+    return ranked is not None and ranked.kind != "obb"
 
 
 def _coco_fields(task: str, item: Any) -> Json:

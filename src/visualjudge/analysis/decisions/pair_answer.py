@@ -151,9 +151,9 @@ class PairAnswer:
 
 
 _BESIDE: dict[Level, str] = {
-    "met": "that is above",
-    "missed": "that is no better than",
-    "open": "that is not clearly different from",
+    "met": "above",
+    "missed": "no better than",
+    "open": "not clearly different from",
 }
 
 

@@ -341,9 +341,8 @@ def _measured(
     keys = list(zip(result.groups, result.names, strict=True))
     by_judge = dict(zip(keys, judged.tolist(), strict=True))
     by_truth = dict(zip(keys, true.tolist(), strict=True))
-    if (
-        result.kind != "scoring"
-    ):  # win rates are the means of those of the pairs
+    # win rates are the means of those of the pairs
+    if result.kind != "scoring":
         by_judge |= models.order("judge")
         by_truth |= models.order("truth")
     ranks = models.ranks()
@@ -351,12 +350,12 @@ def _measured(
     for key, favour in zip(keys, bias, strict=True):
         group, name = key
         own = ranks.get(key, (1, 1, result.groups.count(group)))
-        values = by_judge[key], by_truth[key]
         sources.append(
             SourceByJudge(
                 name,
                 group,
-                *values,
+                by_judge[key],
+                by_truth[key],
                 own[0],
                 own[1:],
                 favour,
