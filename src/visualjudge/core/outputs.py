@@ -38,12 +38,6 @@ PARTS = (
 LEVELS = 4
 
 
-def default_cache_dir() -> Path:
-    """Return ``$XDG_CACHE_HOME/visualjudge``, by default ``~/.cache/visualjudge``."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "visualjudge"
-
-
 @dataclass
 class _Command:
     """What a command was told, and its outputs: the scratch files that were made, and

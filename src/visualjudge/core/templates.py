@@ -13,7 +13,7 @@ from jinja2 import (
 )
 
 from visualjudge.core.escaping import visible
-from visualjudge.core.outputs import default_cache_dir
+from visualjudge.core.user_cache import default_cache_dir
 
 
 class _Compiled(FileSystemBytecodeCache):
