@@ -77,7 +77,7 @@ def pipeline(
     )
     from visualjudge.apps.pipelines.config import prompts_of
     from visualjudge.apps.pipelines.run import is_ours
-    from visualjudge.core.user_cache import default_cache_dir
+    from visualjudge.core.outputs import default_cache_dir
     from visualjudge.prompts.store import PromptAssetStore
 
     if not run.resume:

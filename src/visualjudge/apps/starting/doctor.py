@@ -97,7 +97,7 @@ def environment() -> Iterator[Check]:
 
 
 def _cache() -> Check:
-    from visualjudge.core.user_cache import default_cache_dir
+    from visualjudge.core.outputs import default_cache_dir
 
     place = default_cache_dir()
     try:
