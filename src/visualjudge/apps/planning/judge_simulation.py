@@ -10,7 +10,8 @@ as often as observed.
 
 Images, with their pairs and true scores, are drawn with replacement from the available
 ones, and the intervals and tests are those of the report, so the plan matches the
-analysis of the study.
+analysis of the study. The power to rank is an assurance (O'Hagan, Stevens & Campbell
+2005): its mean over what the available images leave open of the models' scores.
 """
 
 from __future__ import annotations
@@ -300,11 +301,18 @@ def simulated(
     design: Design,
     count: int,
     rng: np.random.Generator,
+    *,
+    like_these: bool = False,
 ) -> Studies:
-    """Simulate ``count`` studies."""
+    """Simulate ``count`` studies on images of the pool, or, with ``like_these``, on
+    images of which the pool is a sample: each study has its own sample of the pool.
+    """
     n = design.images
     k = design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
+    if like_these:
+        sample = rng.integers(0, pool.images, (count, pool.images))
+        chosen = np.take_along_axis(sample, chosen, axis=1)
     start = np.cumsum(pool.per_image) - pool.per_image
     held_pairs = pool.per_image[chosen]
     most = int(pool.per_image.max())
