@@ -26,6 +26,7 @@ from scipy import optimize, stats
 from visualjudge.analysis.estimate import (
     LEVEL,
     divided,
+    holm,
     ratio,
     renumbered,
     share_test,
@@ -413,9 +414,10 @@ def separated(studies: Studies, order: FloatArray) -> BoolArray:
         known = np.where(spread.enough & np.isfinite(value), p, 1.0).reshape(
             count, -1
         )
+        adjusted = np.array([holm(row) for row in known.tolist()], dtype=float)
         collected.append(
             np.where(
-                _holm(known) < LEVEL,
+                adjusted < LEVEL,
                 np.sign(value - 0.5).reshape(count, -1),
                 0.0,
             )
@@ -425,14 +427,6 @@ def separated(studies: Studies, order: FloatArray) -> BoolArray:
     compared = np.count_nonzero(own)
     every = compared > 0 and compared == np.count_nonzero(np.triu(order))
     return np.asarray((in_order | (own == 0)).all(1) & every)
-
-
-def _holm(p: FloatArray) -> FloatArray:
-    order = np.argsort(p, axis=1)
-    steps = np.take_along_axis(p, order, 1) * np.arange(p.shape[1], 0, -1)
-    out = np.empty(p.shape)
-    np.put_along_axis(out, order, np.maximum.accumulate(steps, axis=1), 1)
-    return out
 
 
 def pool_of(rows: pl.DataFrame) -> Pool:

@@ -214,8 +214,7 @@ def plan_of(
     seed: int,
 ) -> Plan:
     """Plan a study of named models from what was read of the target."""
-    limit = THRESHOLDS["macro_accuracy"].value
-    question = (_rank if goal == "rank" else _right)(there, effect, limit)
+    question = (_rank if goal == "rank" else _right)(there, effect)
     search = _Search(there, question, prices, seed)
     result, short = search.designs(power)
     nearest = sorted(
@@ -272,7 +271,7 @@ class _Question:
     """Whether the models' scores count: they are known from the pool's images only."""
 
 
-def _rank(target: Target, effect: float | None, _: float) -> _Question:
+def _rank(target: Target, effect: float | None) -> _Question:
     pool = target.pool
     apart = APART if effect is None else effect
     if len(pool.sources) < 2:
@@ -299,12 +298,13 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
     return _Question(claim, target.judge, reached, of_models=True)
 
 
-def _right(target: Target, effect: float | None, limit: float) -> _Question:
+def _right(target: Target, effect: float | None) -> _Question:
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
         raise UsageError(
             f"`effect` must be between 0 and 1 ({hint}), got {effect:g}"
         )
+    limit = THRESHOLDS["macro_accuracy"].value
     lead = LEAD if effect is None and target.kind != "run" else effect
     share = target.judge.right(target.pool) if lead is None else limit + lead
     if not 0.01 <= share <= 0.99:
