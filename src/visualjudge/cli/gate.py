@@ -180,15 +180,14 @@ def _of_model(
         check_canaries,
         check_run,
     )
-    from visualjudge.apps.gate.lock import check_canaries_of, questions_of
+    from visualjudge.apps.gate.lock import (
+        check_canaries_of,
+        locked_questions,
+        questions_of,
+    )
     from visualjudge.options import Choice
 
-    pairs = [
-        question.id
-        for question in dataset
-        if question.question_type == "pairwise"
-        and (question.probe is None or question.probe.design == "control")
-    ][: lock.questions["number"]]
+    pairs = locked_questions(lock.questions, dataset, "pairwise")
     if stale := changes(lock, lock.judge, questions_of(dataset, pairs)):
         return Check("stale", stale)
     check_canaries_of(lock, dataset, pairs)
@@ -210,7 +209,7 @@ def _of_model(
         whole = _judged(
             lock,
             model,
-            dataset.choose(Choice(ids=tuple(pairs))),
+            dataset.choose(Choice(ids=pairs)),
             Path(scratch, "all"),
         )
         return check_run(lock, analyse([whole]), dataset, tolerance)
@@ -221,15 +220,11 @@ def _scores_of_model(
 ) -> Check:
     """Ask all questions of a lock of scores."""
     from visualjudge.analysis.analysing import analyse
+    from visualjudge.apps.gate.lock import locked_questions
     from visualjudge.apps.gate.score_lock import check_scores
     from visualjudge.options import Choice
 
-    asked = tuple(
-        question.id
-        for question in dataset
-        if question.question_type == "scoring"
-        and (question.probe is None or question.probe.design == "control")
-    )
+    asked = locked_questions(lock.questions, dataset, "scoring")
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
         whole = dataset.choose(Choice(ids=asked))
         run = _judged(lock, model, whole, Path(scratch, "all"))

@@ -396,3 +396,20 @@ def test_statuses_in_a_shell(
     journal.write_text("".join(json.dumps(line) + "\n" for line in turned))
     status, out = shell("visualjudge gate check a --lock judge.lock", tmp_path)
     assert status == 1 and "gate: broken" in out, out
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "scoring"])
+def test_a_selection_of_questions_is_asked_again(
+    tmp_path: Path, kind: str
+) -> None:
+    make_dataset(tmp_path / "ds", pairwise=40, ranking=0, scoring=40)
+    model = "--backend baseline --model oracle:0.9"
+    chosen = f"--type {kind} --sample 27"
+    for line in (
+        f"visualjudge judge ds {model} {chosen} --out a",
+        "visualjudge gate write a --out judge.lock",
+        f"visualjudge gate check --dataset ds {model} --lock judge.lock",
+    ):
+        status, out = shell(line, tmp_path)
+        assert status == 0, out
+    assert "27 questions" in out and "holds" in out

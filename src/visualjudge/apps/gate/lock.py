@@ -3,12 +3,13 @@ accuracy, and canaries. It names no keys and no paths.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
+import numpy as np
 import orjson
 import polars as pl
 import yaml
@@ -23,7 +24,7 @@ from visualjudge.analysis.study_table import has_truth
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
-from visualjudge.core.records import Question
+from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.typed_records import Record, record_of
 from visualjudge.core.yamls import read_yaml
@@ -47,6 +48,8 @@ IDENTITY = (
 own words."""
 ROUNDING = 2e-4
 """Accuracies are stored with four decimals."""
+BYTE = 8
+"""Number of bits of a byte."""
 MOST_ASKS = 9
 """Answers to one question, of orders and repeats, that a digit can count."""
 
@@ -58,6 +61,7 @@ Count = Annotated[int, Field(ge=1)]
 class Questions(TypedDict):
     """What was asked; see :func:`questions_of`."""
 
+    asked: NotRequired[Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]]
     number: Count
     encodings: list[str]
     prompt_versions: dict[str, str]
@@ -266,7 +270,8 @@ def identity_of(folder: RunFolder) -> Json:
 def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
     """Return what was asked: ``prompts`` is the wording around the options, ``content``
     the images and options, ``labels`` the right answers, each as a digest over all
-    questions.
+    questions; ``asked`` is one bit for each question that :func:`questions_like` has,
+    in hexadecimal, without which all were asked.
     """
     wanted = set(ids)
     asked = sorted(
@@ -286,7 +291,10 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
         ],
         "labels": [(item.id, item.answer) for item in asked],
     }
+    every = questions_like(dataset, {item.question_type for item in asked})
+    bits = np.packbits([name in wanted for name in every]).tobytes().hex()
     return {
+        **({"asked": bits} if len(every) > len(asked) else {}),
         "number": len(asked),
         "encodings": sorted({f"{item.task}/{item.encoding}" for item in asked}),
         "prompt_versions": dict(dataset.meta.get("prompts") or {}),
@@ -295,6 +303,32 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
             for name, row in rows.items()
         },
     }
+
+
+def questions_like(
+    dataset: Dataset, kinds: Container[QuestionType]
+) -> list[str]:
+    """Return the sorted ids of the questions of these kinds, without copies made by
+    probes."""
+    return sorted(
+        item.id
+        for item in dataset
+        if item.question_type in kinds
+        and (item.probe is None or item.probe.design == "control")
+    )
+
+
+def locked_questions(
+    questions: Questions, dataset: Dataset, kind: QuestionType
+) -> tuple[str, ...]:
+    """Return the ids of the questions of a lock: all of its kind where it does not say
+    which, or where the dataset has other ones."""
+    every = questions_like(dataset, {kind})
+    packed = np.frombuffer(bytes.fromhex(questions.get("asked", "")), np.uint8)
+    bits = np.unpackbits(packed).tolist()
+    if not 0 <= len(bits) - len(every) < BYTE:
+        return tuple(every)
+    return tuple(name for name, bit in zip(every, bits, strict=False) if bit)
 
 
 def _wording(question: Question) -> str:
