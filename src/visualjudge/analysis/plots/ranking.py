@@ -21,7 +21,7 @@ WIDE_ENOUGH = 560
 """Width in pixels from which two rankings stand side by side."""
 SIGNS: Mapping[Sign, str] = {
     "right": "separated rightly",
-    "open": "judge or truth can’t tell yet",
+    "open": "not separated yet",
     "wrong": "in the wrong order",
     "close": "too close by truth",
 }
@@ -70,7 +70,11 @@ def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     if any(model.truth for item in drawn for model in item.models):
         names = {TRUTH: "truth", **names}
     used = {model.next for item in drawn for model in item.models}
-    signs = {sign: words for sign, words in SIGNS.items() if sign in used}
+    signs = {
+        sign: f"neighbours {words}"
+        for sign, words in SIGNS.items()
+        if sign in used
+    }
     top = legend(canvas, signs, legend(canvas, names) + 12) + 8
     columns = 2 if width >= WIDE_ENOUGH and len(drawn) > 1 else 1
     room = (width - 24 * (columns - 1)) / columns
