@@ -224,10 +224,9 @@ def _scores_of_model(
     from visualjudge.apps.gate.score_lock import check_scores
     from visualjudge.options import Choice
 
-    asked = locked_questions(lock.questions, dataset, "scoring")
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
-        whole = dataset.choose(Choice(ids=asked))
-        run = _judged(lock, model, whole, Path(scratch, "all"))
+        asked = Choice(ids=locked_questions(lock.questions, dataset, "scoring"))
+        run = _judged(lock, model, dataset.choose(asked), Path(scratch, "all"))
         return check_scores(lock, analyse([run]), dataset, tolerance)
 
 

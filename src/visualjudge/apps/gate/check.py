@@ -8,7 +8,7 @@ tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %).
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from visualjudge.analysis.estimate import gap_ends, ratio
 from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import (
     Lock,
-    Questions,
+    Locked,
     counted,
     identity_of,
     questions_of,
@@ -79,19 +79,8 @@ class Check:
         return STATUS[self.state]
 
 
-class Tested(Protocol):
-    """What every lock says of the judge and of what was asked."""
-
-    @property
-    def tool(self) -> str: ...
-    @property
-    def judge(self) -> Fields: ...
-    @property
-    def questions(self) -> Questions: ...
-
-
 def changes(
-    lock: Tested, judge: Fields, questions: Fields | None = None
+    lock: Locked, judge: Fields, questions: Fields | None = None
 ) -> tuple[str, ...]:
     """Return what differs from the lock, in sentences; ``questions`` None: not looked
     at."""
@@ -99,7 +88,7 @@ def changes(
 
 
 def _changes(
-    lock: Tested, judge: Fields, questions: Fields | None
+    lock: Locked, judge: Fields, questions: Fields | None
 ) -> Iterator[str]:
     if lock.tool != __version__:
         yield f"the tool was visualjudge {lock.tool}, is {__version__}"

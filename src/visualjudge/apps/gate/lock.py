@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, ClassVar, NotRequired
 
 import numpy as np
 import orjson
@@ -94,32 +94,39 @@ class Canary(TypedDict):
 
 
 @dataclass(frozen=True)
-class Lock:
-    """The content of a lock file.
-
-    ``judge`` holds :data:`IDENTITY`, ``questions`` the digests of what was asked,
-    ``right`` one digit a question (in the order of their ids): how many of ``asks``
-    answers were right.
+class Locked:
+    """What every lock file says of the judge and of what was asked: ``judge`` holds
+    :data:`IDENTITY`, ``questions`` the digests of the questions.
     """
 
+    form: ClassVar[str]
     tool: str
     judge: Fields
     questions: Questions
+
+    def write(self, out: OutputFile) -> None:
+        """Write the file."""
+        content = {"format": self.form, **asdict(self)}
+        out.write(
+            yaml.safe_dump(
+                content, sort_keys=False, allow_unicode=True, width=100
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Lock(Locked):
+    """The content of a lock of pairs: ``right`` has one digit a question (in the order
+    of their ids): how many of ``asks`` answers were right.
+    """
+
+    form = FORMAT
     answer: str
     accuracy: Accuracy
     tasks: dict[str, TaskAccuracy]
     asks: Annotated[int, Field(ge=1, le=MOST_ASKS)]
     right: Annotated[str, Field(pattern="^[0-9]+$")]
     canaries: Annotated[list[Canary], Field(min_length=1, max_length=CANARIES)]
-
-    def write(self, out: OutputFile) -> None:
-        """Write the file."""
-        content = {"format": FORMAT, **asdict(self)}
-        out.write(
-            yaml.safe_dump(
-                content, sort_keys=False, allow_unicode=True, width=100
-            ),
-        )
 
 
 def content_of(path: Path) -> tuple[str, Fields]:

@@ -9,13 +9,12 @@ both (one-sided, 95 %). A tolerance of .1 is 1 point of the mean difference and 
 the correlation. A failed reply counts as the farthest score.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import polars as pl
-import yaml
 from pydantic import Field
 
 from visualjudge import __version__
@@ -37,7 +36,7 @@ from visualjudge.apps.gate.check import (
 )
 from visualjudge.apps.gate.lock import (
     Lock,
-    Questions,
+    Locked,
     content_of,
     identity_of,
     questions_of,
@@ -45,8 +44,6 @@ from visualjudge.apps.gate.lock import (
     validated,
 )
 from visualjudge.core.errors import DataError
-from visualjudge.core.jsons import Fields
-from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.dataset.folder import Dataset
 from visualjudge.runs.folder import RunFolder
@@ -57,27 +54,15 @@ Score = Annotated[float, Field(ge=0, le=TOP)]
 
 
 @dataclass(frozen=True)
-class ScoreLock:
+class ScoreLock(Locked):
     """The content of a lock of scores: ``scores`` are the means of the usable replies
     to each question, in the order of their ids; None where none was usable.
     """
 
-    tool: str
-    judge: Fields
-    questions: Questions
+    form = FORMAT
     answer: str
     asks: Annotated[int, Field(ge=1)]
     scores: Annotated[list[Score | None], Field(min_length=1)]
-
-    def write(self, out: OutputFile) -> None:
-        """Write the file."""
-        content = {"format": FORMAT, **asdict(self)}
-        out.write(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
-
-    @property
-    def calls(self) -> int:
-        """Number of calls that ask all of its questions."""
-        return self.asks * len(self.scores)
 
 
 def read_any_lock(path: Path) -> Lock | ScoreLock:

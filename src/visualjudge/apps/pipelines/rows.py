@@ -118,14 +118,9 @@ def _row(line: bytes, file: Path, number: int, place: int) -> Row | Problem:
         image if _is_url(image) else str(file.parent / image)
         for image in (row.input_image, *row.edited_images)
     ]
-    key = key_of(row.key, place)
     numbered = row.key is None
+    key = place if row.key is None else row.key
     return Row(key, row.instruction, images[0], tuple(images[1:]), numbered)
-
-
-def key_of(key: Any, place: int) -> Any:
-    """Return the key of the row at ``place``, counted from 1 without empty lines."""
-    return place if key is None else key
 
 
 def _is_url(image: str) -> bool:

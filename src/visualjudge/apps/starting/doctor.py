@@ -114,11 +114,10 @@ def _cache() -> Check:
     return Check("cache", "ok", f"replies are kept in {place}")
 
 
-def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
+def keys(environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
     """Check which API keys are set, without showing them."""
-    result = os.environ if environ is None else environ
     for name, backend in KEYS.items():
-        if result.get(name):
+        if environ.get(name):
             yield Check(name, "ok", f"set (used by `backend` {backend})")
         else:
             yield Check(

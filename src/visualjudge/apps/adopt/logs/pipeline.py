@@ -14,7 +14,6 @@ from typing import Any
 from visualjudge.apps.adopt.criteria import SAID
 from visualjudge.apps.adopt.files import at, log_row, records
 from visualjudge.apps.pipelines.results import RowResult, read_results
-from visualjudge.apps.pipelines.rows import key_of
 from visualjudge.apps.pipelines.run import settings_path
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
@@ -34,7 +33,9 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     asked = path.parent / str(at(settings, "rows"))
     stated = records(asked) if asked.is_file() else []
     inputs = {
-        str(key_of(row.get("key"), k)): row for k, row in enumerate(stated, 1)
+        # a row without a key has its number
+        str(k if row.get("key") is None else row["key"]): row
+        for k, row in enumerate(stated, 1)
     }
     if any("task" in row for row in stated):
         warnings.warn(
