@@ -104,13 +104,13 @@ PAIR = Layout[PairOfModels](
 
 
 def separated(models: PairsOfModels) -> str:
-    """Return how many pairs are separated, as "5 of 6"."""
-    pairs = models.pairs
-    return (
-        f"{sum(pair.state == 'right' for pair in pairs)} of {len(pairs)}"
-        if pairs
-        else NONE
-    )
+    """Return how many pairs are separated, rightly where truth is known, as "5 of 6"."""
+    counted = [
+        pair.state == "right"
+        or (pair.state == "unknown" and pair.judge_order != 0)
+        for pair in models.pairs
+    ]
+    return f"{sum(counted)} of {len(counted)}" if counted else NONE
 
 
 def resolution(models: PairsOfModels) -> str:
