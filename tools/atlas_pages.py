@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.atomic import write_text
+from visualjudge.core.atomic import write_bytes
 
 Json = Mapping[str, Any]
 BEGIN, END = "<!-- judges -->", "<!-- end of judges -->"
@@ -46,12 +46,12 @@ replies are samples of the format).
 def write_pages(root: Path, document: Json) -> Iterator[Path]:
     """Write both; yield their paths."""
     page = root / "docs/findings.md"
-    write_text(page, findings_page(document))
+    write_bytes(page, findings_page(document).encode())
     yield page
     readme = root / "README.md"
     made = block(document["rows"])
     text = readme.read_text("utf-8")
-    write_text(readme, BLOCK.sub(lambda _: made, text, count=1))
+    write_bytes(readme, BLOCK.sub(lambda _: made, text, count=1).encode())
     yield readme
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL import Image
 
 import visualjudge as vj
-from visualjudge.core.atomic import write_text
+from visualjudge.core.atomic import write_bytes
 from visualjudge.options import Caps
 
 ROOT = Path(__file__).parents[1]
@@ -69,7 +69,7 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
         "detectors be ranked with this judge?</text>",
         f"<g transform='translate(4 {top + 66}) scale(1.4)'>{ranking}</g></svg>",
     ]
-    write_text(ROOT / out, "\n".join(parts) + "\n")
+    write_bytes(ROOT / out, ("\n".join(parts) + "\n").encode())
 
 
 def _tile(path: Path) -> str:

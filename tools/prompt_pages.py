@@ -14,7 +14,7 @@ from pathlib import Path
 
 import cv2
 
-from visualjudge.core.atomic import write_bytes, write_text
+from visualjudge.core.atomic import write_bytes
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text
@@ -67,9 +67,9 @@ def write_pages(dataset: Dataset, out: str | Path) -> list[Path]:
             path for question in mine for path in question.images
         ):
             _thumbnail(dataset.image(path), home / _thumb(path))
-        write_text(home / f"{task}.md", _page(task, mine))
+        write_bytes(home / f"{task}.md", _page(task, mine).encode())
         pages.append(home / f"{task}.md")
-    write_text(home / "README.md", _index(chosen))
+    write_bytes(home / "README.md", _index(chosen).encode())
     return [home / "README.md", *pages]
 
 

@@ -384,8 +384,8 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
     assert found.needs_images is None
     assert (
-        "it can’t separate alder from birch yet (60 to 200 more images), nor alder "
-        "from cedar yet, and no number of images can be promised"
+        "it can’t separate alder from birch yet (60 to 200 more images); it can’t "
+        "separate alder from cedar yet; how many more images is not known"
         in found.sentence
     )
     rows = (*rows, row("elm", "undecided", (10, 30), 0))

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from decided import World, choices_of
+from decided import World, choices_of, of_task
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
@@ -27,6 +27,7 @@ from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.ranking import opening_plot
 from visualjudge.analysis.figures.sources import SOURCES
+from visualjudge.analysis.figures.vocabulary import group_name
 from visualjudge.analysis.load import without_order
 from visualjudge.analysis.plots.plot import LeftOut
 from visualjudge.analysis.report.card import card_of
@@ -53,8 +54,8 @@ Judged = dict[str, list[Verdict]]
 
 
 def drawn(seed: int) -> tuple[list[Question], Judged]:
-    """A random study: models, images of unequal numbers of questions, copies made by a
-    probe, one or two judges that err, fail, tie and favour a model.
+    """A random study: one task or two, models, images of unequal numbers of questions,
+    copies made by a probe, one or two judges that err, fail, tie and favour a model.
     """
     rng = rng_for(seed, "one voice")
     models, images = int(rng.integers(2, 9)), int(rng.integers(8, 151))
@@ -74,6 +75,8 @@ def drawn(seed: int) -> tuple[list[Question], Judged]:
         ]
     if rng.random() < 0.3:
         asked += [_copy(question) for question in asked[:40]]
+    if rng.random() < 0.2:
+        asked += of_task(asked, "keypoint")
     names = ("one", "two")[: int(rng.integers(1, 3))]
     return asked, {name: list(_verdicts(asked, rng)) for name in names}
 
@@ -234,21 +237,23 @@ def _of_plot(judges: Sequence[JudgeCard]) -> list[str]:
         )
     found = []
     rows = [dict(zip(plot.columns, row, strict=True)) for row in plot.rows]
-    for judge in judges:
-        states = {frozenset((p.a, p.b)): p.state for p in judge.models.pairs}
-        sets = {
-            name: ends[1:] for (_, name), ends in judge.models.ranks().items()
+    groups = {pair.group for judge in judges for pair in judge.models.pairs}
+    for judge, group in product(judges, groups):
+        title = judge.judge
+        title += f", {group_name(group)}" if len(groups) > 1 else ""
+        states = {
+            frozenset((p.a, p.b)): p.state
+            for p in judge.models.pairs
+            if p.group == group
         }
-        by_truth = {
-            name: ends[1:]
-            for (_, name), ends in judge.models.ranks("truth").items()
-        }
-        own = [row for row in rows if row["judge"] == judge.judge]
+        sets, by_truth = judge.models.ranks(), judge.models.ranks("truth")
+        own = [row for row in rows if row["ranking"] == title]
         for row in own:
-            if (row["best"], row["worst"]) != sets[row["model"]]:
+            model = group, row["model"]
+            if (row["best"], row["worst"]) != sets[model][1:]:
                 found.append("ranks in the plot")
             ends = row["truth_best"], row["truth_worst"]
-            if None not in ends and ends != by_truth[row["model"]]:
+            if None not in ends and ends != by_truth[model][1:]:
                 found.append("the truth in the plot is that of another judge")
         for row, below in pairwise(own):
             state = states.get(frozenset((row["model"], below["model"])))
@@ -290,33 +295,46 @@ def _of_ranks(judge: JudgeCard) -> list[str]:
     found, main = [], judge.system.main
     if main is None:
         return []
-    sets = {row.source: row.rank_set for row in main.sources}
+    sets = {(row.group, row.source): row.rank_set for row in main.sources}
     for row in judge.result[SOURCES].rows:
-        if row.source in sets and row.rank_set != sets[row.source]:
+        model = row.group, row.source
+        if model in sets and row.rank_set != sets[model]:
             found.append("two rank sets of one source")
         if not row.rank_set[0] <= row.rank <= row.rank_set[1]:
             found.append("a rank outside its set")
-        if row.rank != judge.models.ranks()[row.group, row.source][0]:
+        if row.rank != judge.models.ranks()[model][0]:
             found.append("two ranks of one source")
-    order = [name for _, name in judge.models.order("judge")]
+    for group in {pair.group for pair in main.models.pairs}:
+        own = {name: ends for (of, name), ends in sets.items() if of == group}
+        pairs = [pair for pair in main.models.pairs if pair.group == group]
+        order = [of for of in judge.models.order("judge") if of[0] == group]
+        found += _of_group(own, pairs, [name for _, name in order])
+    return found
+
+
+def _of_group(
+    sets: dict[str, tuple[int, int]],
+    pairs: list[PairOfModels],
+    order: list[str],
+) -> list[str]:
+    """What the ranks of models that are compared contradict."""
+    found = []
     turned = [
         pair
-        for pair in judge.models.pairs
+        for pair in pairs
         if pair.judge_order * (order.index(pair.b) - order.index(pair.a)) < 0
     ]
-    if turned and not _in_a_circle(judge.models.pairs):
+    if turned and not _in_a_circle(pairs):
         found.append("separated, and in the opposite order")
     for name, (best, worst) in sets.items():
         above = below = 0
-        for pair in main.models.pairs:
+        for pair in pairs:
             if name in (pair.a, pair.b):
-                order = (
-                    pair.judge_order if name == pair.a else -pair.judge_order
-                )
-                above, below = above + (order < 0), below + (order > 0)
+                side = pair.judge_order if name == pair.a else -pair.judge_order
+                above, below = above + (side < 0), below + (side > 0)
         if best < 1 + above or worst > len(sets) - below:
             found.append("separated, and ranks that say it is not")
-        complete = len(main.models.pairs) == len(sets) * (len(sets) - 1) // 2
+        complete = len(pairs) == len(sets) * (len(sets) - 1) // 2
         if complete and (best, worst) != (1 + above, len(sets) - below):
             found.append("ranks apart that no pair separates")
     return found

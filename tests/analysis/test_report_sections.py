@@ -188,7 +188,7 @@ def test_an_example_opens_in_the_studio_and_says_what_is_wrong(
     assert found.faults[0] == ("Option A", "nothing is wrong"), (
         "as shown, not as stored"
     )
-    assert found.faults[1][1] == "missed 2×; the heaviest at x 5–20, y 6–30"
+    assert found.faults[1][1] == "2 × missed; the heaviest at x 5–20, y 6–30"
     digest = hashlib.sha256(
         (dataset / "questions.json").read_bytes()
     ).hexdigest()

@@ -23,7 +23,7 @@ from visualjudge.clients.http import Wire
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.core import jsons, untrusted
 from visualjudge.core.errors import DataError, TransportError
-from visualjudge.core.tables import check_table, csv_table, scan, tsv_writer
+from visualjudge.core.tables import check_table, scan, tsv_writer
 from visualjudge.core.untrusted import BOUNDS, Bound, read_file
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.core.yamls import loads, read_yaml
@@ -198,7 +198,6 @@ def test_no_reader_of_lines_takes_a_longer_one(
     first = b"{}\n" if suffix == ".jsonl" else b"index\tquestion\n"
     path.write_bytes(first + b"x" * (BOUNDS["record"].line + 1) + b"\n")
     readers = [read_table, lambda place: [*jsons.lines(place)]]
-    readers += [csv_table] if suffix == ".csv" else []
     readers += [read_mmbench] if suffix == ".tsv" else []
     readers += [read_records] if suffix == ".jsonl" else []
     for read in readers:

@@ -22,7 +22,6 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
@@ -95,9 +94,7 @@ def fit(
     ``image`` (n,) names each answer's image.
     """
     large = x.shape[0] * x.shape[1] > MOST_CELLS
-    rows: Any = (
-        sparse.csr_array(x) if large else _dense(x).astype(float, copy=False)
-    )
+    rows: Any = _sparse(x) if large else _dense(x).astype(float, copy=False)
     values, vectors = np.linalg.eigh(_product(rows))
     basis = vectors[
         :, values > FLAT * values.max(initial=0.0)
@@ -178,8 +175,35 @@ def _likelihood(
     )
 
 
+def indicator(column: IntArray, columns: int) -> Any:
+    """Return the design (n, ``columns``) with 1 in the ``column`` (n,) of each row and
+    0 elsewhere: an array, or sparse where that would be large.
+    """
+    n = column.size
+    if n * columns <= MOST_CELLS:
+        return np.eye(columns)[column]
+    return _sparse((np.ones(n), (np.arange(n), column)), (n, columns))
+
+
+def beside(*designs: Any) -> Any:
+    """Return designs of the same rows, arrays or sparse, as one."""
+    if all(isinstance(design, np.ndarray) for design in designs):
+        return np.column_stack(designs)
+    from scipy import sparse  # takes a tenth of a second to import
+
+    return sparse.hstack(list(map(_sparse, designs)), format="csr")
+
+
+def _sparse(cells: Any, shape: tuple[int, int] | None = None) -> Any:
+    from scipy import sparse  # takes a tenth of a second to import
+
+    return sparse.csr_array(cells, shape=shape)
+
+
 def _dense(table: Any) -> FloatArray:
-    return np.asarray(table.toarray() if sparse.issparse(table) else table)
+    return np.asarray(
+        table if isinstance(table, np.ndarray) else table.toarray()
+    )
 
 
 def _product(rows: Any, weight: FloatArray | None = None) -> FloatArray:
@@ -211,8 +235,7 @@ def moved(
     images = int(image.max(initial=-1)) + 1
     size = rows.shape[1]
     if size > MOST_LEFT_OUT:
-        cells = np.ones(image.size), (image, np.arange(image.size))
-        member = sparse.csr_array(cells, shape=(images, image.size))
+        member = indicator(image, images).T
         scores = _dense(member @ (rows * residual[:, None]))
         freedom = (image.size - 1) / max(image.size - size, 1)
         return np.asarray(

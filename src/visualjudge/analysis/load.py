@@ -18,6 +18,7 @@ from visualjudge.analysis.question_table import find, merged, read_verdicts
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields
+from visualjudge.core.outputs import what_it_is
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import chosen
 from visualjudge.options import MeasureOptions, Selection, keywords
@@ -79,25 +80,10 @@ def _info(folder: Path) -> Manifest:
         raise DataError(f"{folder}: must be the folder of a run, got a file")
     if not run.manifest_path.is_file():
         raise DataError(
-            f"{run.manifest_path}: no such file; name a folder that `visualjudge judge` "
-            f"wrote{_runs_below(folder)}"
+            f"{folder} is not a run: {run.manifest_path.name} must be in it; "
+            f"{what_it_is(folder)}"
         )
     return run.manifest()
-
-
-def _runs_below(folder: Path) -> str:
-    """Return a hint for a folder that is not a run: the runs in it, such as those
-    written by ``adopt``, or the command that judges a dataset.
-    """
-    if (folder / "dataset.json").is_file():
-        return f"; it is a dataset: `visualjudge judge {folder}` makes a run"
-    result = sorted(str(place.parent) for place in folder.glob("*/run.json"))[
-        :_MOST_NAMED
-    ]
-    return f", such as {', '.join(result)}" if result else ""
-
-
-_MOST_NAMED = 5
 
 
 def _checked(run: Run, digest: str | None, *, named: bool) -> Run:

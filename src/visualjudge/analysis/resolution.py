@@ -90,7 +90,8 @@ class Skill:
         if self.scatter is None:
             return 0.5 + number, 0.5 + (1 - 2 * self.lapse) * number, math.nan
         moved = number + self.scatter
-        signed = special.erf(moved / self.scale[:, None]).mean(1)
+        scales, place = np.unique(self.scale, return_inverse=True)
+        signed = special.erf(moved / scales[:, None]).mean(1)[place]
         truth = float(((np.sign(moved) + 1) / 2).mean())
         return truth, 0.5 + (0.5 - self.lapse) * signed, number
 

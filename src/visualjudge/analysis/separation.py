@@ -28,7 +28,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy import sparse, special
+from scipy import special
 
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
@@ -48,7 +48,7 @@ from visualjudge.analysis.estimate import (
     t_sf,
     test,
 )
-from visualjudge.analysis.fits import Fit, fit
+from visualjudge.analysis.fits import Fit, fit, indicator
 from visualjudge.analysis.resolution import (
     Skill,
     Trial,
@@ -546,18 +546,21 @@ def _strengths(
     names = np.unique(cells.image[selected])
     if len(places) < 2 or names.size < LEAST_IMAGES:
         return None
-    design = _signs(cells.twos[cells.pair[selected]], len(cells.rows.names))
+    models = len(cells.rows.names)
+    first, second = cells.twos[cells.pair[selected]].T
+    design = indicator(first, models) - indicator(second, models)
     fitted = fit(
         design, outcome[selected], cells.image[selected], penalised=True
     )
-    moved = np.zeros((int(cells.image.max()) + 1, len(cells.rows.names)))
+    moved = np.zeros((int(cells.image.max()) + 1, models))
     moved[names] = fitted.moved
     return _Strengths(fitted, moved)
 
 
 def _by_strengths(result: _Strengths, twos: IntArray) -> FloatArray:
     """Return the columns of :class:`Preferences` of pairs by their strengths."""
-    contrast = _signs(twos, result.fit.coefficients.size).toarray()
+    models = np.eye(result.fit.coefficients.size)
+    contrast = models[twos[:, 0]] - models[twos[:, 1]]
     value = contrast @ result.fit.coefficients
     variance = result.fit.variance(contrast)
     freedom = max(result.fit.kish - 1, 1.0)
@@ -592,15 +595,6 @@ def _rejected(
     p = test(own - value[pairs], result)
     return np.asarray(
         (images >= LEAST_IMAGES) & (np.nan_to_num(p, nan=1.0) < LEVEL)
-    )
-
-
-def _signs(pair: IntArray, models: int) -> sparse.csr_array:
-    """Return 1 for the first of two models and −1 for the second, pairs × models."""
-    n = len(pair)
-    cells = np.tile(np.arange(n), 2), pair.T.ravel()
-    return sparse.csr_array(
-        (np.repeat([1.0, -1.0], n), cells), shape=(n, models)
     )
 
 

@@ -98,7 +98,7 @@ def report(
             write(out, html(analysis, (two[0], two[1]) if two else None))
         if summary is not None:
             write(summary, html(analysis, summary=True))
-        write(json, analysis.metrics)
+        write(json, analysis.metrics if json else None)
         if csv is not None:
             _write_tables(analysis, csv)
         if figures is not None:
@@ -124,12 +124,12 @@ def report(
     asked = (f"{own.text()}\n" for own in tables)
     print(as_options("\n".join(asked if table else filter(None, parts))))
     following("card", *runs, *words_of(options))
-    result = analysis.metrics["judges"]
+    result = analysis.judges
     say(
-        *analysis.metrics["warnings"],
-        *(line for judge in result for line in judge["warnings"]),
+        *analysis.warnings,
+        *(line for judge in result for line in judge.warnings),
     )
-    end_with(line for judge in result for line in judge["problems"])
+    end_with(line for judge in result for line in judge.problems)
 
 
 def _write_tables(analysis: Analysis, folder: Path) -> None:

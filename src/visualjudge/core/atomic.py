@@ -118,10 +118,6 @@ def write_bytes(path: str | Path, content: bytes) -> None:
         scratch.write_bytes(content)
 
 
-def write_text(path: str | Path, content: str) -> None:
-    write_bytes(path, content.encode())
-
-
 def write_json(path: str | Path, value: Any, *, indent: bool = True) -> None:
     """Write ``value`` as JSON, atomically. NaN and infinity, which JSON lacks, become
     null."""

@@ -43,8 +43,10 @@ _LATEX = str.maketrans(
         "ω": r"$\omega$",
     }
 )
-FORMULA = r"^[=+\-@\t\r]"
-PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_EVALUATED = re.compile(
+    r"(?![+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z)[=+\-@\t\r]", re.ASCII
+)
+"""Begin of a text that a spreadsheet would evaluate, and that is no number."""
 
 
 def visible(value: Any) -> Any:
@@ -99,15 +101,19 @@ def for_workflow(text: str) -> str:
     return _COMMAND.sub(lambda match: f"{match[0]} ", text)
 
 
-def for_csv(table: pl.DataFrame) -> pl.DataFrame:
-    """Return ``table`` with an apostrophe before each text that a spreadsheet would
-    evaluate; plain numbers are unchanged.
+def for_cell(text: str) -> str:
+    """Return ``text`` with an apostrophe before what a spreadsheet would evaluate; a
+    plain number is unchanged.
     """
+    displayed: str = visible(text)
+    return f"'{displayed}" if _EVALUATED.match(displayed) else displayed
+
+
+def for_csv(table: pl.DataFrame) -> pl.DataFrame:
+    """Return ``table`` with its texts as :func:`for_cell` has them."""
     import polars as pl
     import polars.selectors as select
 
-    text = select.string()
-    acts = text.str.contains(FORMULA) & ~text.str.contains(PLAIN_NUMBER)
-    marked = pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep()
-    displayed = table.with_columns(text.map_elements(visible, pl.String))
-    return displayed.with_columns(marked).rename(visible)
+    return table.with_columns(
+        select.string().map_elements(for_cell, pl.String)
+    ).rename(visible)

@@ -18,7 +18,6 @@ from visualjudge.core.untrusted import (
     BOUNDS,
     apart,
     check_file,
-    lines,
     read_file,
 )
 
@@ -56,26 +55,6 @@ def scan(path: Path) -> pl.LazyFrame:
         check_file(path, "parquet")
     source = _REMOTE.sub(r"\1://", os.fspath(path))
     return pl.scan_parquet(source, glob=False, hive_partitioning=False)
-
-
-def csv_table(
-    path: Path, separator: str = ",", quote: str | None = '"'
-) -> pl.DataFrame:
-    """Return a table of text with a header, with all cells as text.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    """
-    import polars as pl
-
-    for _ in lines(path, "table"):  # no line is too long
-        pass
-    with readable(path):
-        return pl.read_csv(
-            path, separator=separator, quote_char=quote, infer_schema=False
-        )
 
 
 def tsv_writer(file: TextIO) -> Any:

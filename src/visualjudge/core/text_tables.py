@@ -10,15 +10,8 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import zip_longest
 from textwrap import wrap
-from typing import TYPE_CHECKING
-
-from visualjudge.core.escaping import visible
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 GAP = "  "
 # Width, in columns, of the narrowest supported terminal.
@@ -221,14 +214,10 @@ class Table:
         Pages style ``wide`` (around the table), ``keys`` (two columns identify a row),
         ``n`` (numbers) and ``hit`` (marked rows).
         """
-        return _template().render(table=self, right=self.to_the_right)
+        from visualjudge.core.templates import environment
 
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader
-
-    loader = PackageLoader("visualjudge", "core")
-    return Environment(
-        loader=loader, autoescape=True, finalize=visible
-    ).get_template("table.html.j2")
+        return (
+            environment("visualjudge", "core")
+            .get_template("table.html.j2")
+            .render(table=self, right=self.to_the_right)
+        )

@@ -40,6 +40,7 @@ from visualjudge.core.errors import (
     in_field,
 )
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.outputs import what_it_is
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.registry import lacking
 from visualjudge.core.tables import table_parts
@@ -53,10 +54,6 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_png
 from visualjudge.vision.tasks import TASKS, task_named
 
-NO_ANNOTATIONS = (
-    "folder 'annotations' (or 'data_json_v2') not found; `visualjudge "
-    "import` makes a data folder"
-)
 # Folders of annotations and of image indexes: ours, and those of the document.
 LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
 SUFFIX = "_annotations"
@@ -161,7 +158,10 @@ class DataFolder:
             (item for item in LAYOUTS if (self.root / item[0]).is_dir()), None
         )
         if layout is None:
-            raise UsageError(f"{root} is not a data folder: {NO_ANNOTATIONS}")
+            raise UsageError(
+                f"{root} is not a data folder: folder 'annotations' (or 'data_json_v2') "
+                f"not found; {what_it_is(self.root)}"
+            )
         self._notes, self._indexes = (self.root / name for name in layout)
 
     @functools.cached_property

@@ -325,7 +325,8 @@ def asked_tasks(folder: DataFolder, options: WorkOptions) -> list[str]:
             why = (
                 folder.problems[0]
                 if folder.problems
-                else "annotations/<task>_annotations.json not found"
+                else "annotations/<task>_annotations.json not found; "
+                f"`visualjudge init {folder.name}` says what it has"
             )
             raise UsageError(f"{folder.name} is not a data folder: {why}")
         return list(folder.tasks)

@@ -23,6 +23,7 @@ from visualjudge.core.image_storage import (
     image_at,
 )
 from visualjudge.core.jsons import Json
+from visualjudge.core.outputs import what_it_is
 from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import MadeWith, note_made_with
 from visualjudge.core.tables import is_remote
@@ -303,15 +304,9 @@ def load_dataset(path: str | Path) -> Dataset:
     """
     root = Path(path)
     if not is_dataset(root):
-        built = (
-            f"; it is a data folder: `visualjudge build {root}` makes a "
-            "dataset of it"
-            if (root / "annotations").is_dir()
-            else ""
-        )
         raise UsageError(
             f"{root} is not a dataset: {META} and {QUESTIONS} or {PACKED} must be in "
-            f"it{built}"
+            f"it; {what_it_is(root)}"
         )
     meta = read_meta(root)
     file = questions_file(root)

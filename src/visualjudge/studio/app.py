@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import orjson
 from fastapi import FastAPI
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -31,9 +31,9 @@ from starlette.staticfiles import StaticFiles
 
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import Question
+from visualjudge.core.templates import environment
 from visualjudge.core.typed_records import first_problem
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.runs.budget import money
@@ -99,14 +99,7 @@ _OF_PROBE = (
 @cache
 def templates() -> Environment:
     """Return the template environment, with autoescaping."""
-    env = Environment(
-        loader=PackageLoader("visualjudge.studio"),
-        autoescape=True,
-        finalize=visible,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    env = environment(__package__)
     env.globals |= {
         "share_titles": SHARE_TITLES,
         "marks": MARKS,

@@ -440,10 +440,26 @@ def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
 
 
 def test_a_plan_to_rank_says_how_far_its_images_tell_the_power() -> None:
-    pool = made_pool(20, 3)
+    pool = made_pool(40, 2)
     target = Target("run", "pilot", "task", pool, JUDGE, "any", None, ())
     found = plan_of(target, "rank", 0.4, 0.8, Prices(), 1)
     low, high = found.power_range or (1.0, 0.0)
     assert low < found.chosen.power < high
     assert high - low > 0.15
-    assert f"probably {100 * low:.0f} to {100 * high:.0f} %" in str(found)
+    assert f"{100 * low:.0f} to {100 * high:.0f} %" in str(found)
+
+
+def test_a_power_counts_what_the_images_leave_open_of_the_models() -> None:
+    pool = made_pool(40, 2)
+    judge = JUDGE.at(0.9, pool)
+    design = Design(600, 1)
+    powers = []
+    for like_these in (False, True):
+        studies = judge_simulation.simulated(
+            pool, judge, design, 200, rng_for(4, "open"), like_these=like_these
+        )
+        reached = judge_simulation.separated(studies, orders(pool, 0.4))
+        powers.append(reached.mean())
+    known, open_ = powers
+    assert known > 0.9, "the models' scores are exactly those of the pool"
+    assert 0.5 < open_ < known - 0.1

@@ -161,6 +161,13 @@ class Check:
         )
 
     @property
+    def measured(self) -> str:
+        """The value, and the interval on which an open state rests."""
+        ends = self.threshold.ends(self.interval)
+        undecided = self.state == "undecided" and self.interval is not None
+        return f"{self.shown}, 95 %: {ends}" if undecided else self.shown
+
+    @property
     def failing(self) -> str:
         """What it adds to the answer if it fails."""
         return self.threshold.failing.format(self.shown, why=self.why)
@@ -227,7 +234,7 @@ def checks_table(judges: Mapping[str, Sequence[Check]]) -> Table:
         (
             threshold.title,
             threshold.required,
-            *(_state(item.state, item.shown) for item in beside),
+            *(_state(item.state, item.measured) for item in beside),
         )
         for threshold, *beside in zip(
             THRESHOLDS.values(), *judges.values(), strict=bool(judges)

@@ -75,7 +75,7 @@ def _share(value: float | None, ends: tuple[float, float] | None) -> str:
 
 def _more(pair: PairOfModels) -> str:
     if pair.needs_images is None:
-        return ""
+        return "not known" if pair.state == "undecided" else ""
     low, high = pair.needs_images
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
@@ -153,9 +153,8 @@ def _resolved(models: PairsOfModels) -> str:
             f" It is a difference of {points:.1f} points of mean score, of 10."
         )
     return (
-        f"Resolution: {percent(models.resolution, 0)} of images won{more}; the "
-        "smallest win rate at which these images separate two models, rightly, with a "
-        "power of 80 %." + same
+        "Resolution: these images separate two models (with a power of 80 %) if one "
+        f"wins {percent(models.resolution, 0)} of images or more{more}." + same
     )
 
 
@@ -447,10 +446,10 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
     """Say which pairs the judge can't separate yet, and of which the truth can't."""
     by_judge = [pair for pair in undecided if pair.truth_order]
     by_truth = [pair for pair in undecided if not pair.truth_order]
-    if by_judge:
-        yield f"it can’t separate {_not_yet(by_judge, groups)}"
-    if by_truth:
-        yield f"the truth can’t separate {_not_yet(by_truth, groups)}"
+    for part in _not_yet(by_judge, groups):
+        yield f"it can’t separate {part}"
+    for part in _not_yet(by_truth, groups):
+        yield f"the truth can’t separate {part}"
 
 
 def _against(pair: PairOfModels) -> bool:
@@ -460,29 +459,25 @@ def _against(pair: PairOfModels) -> bool:
     return bool(pair.truth_order) and pair.judge <= 0.5
 
 
-def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> str:
+def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
     """Name undecided pairs; the range of images is that of the pairs that have one."""
     soon = [pair for pair in undecided if pair.needs_images]
     rest = [pair for pair in undecided if not pair.needs_images]
     against = [pair for pair in rest if _against(pair)]
     unclear = [pair for pair in rest if pair not in against]
-    parts = []
     if soon:
         ends = [pair.needs_images for pair in soon if pair.needs_images]
         more = " to ".join(
             number(max(images)) for images in zip(*ends, strict=True)
         )
-        parts.append(f"{_named(soon, groups)} yet ({more} more images)")
+        yield f"{_named(soon, groups)} yet ({more} more images)"
     if against:
-        parts.append(
+        yield (
             f"{_named(against, groups)}, and more images will not help: it does not "
             "prefer the better one"
         )
     if unclear:
-        parts.append(
-            f"{_named(unclear, groups)} yet, and no number of images can be promised"
-        )
-    return ", nor ".join(parts)
+        yield f"{_named(unclear, groups)} yet; how many more images is not known"
 
 
 def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:

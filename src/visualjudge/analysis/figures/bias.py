@@ -276,9 +276,9 @@ BIAS = JudgeFigure(
         estimates_of_judges(
             "leanings",
             "Preference for one kind of option",
-            "Half the difference in accuracy between pairs in which this option is "
-            "right and pairs in which it is wrong, at equal difficulty: 0 without a "
-            "bias, 50 for a judge that uses nothing else.",
+            "Points of accuracy that the judge gains where this kind of option is right "
+            "and loses where it is wrong: 0 without a preference, 50 for a judge that "
+            "uses nothing else.",
             _leanings,
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",

@@ -178,10 +178,9 @@ def gamed(rows: Sequence[Leak]) -> list[str]:
     ):
         return []
     return [
-        f"These questions can be gamed: “{best.rule}” is right in "
-        f"{with_ends(best.share)} of the {best.share.n:,} questions that it can "
-        f"decide, without using the image. A similar accuracy of a judge does not "
-        f"show that the judge uses the image."
+        f"These questions can be gamed: choosing “{best.rule}”, without looking, is "
+        f"right in {with_ends(best.share)} of {best.share.n:,} questions. A similar "
+        "accuracy of a judge does not show that the judge uses the image."
     ]
 
 

@@ -132,7 +132,7 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         NAME,
         f"Pairs of models separated rightly: {listed(words)}",
         "Marks are the ranks of the models by truth and by each judge, lines the ranks "
-        "that the tests leave open.",
+        "that are possible (95 %); signs are of a model and the next one only.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),

@@ -31,7 +31,10 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.reasons import REASONS
 
-TITLES = {"names": "Names the error", "points": "Points at it"}
+TITLES = {
+    "names": "Names the deciding error",
+    "points": "Points at the deciding error",
+}
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def right_reason_of(name: str, table: pl.DataFrame) -> RightReason:
     )
 
 
-REASON_TITLES = {**TITLES, "either": "Either"}
+REASON_TITLES = {**TITLES, "either": "Names it or points at it"}
 RIGHT_COLUMNS = Layout[RightReason](
     named("reason", "Reason", REASON_TITLES.__getitem__, text=True),
     *counts("right"),
@@ -115,9 +118,11 @@ RIGHT_COLUMNS = Layout[RightReason](
     *figure("accuracy_wrong_reason", "without_reason"),
     Column(None, "right", "Right (95 %)", with_ends),
     Column(None, "both", "For the right reason", with_ends),
-    Column(None, "reasoned", "Right reason, of right ones", with_ends),
-    Column(None, "with_reason", "Right, with a right reason", with_ends),
-    Column(None, "without_reason", "Right, with a wrong one", with_ends),
+    Column(
+        None, "reasoned", "Of right answers, for the right reason", with_ends
+    ),
+    Column(None, "with_reason", "Accuracy if the reason is right", with_ends),
+    Column(None, "without_reason", "Accuracy if it is wrong", with_ends),
 )
 
 
@@ -125,7 +130,7 @@ def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
         f"Right in {percent(row.right.value)}, for the right reason in "
         f"{with_ends(row.both)}."
-        for row in rows[:1]
+        for row in rows[-1:]
         if row.both.interval is not None
     ]
 
@@ -228,8 +233,8 @@ COLUMNS = Layout[Reason](
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
         f"{TITLES[row.reason]} in {with_ends(row.right)}, "
-        f"{with_ends(row.gain, points)} points more than its own reasons for other "
-        "questions."
+        f"{with_ends(row.gain, points)} points above its habit (its reasons for other "
+        "questions)."
         for row in rows
         if row.task == ALL and row.gain.interval is not None
     ]
@@ -245,9 +250,8 @@ REASON_SHARES = JudgeFigure(
         "reasons",
         "Does the judge see what is wrong, and where?",
         "The word and the place that the judge gave are compared with the measured "
-        "faults of the worse option. Exchanged: the same judge’s words and places, "
-        "each with another question of the task. A habit, such as pointing at the "
-        "middle, reaches as much.",
+        "faults of the worse option. Its reasons for other questions of the task show "
+        "what a habit reaches, such as pointing at the middle.",
     ),
     link=lambda judge, row: judge.address(task=row.task),
 )

@@ -12,7 +12,7 @@ image (:func:`visualjudge.analysis.fits.moved`) and Student's t. Weakness: with 
 images the 75 % point is a few per cent too high.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -355,7 +355,7 @@ def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
     below = curve.n[curve.x < curve.jnd].sum()
     reasons = (
         (slope is None or slope >= SLOPE_LEVEL,
-         "accuracy does not rise significantly with the difference"),
+         "accuracy does not rise significantly"),
         (not np.isfinite(jnd), "75 % is never reached"),
         (jnd > most, f"75 % lies beyond the largest distance asked ({most:.3g})"),
         (below < max(LEAST_BELOW, LEAST_SHARE_BELOW * n.sum()),
@@ -390,10 +390,10 @@ def curve(
 
 
 CURVE = (
-    "Curve: Weibull’s psychometric function, with its 95 % band by image. Each marker "
-    "stands for a range of differences; larger markers have more verdicts. Hollow "
-    "marker: the difference at which 75 % are right, with its interval; it is drawn "
-    "where right answers rise significantly."
+    "Curve: Weibull’s psychometric function, with its 95 % band by image, where right "
+    "answers rise significantly; else a line. Each marker stands for a part of the "
+    "verdicts; larger markers have more. Hollow marker on the line of 75 %: where the "
+    "curve reaches it, with its interval."
 )
 
 
@@ -421,19 +421,22 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
 
 
 def trace(rows: Sequence[Sensitivity], against: str) -> Trace:
-    """Return the curve of all questions by one distance; empty without two points."""
+    """Return the points of all questions by one distance, and their curve if right
+    answers rise; empty without three points.
+    """
     for row in rows:
-        if (row.scope, row.against) == (ALL, against) and len(row.points) > 1:
-            return Trace(row.points, row.band, row.jnd)
+        if (row.scope, row.against) == (ALL, against) and len(row.points) > 2:
+            rises = row.slope_p is not None and row.slope_p < SLOPE_LEVEL
+            return Trace(row.points, row.band if rises else (), row.jnd)
     return Trace()
 
 
-def threshold_text(row: Sensitivity) -> str:
+def threshold_text(
+    row: Sensitivity, show: Callable[[float | None], str] = number
+) -> str:
     """Return the 75 % point with its interval, or why there is none."""
     return (
-        str(row.jnd.why)
-        if row.jnd.value is None
-        else with_ends(row.jnd, number)
+        str(row.jnd.why) if row.jnd.value is None else with_ends(row.jnd, show)
     )
 
 

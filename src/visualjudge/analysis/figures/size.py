@@ -23,6 +23,7 @@ from visualjudge.analysis.figures.vocabulary import (
     by_task,
     guessed_among_allowed,
     lines_of_judges,
+    number,
     plain_name,
 )
 
@@ -50,9 +51,13 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
     return curves_of(parts, guessed_among_allowed(judge.asked))
 
 
+def _pixels(side: float | None) -> str:
+    return number(side, 0)
+
+
 def _section(view: Shown) -> Section:
     cells = {
-        (plain_name(row.value), judge.name): threshold_text(row)
+        (plain_name(row.value), judge.name): threshold_text(row, _pixels)
         for judge in view.judges
         for row in judge[FAULT_SIZE]
     }
@@ -61,7 +66,7 @@ def _section(view: Shown) -> Section:
         "How small an error does the judge see?",
         "The side, in pixels as shown, of a square as large as the place that is most "
         "wrong, at which a judge is right in 75 % of pairs.",
-        [by_rows("Questions", view.judges, cells, NONE)],
+        [by_rows("Questions · side in pixels", view.judges, cells, NONE)],
     )
 
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from visualjudge.analysis.decisions.source_order import ranks_of
 from visualjudge.analysis.estimate import (
@@ -43,7 +41,7 @@ from visualjudge.analysis.figures.vocabulary import (
     number,
     ranks,
 )
-from visualjudge.analysis.fits import fit, interval
+from visualjudge.analysis.fits import beside, fit, indicator, interval
 from visualjudge.analysis.separation import Model, Ranks
 from visualjudge.analysis.source_groups import placed, places_of, points
 from visualjudge.analysis.study_table import lead
@@ -190,26 +188,19 @@ def _board(
     a, b = (games[name].to_numpy().astype(np.int64) for name in ("a", "b"))
     outcome = games["outcome"].to_numpy().astype(float)
     image = games["cluster"].to_numpy()
-    rows = np.arange(a.size)
-    shape = (a.size, len(names))
-    ones = np.ones(a.size)
-    first, second = (
-        sparse.csr_array((ones, (rows, side)), shape) for side in (a, b)
-    )
+    first, second = (indicator(side, len(names)) for side in (a, b))
     played = first - second
     penalised = not _bounded(first, second, outcome)
     fitted = equal = fit(played, outcome, image, penalised=penalised)
-    if beside := _beside(games, len(names)):
-        equal = fit(
-            sparse.hstack([played, *beside]),
-            outcome,
-            image,
-            penalised=penalised,
-        )
+    if covariates := _covariates(games, len(names)):
+        design = beside(played, *covariates)
+        equal = fit(design, outcome, image, penalised=penalised)
     at = equal.coefficients
-    reach = equal.variance(np.eye(len(names), len(names) + len(beside)))
-    member = sparse.csr_array((ones, (renumbered(image)[1], rows)))
-    games_of = (member @ (first + second)).toarray()
+    reach = equal.variance(np.eye(len(names), len(names) + len(covariates)))
+    known, of_image = renumbered(image)
+    games_of = np.zeros((known.size, len(names)))
+    for side in (a, b):
+        np.add.at(games_of, (of_image, side), 1)
     met = games_of.sum(0)
     images = (games_of > 0).sum(0)
     effective = met**2 / (games_of**2).sum(0)
@@ -238,7 +229,7 @@ def _board(
         )
         controlled = Estimate(None, None, 0, 0, reason or TOO_FEW)
         if (
-            beside
+            covariates
             and not reason
             and equal.determined[i] > fitted.determined[i] - SURE
         ):
@@ -254,7 +245,7 @@ def _board(
     return sorted(out, key=lambda row: row.rank), fitted.penalised
 
 
-def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
+def _covariates(games: pl.DataFrame, sources: int) -> list[FloatArray]:
     """Return the covariates that differ in enough games, per typical (root mean square)
     difference, (games, 1) each.
     """
@@ -265,10 +256,7 @@ def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
     covariates = [
         x.to_numpy().astype(float) for x in result if (x != 0).sum() >= least
     ]
-    return [
-        sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean()))
-        for x in covariates
-    ]
+    return [x[:, None] / np.sqrt((x[x != 0] ** 2).mean()) for x in covariates]
 
 
 def _bounded(first: Any, second: Any, outcome: FloatArray) -> bool:
@@ -277,8 +265,10 @@ def _bounded(first: Any, second: Any, outcome: FloatArray) -> bool:
     won = outcome > 0
     lost = outcome < 1
     links = first[won].T @ second[won] + second[lost].T @ first[lost]
-    parts, _ = csgraph.connected_components(links, connection="strong")
-    return bool(parts == 1)
+    reached = np.eye(links.shape[0]) + links
+    for _ in range(links.shape[0].bit_length()):
+        reached = np.sign(reached @ reached)
+    return bool(reached.all())
 
 
 def _ends(row: SourceRow) -> Ends | None:
@@ -321,7 +311,8 @@ def _section(view: Shown) -> Section:
         "of a source that never lost, or never won, is open on one side; intervals of "
         "strengths are no tests of differences. Rank: by the mean of its win rates "
         "over images, as in the first plot. Ranks, 95 %: the ranks that the tests of its "
-        "pairs leave to a source.",
+        "pairs leave to a source. Controlled: the strength at equal order, text length, "
+        "file size and number of objects.",
         [
             grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")
             for judge in view.judges

@@ -255,7 +255,8 @@ VARIANCE = JudgeFigure(
         "variance",
         "Components of variance",
         "The share of the variance of right and wrong answers that comes from the pair "
-        "of options, its encoding, the order shown and chance.",
+        "of options, its encoding, the order shown and chance. From the image: the part "
+        "of the pair’s that all pairs of an image have in common.",
         detail=True,
     ),
     tabled=lambda rows: [row for row in rows if row.total],

@@ -8,7 +8,7 @@ grey.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -137,9 +137,19 @@ class Canvas:
 
     def lines(self, points: Sequence[tuple[float, float]], kind: str) -> None:
         """Draw a line through points."""
+        self._through("polyline", points, kind)
+
+    def _through(
+        self,
+        element: str,
+        points: Sequence[tuple[float, float]],
+        kind: str,
+        title: str = "",
+    ) -> None:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        named = f"<title>{for_html(title)}</title>" if title else ""
         self._add(
-            f'<polyline class="{kind}" points="{path}"/>',
+            f'<{element} class="{kind}" points="{path}">{named}</{element}>',
             max(y for _, y in points),
         )
 
@@ -186,22 +196,12 @@ class Canvas:
         name = colour(series)
         kind = f"hollow l{name}" if hollow else f"mark f{name}"
         corners = MARKERS[series % SERIES]
-        path = " ".join(
-            f"{x + radius * a:.1f},{y + radius * b:.1f}" for a, b in corners
-        )
-        inside = f"<title>{for_html(title)}</title>" if title else ""
-        self._add(
-            f'<polygon class="{kind}" points="{path}">{inside}</polygon>',
-            y + radius,
-        )
+        outline = [(x + radius * a, y + radius * b) for a, b in corners]
+        self._through("polygon", outline, kind, title)
 
     def band(self, outline: Sequence[tuple[float, float]], series: int) -> None:
         """Fill an area in the light colour of a series."""
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in outline)
-        bottom = max(y for _, y in outline)
-        self._add(
-            f'<polygon class="band f{colour(series)}" points="{path}"/>', bottom
-        )
+        self._through("polygon", outline, f"band f{colour(series)}")
 
     def sign(self, x: float, y: float, state: Sign, title: str = "") -> None:
         """Draw a filled circle for what holds, a hollow one for what is open, a cross
@@ -266,19 +266,21 @@ class Canvas:
 
 def legend(
     canvas: Canvas,
-    series: Sequence[str],
-    colours: Sequence[int],
+    names: Mapping[int, str] | Mapping[Sign, str],
     y: float = 12,
-    x: float = 4,
 ) -> float:
-    """Draw the marker and name of each series from ``y`` down; return the bottom."""
-    left = x
-    for k, name in zip(colours, series, strict=True):
+    """Draw the marker of each series, or sign, and its name from ``y`` down; return the
+    bottom."""
+    left = 4.0
+    for mark, name in names.items():
         needed = text_width(name) + 30
-        if left > x and left + needed > canvas.width:
-            left = x
-            y = y + 18
-        canvas.marker(left + 5, y - 4, k)
+        if left > 4 and left + needed > canvas.width:
+            left = 4.0
+            y += 18
+        if isinstance(mark, int):
+            canvas.marker(left + 5, y - 4, mark)
+        else:
+            canvas.sign(left + 5, y - 4, mark)
         canvas.text(left + 14, y, name, "name", room=canvas.width - left - 14)
         left += needed
     return y + 8
@@ -297,17 +299,18 @@ class Box:
 
     def x(self, value: float) -> float:
         """Return the pixel of a value, clipped to the box."""
-        low, high = self.x_range
-        return self.left + (self.right - self.left) * min(
-            1.0, max(0.0, (value - low) / (high - low))
-        )
+        return self.left + (self.right - self.left) * _part(value, self.x_range)
 
     def y(self, value: float) -> float:
         """Return the pixel of a value, clipped to the box."""
-        low, high = self.y_range
-        return self.bottom - (self.bottom - self.top) * min(
-            1.0, max(0.0, (value - low) / (high - low))
+        return self.bottom - (self.bottom - self.top) * _part(
+            value, self.y_range
         )
+
+
+def _part(value: float, ends: tuple[float, float]) -> float:
+    low, high = ends
+    return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
 def percent_tick(value: float) -> str:

@@ -68,7 +68,8 @@ def forest(
     """
     canvas = Canvas(width)
     numbers = range(len(series)) if colours is None else colours
-    y = legend(canvas, series, numbers) if len(series) > 1 else 4.0
+    names = dict(zip(numbers, series, strict=True))
+    y = legend(canvas, names) if len(series) > 1 else 4.0
     label = min(
         0.45 * width,
         max((text_width(row.label) for row in rows), default=0) + 14,

@@ -21,7 +21,7 @@ WIDE_ENOUGH = 560
 """Width in pixels from which two rankings stand side by side."""
 SIGNS: Mapping[Sign, str] = {
     "right": "separated rightly",
-    "open": "judge or truth can’t tell yet",
+    "open": "not separated yet",
     "wrong": "in the wrong order",
     "close": "too close by truth",
 }
@@ -66,11 +66,16 @@ class Ranking:
 def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     """Draw each ranking, two in a row where there is room."""
     canvas = Canvas(width)
-    judges = {item.series: item.judge for item in drawn}
-    known = any(model.truth for item in drawn for model in item.models)
-    numbers = [TRUTH] * known + sorted(judges)
-    names = [judges.get(k, "truth") for k in numbers]
-    top = _signs(canvas, drawn, legend(canvas, names, numbers)) + 8
+    names = dict(sorted((item.series, item.judge) for item in drawn))
+    if any(model.truth for item in drawn for model in item.models):
+        names = {TRUTH: "truth", **names}
+    used = {model.next for item in drawn for model in item.models}
+    signs = {
+        sign: f"neighbours {words}"
+        for sign, words in SIGNS.items()
+        if sign in used
+    }
+    top = legend(canvas, signs, legend(canvas, names) + 12) + 8
     columns = 2 if width >= WIDE_ENOUGH and len(drawn) > 1 else 1
     room = (width - 24 * (columns - 1)) / columns
     label = min(
@@ -83,24 +88,6 @@ def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
         ]
         top = max(bottoms) + 14
     return canvas
-
-
-def _signs(canvas: Canvas, drawn: Sequence[Ranking], y: float) -> float:
-    """Explain the signs that occur; return the bottom."""
-    used = {model.next for item in drawn for model in item.models}
-    x = 4.0
-    y += 12
-    for sign, words in SIGNS.items():
-        if sign not in used:
-            continue
-        needed = text_width(words) + 30
-        if x > 4 and x + needed > canvas.width:
-            x = 4.0
-            y += 18
-        canvas.sign(x + 5, y - 4, sign)
-        canvas.text(x + 14, y, words, "name")
-        x += needed
-    return y + 8
 
 
 def _ranking(

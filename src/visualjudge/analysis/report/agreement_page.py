@@ -23,7 +23,7 @@ from visualjudge.analysis.people_agreement import (
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
 from visualjudge.analysis.plots.series import estimates_plot
-from visualjudge.analysis.report.page import asset, environment
+from visualjudge.analysis.report.page import asset, template
 from visualjudge.analysis.results import MOST_DRAWN
 from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
@@ -230,13 +230,9 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
 
 def html(result: PeopleAgreement) -> str:
     """Return a self-contained page: the figure, then the tables."""
-    return (
-        environment()
-        .get_template("agreement.html.j2")
-        .render(
-            style=Markup(page_style(asset("agreement.css"))),
-            figure=agreement_figure(result),
-            sentence=sentence(result),
-            tables=tables_of(result),
-        )
+    return template("agreement.html.j2").render(
+        style=Markup(page_style(asset("agreement.css"))),
+        figure=agreement_figure(result),
+        sentence=sentence(result),
+        tables=tables_of(result),
     )

@@ -217,7 +217,7 @@ def _places(faults: Sequence[Fault]) -> str:
     if not faults:
         return "nothing is wrong"
     kinds = Counter(fault.kind for fault in faults).most_common()
-    words = ", ".join(f"{plain_name(kind)} {n}×" for kind, n in kinds)
+    words = ", ".join(f"{n} × {plain_name(kind)}" for kind, n in kinds)
     left, top, right, bottom = max(faults, key=lambda fault: fault.weight).box
     return (
         f"{words}; the heaviest at x {left:.0f}–{right:.0f}, y "

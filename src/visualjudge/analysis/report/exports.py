@@ -1,12 +1,12 @@
 """Tables of a report as CSV, Markdown and LaTeX (packages booktabs and graphicx)."""
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-import polars as pl
-
 from visualjudge.analysis.plots.plot import data_uri
-from visualjudge.core.escaping import for_csv, for_latex, for_markdown
+from visualjudge.core.escaping import for_cell, for_latex, for_markdown
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_UPRIGHT = 8
@@ -27,12 +27,10 @@ def as_csv(tables: Sequence[Table]) -> str:
             header = table.columns
             lines.append(("Table", *header))
         lines += [(table.title, *row) for row in table.rows]
-    width = max(map(len, lines), default=0)
-    cells = [[*map(str, line), *[""] * (width - len(line))] for line in lines]
-    frame = pl.DataFrame(
-        cells, schema=[str(k) for k in range(width)], orient="row"
-    )
-    return for_csv(frame).write_csv(include_header=False)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerows(map(for_cell, line) for line in lines)
+    return text.getvalue()
 
 
 def as_markdown(tables: Sequence[Table]) -> str:

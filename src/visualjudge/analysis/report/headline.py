@@ -66,8 +66,8 @@ def _unseen(judges: Sequence[JudgeResult]) -> tuple[str, ...]:
         return ()
     rare = percent(3 / min(images), 0)
     return (
-        f"Whole images on which a judge fails, if rarer than {rare} (3 of "
-        f"{many(min(images), 'image')}), are in no interval.",
+        f"Failures on fewer than {rare} of images may be unseen on "
+        f"{many(min(images), 'image')}: no interval covers them.",
     )
 
 

@@ -10,8 +10,7 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
-import orjson
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Template
 from markupsafe import Markup
 
 import visualjudge
@@ -28,7 +27,9 @@ from visualjudge.analysis.report.exports import links
 from visualjudge.analysis.report.headline import headline, headline_section
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.results import Analysis, Shown
-from visualjudge.core.escaping import for_html, visible
+from visualjudge.core.atomic import json_bytes
+from visualjudge.core.escaping import for_html
+from visualjudge.core.templates import environment
 
 # Number of judges with examples, which are most of the page.
 MOST_WITH_EXAMPLES = 2
@@ -50,22 +51,15 @@ SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided"}
 """Classes of the reasons of an answer."""
 
 
-def environment() -> Environment:
-    """Return the template environment, with autoescaping and strict undefined names."""
-    env = Environment(
-        loader=PackageLoader("visualjudge.analysis.report"),
-        autoescape=True,
-        finalize=visible,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def template(name: str) -> Template:
+    """Return a template of a page."""
+    env = environment(__package__)
     env.filters |= {
         "unbroken": _sentence,
         "plain": words.plain_name,
         "number": words.number,
     }
-    return env
+    return env.get_template(name)
 
 
 def _sentence(text: str) -> Markup:
@@ -208,8 +202,11 @@ def context(
         _summary(displayed) if summary else _sections(displayed, plots, first)
     )
     script = asset("report.js")
-    runs = [run.folder for run in analysis.study.runs if run.folder is not None]
-    folders = [without_place(str(folder)) for folder in runs]
+    folders = [
+        without_place(str(run.folder))
+        for run in analysis.study.runs
+        if run.folder is not None
+    ]
     return {
         "pair": None if compare is None else pair(analysis, *compare),
         "results": analysis,
@@ -241,7 +238,7 @@ def context(
         ),
         "version": visualjudge.__version__,
         "setups": [
-            (judge.name, _indented(without_place(judge.info)))
+            (judge.name, json_bytes(without_place(judge.info)).decode())
             for judge in analysis.judges
         ],
         "style": Markup(page_style(asset("report.css"))),
@@ -262,10 +259,6 @@ def without_place(value: Any) -> Any:
     return PurePath(value.replace("\\", "/")).name if absolute else value
 
 
-def _indented(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-
-
 def html(
     analysis: Analysis,
     compare: tuple[int, int] | None = None,
@@ -276,4 +269,4 @@ def html(
     first, ``summary`` asks for one page to pass on.
     """
     result = context(analysis, compare, summary=summary)
-    return environment().get_template("report.html.j2").render(result)
+    return template("report.html.j2").render(result)

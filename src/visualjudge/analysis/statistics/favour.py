@@ -11,9 +11,9 @@ truth is measured, without a test.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from visualjudge.analysis.estimate import (
     LEVEL,
@@ -27,7 +27,14 @@ from visualjudge.analysis.estimate import (
     t_isf,
     t_sf,
 )
-from visualjudge.analysis.fits import Fit, effective, fit, of_others
+from visualjudge.analysis.fits import (
+    Fit,
+    beside,
+    effective,
+    fit,
+    indicator,
+    of_others,
+)
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 Interval = tuple[float, float]
@@ -97,7 +104,7 @@ class FairFit:
     fit: Fit
     first: int
     group: IntArray
-    design: sparse.csr_array
+    design: Any
     image: IntArray
     apart: BoolArray
 
@@ -186,15 +193,8 @@ def fair_fit(
         for column in (np.ones(y.size), truth, margin)
     ]
     plain = np.column_stack([*base, *skill])
-    indicator = sparse.csr_array(
-        (np.ones(y.size), (np.arange(y.size), own)), (y.size, group.size)
-    )
-    rest = fit(
-        sparse.hstack([sparse.csr_array(plain), indicator]),
-        y,
-        where,
-        link="identity",
-    )
+    shown = indicator(own, group.size)
+    rest = fit(beside(plain, shown), y, where, link="identity")
     centre = (
         truth
         - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
@@ -205,12 +205,12 @@ def fair_fit(
     x = np.column_stack(
         [plain, centre * skill_of_others, margin * skill_of_others, offset]
     )
-    design = sparse.hstack([sparse.csr_array(x), indicator])
+    design = beside(x, shown)
     fitted = fit(design, y, where, link="identity")
     # where the truth nearly always prefers the same systems, favour cannot be told from
     # skill
     apart = _unexplained(plain, own, group.size) >= LEAST_APART
-    return FairFit(fitted, x.shape[1], group, design.tocsr(), where, apart)
+    return FairFit(fitted, x.shape[1], group, design, where, apart)
 
 
 def _expected(

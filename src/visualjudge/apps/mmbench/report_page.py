@@ -23,7 +23,7 @@ from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError
-from visualjudge.core.escaping import visible
+from visualjudge.core.templates import environment
 from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -37,14 +37,7 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
 
     All text is escaped, because questions and replies come from others.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    env = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        finalize=visible,
-        undefined=StrictUndefined,
-    )
+    env = environment(__package__)
     env.filters |= {"percent": percent, "clipped": _clipped}
     return env.get_template("report.html").render(
         style=Markup(page_style((TEMPLATES / "report.css").read_text("utf-8"))),

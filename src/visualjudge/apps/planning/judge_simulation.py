@@ -10,7 +10,8 @@ as often as observed.
 
 Images, with their pairs and true scores, are drawn with replacement from the available
 ones, and the intervals and tests are those of the report, so the plan matches the
-analysis of the study.
+analysis of the study. The power to rank is an assurance (O'Hagan, Stevens & Campbell
+2005): its mean over what the available images leave open of the models' scores.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from scipy import optimize, stats
 from visualjudge.analysis.estimate import (
     LEVEL,
     divided,
+    holm,
     ratio,
     renumbered,
     share_test,
@@ -300,11 +302,18 @@ def simulated(
     design: Design,
     count: int,
     rng: np.random.Generator,
+    *,
+    like_these: bool = False,
 ) -> Studies:
-    """Simulate ``count`` studies."""
+    """Simulate ``count`` studies on images of the pool, or, with ``like_these``, on
+    images of which the pool is a sample: each study has its own sample of the pool.
+    """
     n = design.images
     k = design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
+    if like_these:
+        sample = rng.integers(0, pool.images, (count, pool.images))
+        chosen = np.take_along_axis(sample, chosen, axis=1)
     start = np.cumsum(pool.per_image) - pool.per_image
     held_pairs = pool.per_image[chosen]
     most = int(pool.per_image.max())
@@ -405,9 +414,10 @@ def separated(studies: Studies, order: FloatArray) -> BoolArray:
         known = np.where(spread.enough & np.isfinite(value), p, 1.0).reshape(
             count, -1
         )
+        adjusted = np.array([holm(row) for row in known.tolist()], dtype=float)
         collected.append(
             np.where(
-                _holm(known) < LEVEL,
+                adjusted < LEVEL,
                 np.sign(value - 0.5).reshape(count, -1),
                 0.0,
             )
@@ -417,14 +427,6 @@ def separated(studies: Studies, order: FloatArray) -> BoolArray:
     compared = np.count_nonzero(own)
     every = compared > 0 and compared == np.count_nonzero(np.triu(order))
     return np.asarray((in_order | (own == 0)).all(1) & every)
-
-
-def _holm(p: FloatArray) -> FloatArray:
-    order = np.argsort(p, axis=1)
-    steps = np.take_along_axis(p, order, 1) * np.arange(p.shape[1], 0, -1)
-    out = np.empty(p.shape)
-    np.put_along_axis(out, order, np.maximum.accumulate(steps, axis=1), 1)
-    return out
 
 
 def pool_of(rows: pl.DataFrame) -> Pool:

@@ -93,8 +93,8 @@ class Plan:
     """The best designs, the chosen one first, and the assumptions.
 
     ``goal_reached`` says whether the chosen design has the requested power on the
-    images at hand; ``power_range`` are the 5th and 95th percentiles of its power on
-    other samples of as many images, for the goal to rank.
+    images at hand; for the goal to rank, ``power`` is the mean over samples of as many
+    images as there are, and ``power_range`` its 5th and 95th percentiles.
     """
 
     goal: Goal
@@ -214,8 +214,7 @@ def plan_of(
     seed: int,
 ) -> Plan:
     """Plan a study of named models from what was read of the target."""
-    limit = THRESHOLDS["macro_accuracy"].value
-    question = (_rank if goal == "rank" else _right)(there, effect, limit)
+    question = (_rank if goal == "rank" else _right)(there, effect)
     search = _Search(there, question, prices, seed)
     result, short = search.designs(power)
     nearest = sorted(
@@ -231,9 +230,14 @@ def plan_of(
     if power_range is not None:
         low, high = (100 * end for end in power_range)
         notes.append(
-            f"The models' scores are known from {images}: on others like these, the "
-            f"power of this design is probably {low:.0f} to {high:.0f} %."
+            f"The models' scores are known from {images}: the power is the mean over "
+            f"samples of as many, in 90 % of which it is {low:.0f} to {high:.0f} %."
         )
+        if not result:
+            notes.append(
+                f"Score more images, then plan again: {images} may not tell "
+                "the models' order."
+            )
     if first.missing:
         notes.append(
             f"The data have {images} with such pairs: {first.missing} more are needed."
@@ -263,9 +267,11 @@ class _Question:
     claim: str
     judge: JudgeModel
     reached: Callable[[Studies], BoolArray]
+    of_models: bool = False
+    """Whether the models' scores count: they are known from the pool's images only."""
 
 
-def _rank(target: Target, effect: float | None, _: float) -> _Question:
+def _rank(target: Target, effect: float | None) -> _Question:
     pool = target.pool
     apart = APART if effect is None else effect
     if len(pool.sources) < 2:
@@ -289,15 +295,16 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
     )
     order = judge_simulation.orders(pool, apart)
     reached = partial(judge_simulation.separated, order=order)
-    return _Question(claim, target.judge, reached)
+    return _Question(claim, target.judge, reached, of_models=True)
 
 
-def _right(target: Target, effect: float | None, limit: float) -> _Question:
+def _right(target: Target, effect: float | None) -> _Question:
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
         raise UsageError(
             f"`effect` must be between 0 and 1 ({hint}), got {effect:g}"
         )
+    limit = THRESHOLDS["macro_accuracy"].value
     lead = LEAD if effect is None and target.kind != "run" else effect
     share = target.judge.right(target.pool) if lead is None else limit + lead
     if not 0.01 <= share <= 0.99:
@@ -423,7 +430,12 @@ class _Search:
         reached = [
             self.question.reached(
                 judge_simulation.simulated(
-                    pool or self.target.pool, judge, design, part, rng
+                    pool or self.target.pool,
+                    judge,
+                    design,
+                    part,
+                    rng,
+                    like_these=self.question.of_models and pool is None,
                 )
             )
             for part in parts

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.core.atomic import atomic_path, write_text
+from visualjudge.core.atomic import atomic_path, write_bytes
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import Question
 from visualjudge.core.tables import write_parquet
@@ -73,7 +73,7 @@ def export_parquet(
         write_parquet(
             scratch, frames, schema(), rows_a_group=rows, metadata=footer
         )
-    write_text(out / "README.md", _card(dataset))
+    write_bytes(out / "README.md", _card(dataset).encode())
     return [path, out / "README.md"]
 
 
