@@ -213,7 +213,7 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
     if asked.is_empty():
         raise DataError(
             f"{study.runs[run].name}: must have verdicts on scoring questions, got none; "
-            "`visualjudge judge --type scoring` asks them"
+            "judge them with `type` scoring"
         )
     return (
         asked.with_columns(
