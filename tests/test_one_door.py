@@ -33,7 +33,8 @@ OWN = ("__file__", "files(", "scratch", "stage", "partial")
 """What names a file of the package, or a new one of ours."""
 ALLOWED = {
     "core/untrusted.py": {
-        "os.open(path, os.O_RDONLY | flags)": "the door",
+        "open(path, 'rb', opener=_without_waiting)": "the door",
+        "os.open(path, flags | getattr(os, 'O_NONBLOCK', 0))": "the door",
         "zipfile.ZipFile(file)": "the door",
         "statm.read_text()": "of the system",
         "os.open(os.devnull, os.O_WRONLY)": "/dev/null",
@@ -137,7 +138,7 @@ GUARDS = (
     *("core/outputs.py", "core/escaping.py", "clients/masked_secrets.py"),
 )
 """The doors in, those out, and what hides keys."""
-MOST_GUARDS = 516
+MOST_GUARDS = 515
 """Statements of all guards without docstrings; to become 400."""
 
 

@@ -146,6 +146,7 @@ def test_a_study_ends_in_a_sentence_that_answers_its_question(
     assert re.search(sentence, answer.sentence, re.DOTALL), answer.sentence
     analysis = analyse(runs)
     page = html.unescape(re.sub(r"<[^>]+>", " ", page_of(analysis)))
+    assert "truth" in parts or "separated rightly" not in page
     assert question in page
     for text in (page, str(card)):
         assert "Import or perturb" not in text

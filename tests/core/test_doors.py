@@ -96,8 +96,12 @@ def _unpack(path: Path, kind: untrusted.Kind) -> None:
 Meets = Callable[[Path, Bound], object]
 MEETS: dict[tuple[str, str], Meets] = {
     ("json", "size"): lambda p, b: read_questions(_sparse(p, b.size + 1)),
+    ("json", "line"): lambda p, b: jsons.read(_sparse(p, b.line + 1), "json"),
     ("json", "depth"): lambda p, b: jsons.read(
-        _written(p, "[" * (b.depth + 1) + "]" * (b.depth + 1)), "json"
+        _written(p, "[" * (b.depth + 1) + "1" + "]" * (b.depth + 1)), "json"
+    ),
+    ("json", "items"): lambda p, b: jsons.read(
+        _written(p, "[" + "[]," * b.items + "1]"), "json"
     ),
     ("record", "line"): lambda p, b: [*jsons.lines(_sparse(p, b.line + 1))],
     ("description", "size"): lambda p, b: read_meta(
@@ -119,6 +123,9 @@ MEETS: dict[tuple[str, str], Meets] = {
     ),
     ("table", "line"): lambda p, b: read_table(
         _written(p.with_suffix(".csv"), "a\n" + "x" * (b.line + 1))
+    ),
+    ("table", "items"): lambda p, b: read_table(
+        _written(p.with_suffix(".csv"), "a\n" + "1\n" * (b.items + 1))
     ),
     ("workbook", "size"): lambda p, b: workbook_rows(_sparse(p, b.size + 1)),
     ("workbook", "unpacked"): lambda p, b: _unpack(

@@ -49,7 +49,7 @@ def test_lines_are_read_in_each_encoding(
 def test_a_line_is_no_longer_than_a_record(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BOUNDS, "table", Bound(MIB, line=20))
+    monkeypatch.setitem(BOUNDS, "table", Bound(MIB, line=20, items=9))
     (tmp_path / name).write_text('{"a": 1}\n' + " " * 20 + "\n")
     with pytest.raises(DataError, match="line 2: must have at most"):
         read_table(tmp_path / name)

@@ -94,7 +94,9 @@ def fit(
     ``image`` (n,) names each answer's image.
     """
     large = x.shape[0] * x.shape[1] > MOST_CELLS
-    rows: Any = _sparse(x) if large else _dense(x).astype(float, copy=False)
+    rows: Any = (
+        _sparse().csr_array(x) if large else _dense(x).astype(float, copy=False)
+    )
     values, vectors = np.linalg.eigh(_product(rows))
     basis = vectors[
         :, values > FLAT * values.max(initial=0.0)
@@ -182,22 +184,22 @@ def indicator(column: IntArray, columns: int) -> Any:
     n = column.size
     if n * columns <= MOST_CELLS:
         return np.eye(columns)[column]
-    return _sparse((np.ones(n), (np.arange(n), column)), (n, columns))
+    return _sparse().csr_array(
+        (np.ones(n), (np.arange(n), column)), (n, columns)
+    )
 
 
 def beside(*designs: Any) -> Any:
     """Return designs of the same rows, arrays or sparse, as one."""
     if all(isinstance(design, np.ndarray) for design in designs):
         return np.column_stack(designs)
+    return _sparse().hstack(list(map(_sparse().csr_array, designs)), "csr")
+
+
+def _sparse() -> Any:
     from scipy import sparse  # takes a tenth of a second to import
 
-    return sparse.hstack(list(map(_sparse, designs)), format="csr")
-
-
-def _sparse(cells: Any, shape: tuple[int, int] | None = None) -> Any:
-    from scipy import sparse  # takes a tenth of a second to import
-
-    return sparse.csr_array(cells, shape=shape)
+    return sparse
 
 
 def _dense(table: Any) -> FloatArray:

@@ -27,6 +27,8 @@ from visualjudge.core.untrusted import BOUNDS
 LARGEST_DOWNLOAD = 2**30
 
 _KEPT_ALIVE_S = 30.0
+# What begins an object or an array, or ends a name.
+_VALUES = (b"{", b"[", b":")
 _URL = re.compile(
     r"(?!.*[\s\0])https?://([^/?#@]+@)?(\[[\da-f:.]+\]|[^/?#@:\[\]]+)(:[1-9]\d{0,4})?"
     r"([/?#][^@]*)?",
@@ -105,12 +107,10 @@ class Wire:
                     LARGEST_DOWNLOAD if bulk else bound.size, response
                 )
                 # Each object takes far more memory than its bytes.
-                if (
-                    not bulk
-                    and body.count(b"{") + body.count(b"[") > bound.items
-                ):
+                # Each takes far more memory than its bytes.
+                if not bulk and sum(map(body.count, _VALUES)) > bound.items:
                     raise DataError(
-                        f"larger than {bound.items:,} objects and arrays"
+                        f"larger than {bound.items:,} objects, arrays and names"
                     )
                 return Answer(
                     response.status, response.headers, self._redact.body(body)

@@ -2,12 +2,11 @@
 
 orjson reads 1,024 levels but writes 254, and Python's ``repr`` and ``str``, which
 messages use, fail near 1,000. The limit ensures that every value read can be shown and
-written again.
+written again, inside of other values.
 """
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from json import detect_encoding
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,23 @@ from pydantic_core import from_json
 
 from visualjudge.core import untrusted
 from visualjudge.core.errors import DataError
-from visualjudge.core.untrusted import BOUNDS, Kind, read_file
+from visualjudge.core.untrusted import (
+    BOUNDS,
+    MIB,
+    Kind,
+    blocks,
+    read_file,
+)
 
 # A JSON object, and one that is only read.
 Json = dict[str, Any]
 Fields = Mapping[str, Any]
 # Maximum depth of nested lists and objects.
 DEEPEST_JSON = BOUNDS["json"].depth
-# Maximum size of a record, or of a line with one, in bytes.
-LONGEST_RECORD = BOUNDS["record"].line
-_CONTAINERS = frozenset({list, dict, tuple})
+# Bytes of a JSON file for each object and array in it; a small file may have less.
+BYTES_AN_OBJECT = 24
+# Levels that orjson writes.
+_WRITTEN = 254
 
 
 def lines(path: Path) -> Iterator[bytes]:
@@ -42,6 +48,32 @@ def lines(path: Path) -> Iterator[bytes]:
         yield own.rstrip(b"\r\n")
 
 
+def content(path: Path, kind: Kind) -> bytes:
+    """Return the text of a JSON file without byte order mark.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is larger than its kind may be, or a value in it is longer
+        than one may be: before the memory is filled.
+    """
+    bound = BOUNDS["json"]
+    opened = 0
+    length = 0
+    for mib, block in enumerate(blocks(path, kind), 1):
+        opened += block.count(b"{") + block.count(b"[")
+        length = 0 if b"," in block else length + len(block)
+        if length > bound.line or opened > max(
+            bound.items, mib * MIB // BYTES_AN_OBJECT
+        ):
+            raise DataError(
+                f"{path}: must have at most {bound.line // MIB} MiB a value, and "
+                f"{bound.items:,} objects and arrays, more if they have "
+                f"{BYTES_AN_OBJECT} bytes each"
+            )
+    return read_file(path, kind).removeprefix(BOM_UTF8)
+
+
 def read(path: Path, kind: Kind, hint: str = "") -> Any:
     """Return the value of a JSON file; ``hint`` follows the message that it is not
     JSON.
@@ -52,7 +84,7 @@ def read(path: Path, kind: Kind, hint: str = "") -> Any:
         If it cannot be read, is larger than its kind may be, or is not JSON.
     """
     try:
-        return loads(read_file(path, kind))
+        return loads(content(path, kind))
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: must be JSON: {error}{hint}") from None
 
@@ -66,12 +98,7 @@ def loads(text: bytes | str) -> Any:
         If it is not JSON, or is more than 200 levels deep.
     """
     value = orjson.loads(text)
-    opening = (
-        text.count(b"[") + text.count(b"{")
-        if isinstance(text, bytes)
-        else text.count("[") + text.count("{")
-    )
-    if opening > DEEPEST_JSON and is_deep(value):
+    if is_deep(value):
         raise orjson.JSONDecodeError(
             f"must be at most {DEEPEST_JSON} levels deep", "", 0
         )
@@ -93,11 +120,10 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
         If it is not JSON, is nested too deeply, or contains a value that cannot be
         written as JSON again: an integer of more than 64 bits.
     """
-    with suppress(orjson.JSONDecodeError):
-        return loads(text)
     try:
         if isinstance(text, bytes):
-            text = text.decode(detect_encoding(text))
+            encoding = detect_encoding(text)
+            text = text if encoding == "utf-8" else text.decode(encoding)
         value = from_json(text)
         orjson.dumps(value)
     except (ValueError, TypeError) as error:
@@ -111,18 +137,11 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
 
 
 def is_deep(value: Any) -> bool:
-    """Return whether a value of lists and objects has more than 200 levels. Each object
-    is visited once.
-    """
-    level = [value] if type(value) in _CONTAINERS else []
-    for _ in range(DEEPEST_JSON):
-        inner = {
-            id(item): item
-            for outer in level
-            for item in (outer.values() if type(outer) is dict else outer)
-            if type(item) in _CONTAINERS
-        }
-        level = list(inner.values())
-        if not level:
-            return False
-    return True
+    """Return whether a value of lists and objects has more than 200 levels."""
+    for _ in range(_WRITTEN - DEEPEST_JSON):
+        value = [value]
+    try:
+        orjson.dumps(value, lambda _: None, orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return True
+    return False

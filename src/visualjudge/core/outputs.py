@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -124,11 +124,7 @@ class OutputFile:
             return  # the one who writes says why it cannot be written
         where = f"{self.option}: {self.path}"
         if not stat.S_ISREG(status.st_mode):
-            is_folder = stat.S_ISDIR(status.st_mode)
-            got = (
-                "is a folder, not a file" if is_folder else "is no regular file"
-            )
-            raise UsageError(f"{where} {got}")
+            raise UsageError(f"{where} must be a regular file")
         is_read = (status.st_dev, status.st_ino) in READ
         if is_read or any(map(self.path.samefile, command.inputs)):
             raise UsageError(f"{where} is an input file; name another file")
@@ -208,19 +204,20 @@ def together(
             for output in command.complete
             if output.path.exists()
         ]
-        _put(command.complete)
+        _put(command)
     finally:
         _COMMAND.reset(token)
         for scratch in command.made:
             scratch.unlink(missing_ok=True)
 
 
-def _put(complete: Mapping[OutputFile, Path]) -> None:
+def _put(command: _Command) -> None:
     """Rename every scratch file; if one cannot be, take back those before it."""
     done: dict[Path, Path] = {}
     try:
-        for output, scratch in complete.items():
+        for output, scratch in command.complete.items():
             before = scratch.with_name(f"{scratch.name}.old")
+            command.made.append(before)
             with writing(output.path):
                 scratch.chmod(0o644)
                 _remember(scratch)
@@ -235,9 +232,6 @@ def _put(complete: Mapping[OutputFile, Path]) -> None:
             else:
                 path.unlink(missing_ok=True)
         raise
-    finally:
-        for scratch in complete.values():
-            scratch.with_name(f"{scratch.name}.old").unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what we wrote

@@ -1,7 +1,7 @@
 """Values of files as typed records: pydantic checks them, in this project's words."""
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import InstanceOf, TypeAdapter, ValidationError
 
@@ -45,18 +45,18 @@ def record_of(
     DataError
         If a field is missing, or it or the whole has another type.
     """
-    adapter: TypeAdapter[Record] = _adapter(kind)
     try:
         if isinstance(value, bytes):
-            return adapter.validate_json(value, strict=True)
-        adapter.validate_python(value, strict=True)
+            return cast(
+                "Record", _adapter(kind).validate_json(value, strict=True)
+            )
+        _adapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
         place, reason = first_problem(error, displayed=True)
         raise DataError(
             ": ".join((str(where), *place, reason)) + hint
         ) from None
-    checked: Record = value
-    return checked
+    return cast("Record", value)
 
 
 def first_problem(

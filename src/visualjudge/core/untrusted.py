@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from io import TextIOWrapper
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, AnyStr, BinaryIO, Literal, TypeVar
 
 from visualjudge.core.errors import DataError
@@ -51,7 +51,7 @@ class Bound:
 
     # Bytes of a file or a body.
     size: int = 0
-    # Bytes of a line.
+    # Bytes of a line, or of a value of JSON.
     line: int = 0
     # Bytes that it may hold once decompressed.
     unpacked: int = 0
@@ -80,13 +80,14 @@ Kind = Literal[
     "log",
 ]
 BOUNDS: dict[Kind, Bound] = {
-    "json": Bound(4096 * MIB, depth=200),  # as deep is any JSON
+    # as deep is any JSON
+    "json": Bound(4096 * MIB, line=128 * MIB, depth=200, items=2_000_000),
     "record": Bound(line=32 * MIB),  # of JSON
     "description": Bound(256 * MIB),  # dataset.json
     "manifest": Bound(16 * MIB),  # run.json
     "yaml": Bound(4 * MIB, depth=64, items=100_000),
     "xml": Bound(16 * MIB),
-    "table": Bound(1024 * MIB, line=32 * MIB),
+    "table": Bound(1024 * MIB, line=32 * MIB, items=1_000_000),
     "workbook": Bound(64 * MIB, unpacked=MEMORY_APART),
     "zip": Bound(1024 * MIB, unpacked=1024 * MIB),
     "parquet": Bound(64 << 30, items=20_000_000),
@@ -94,7 +95,7 @@ BOUNDS: dict[Kind, Bound] = {
     "array": Bound(4096 * MIB, unpacked=4096 * MIB),
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
-    "body": Bound(16 * MIB, items=1_000_000),
+    "body": Bound(16 * MIB, items=500_000),
     "log": Bound(line=64 * MIB),  # a journal
 }
 
@@ -117,7 +118,8 @@ def importing(*, outside: bool) -> Iterator[None]:
         _OUTSIDE.reset(token)
 
 
-def decoding(path: Path, kind: Kind) -> BinaryIO:
+@contextmanager
+def decoding(path: Path, kind: Kind) -> Iterator[BinaryIO]:
     """Open a file of a user or a stranger: for a decoder, which seeks in it. Other
     modules get what is in it.
 
@@ -127,15 +129,25 @@ def decoding(path: Path, kind: Kind) -> BinaryIO:
         As :func:`check_file` does.
     """
     with _readable(path):
-        # Nothing that may be there, such as a pipe, makes this wait.
-        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        handle = os.open(path, os.O_RDONLY | flags)
-    try:
-        _check(path, os.fstat(handle), kind)
-    except BaseException:
-        os.close(handle)
-        raise
-    return os.fdopen(handle, "rb")
+        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+    with file:
+        status = os.fstat(file.fileno())
+        if kind not in ("image", "array"):
+            READ.add((status.st_dev, status.st_ino))
+        most = BOUNDS[kind].size
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path}: must be a regular file")
+        if 0 < most < status.st_size:
+            raise DataError(
+                f"{path}: must have at most {most // MIB} MiB, got "
+                f"{status.st_size / MIB:.2f} MiB"
+            )
+        yield file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open what may be a pipe, which nobody writes to."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def lines(path: Path, kind: Kind, start: int = 0) -> Iterator[bytes]:
@@ -202,6 +214,18 @@ def read_file(path: Path, kind: Kind, start: int = 0, size: int = -1) -> bytes:
         return file.read(size)
 
 
+def blocks(path: Path, kind: Kind) -> Iterator[bytes]:
+    """Yield the bytes of a file, 1 MiB at a time.
+
+    Raises
+    ------
+    DataError
+        As :func:`check_file` does.
+    """
+    with decoding(path, kind) as file, _readable(path):
+        yield from iter(lambda: file.read(MIB), b"")
+
+
 def check_file(path: Path, kind: Kind) -> None:
     """Check that a file can be read within the bound of its kind.
 
@@ -210,23 +234,8 @@ def check_file(path: Path, kind: Kind) -> None:
     DataError
         If there is no such file, it is not a regular file, or it is larger.
     """
-    with _readable(path):
-        status = path.stat()
-    _check(path, status, kind)
-
-
-def _check(path: Path, status: os.stat_result, kind: Kind) -> None:
-    if kind not in ("image", "array"):
-        READ.add((status.st_dev, status.st_ino))
-    most = BOUNDS[kind].size
-    if not stat.S_ISREG(status.st_mode):
-        got = ", got a folder" * stat.S_ISDIR(status.st_mode)
-        raise DataError(f"{path}: must be a regular file{got}")
-    if 0 < most < status.st_size:
-        raise DataError(
-            f"{path}: must have at most {most // MIB} MiB, got "
-            f"{status.st_size / MIB:.2f} MiB"
-        )
+    with decoding(path, kind):
+        pass
 
 
 @contextmanager
@@ -408,14 +417,13 @@ def confined_target(
         If a part is a link, ``name`` leads outside of ``root``, or it is not a regular
         file.
     """
-    path = Path(root)
-    for part in PurePosixPath(stated_path(name, of=of)).parts:
-        path = path / part
-        if path.is_symlink():
-            raise DataError(
-                f"{path}: must not be a link; links are not followed in {of}; put the "
-                "file itself there"
-            )
+    inside = stated_path(name, of=of)
+    path = Path(root, inside)
+    if Path(os.path.realpath(path)) != Path(os.path.realpath(root), inside):
+        raise DataError(
+            f"{path}: no part of {inside} may be a link; links are not followed in "
+            f"{of}; put the file itself there"
+        )
     if os.path.lexists(path) and not path.is_file():
         raise DataError(f"{path}: must be a regular file")
     return path

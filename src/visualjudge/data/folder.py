@@ -15,7 +15,6 @@ repaired silently.
 import functools
 import json
 import re
-from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -46,7 +45,7 @@ from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.registry import lacking
 from visualjudge.core.tables import table_parts
 from visualjudge.core.typed_records import first_problem
-from visualjudge.core.untrusted import confined_path, read_file
+from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.outputs import given_score
 from visualjudge.vision.faults import stated_faults
 from visualjudge.vision.fields import check_in_pixels
@@ -371,7 +370,7 @@ class DataFolder:
         name = f"{path.parent.name}/{path.name}"
         try:
             content = jsons.lenient(
-                read_file(inside(self.root, name), "json"), name
+                jsons.content(inside(self.root, name), "json"), name
             )
             if not isinstance(content, dict):
                 raise DataError(f"{name}: must be a JSON object")
@@ -698,7 +697,7 @@ def read_records(path: Path) -> list[Any]:
         return [
             _line(line, path.name) for line in jsons.lines(path) if line.strip()
         ]
-    text = read_file(path, "json").removeprefix(BOM_UTF8)
+    text = jsons.content(path, "json")
     try:
         content = jsons.lenient(text, path.name)
     except DataError:

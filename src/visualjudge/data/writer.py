@@ -428,7 +428,7 @@ def _id_of(record: Any) -> str:
 def _parsed(path: Path, kind: type[Any]) -> Any:
     if not path.exists():
         return kind()
-    value = jsons.lenient(read_file(path, "json"), str(path))
+    value = jsons.lenient(jsons.content(path, "json"), str(path))
     rows = value.values() if isinstance(value, dict) else value
     if not isinstance(value, kind) or not all(
         isinstance(row, Mapping) for row in rows

@@ -166,7 +166,7 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
     with suppress(
-        ValueError
+        ValueError, DataError
     ):  # the form that `json_file` writes is read in half the time
         return tuple(
             q for _, q in questions_between(path, 0, sys.maxsize)

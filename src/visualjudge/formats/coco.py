@@ -360,7 +360,7 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     if not isinstance(rows, list):
         raise DataError(
             f"{pred}: must be a COCO results file: an array of objects, or an object "
-            f"with 'annotations', got {content!r:.200}"
+            f"with 'annotations', got {type(content).__name__}"
         )
     results = _by_image(rows, f"{pred}: ")
     return (

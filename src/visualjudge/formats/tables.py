@@ -6,19 +6,17 @@ from __future__ import annotations
 import csv
 import pickle
 import re
-from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.jsons import DEEPEST_JSON, is_deep
 from visualjudge.core.typed_records import Rows, record_of
-from visualjudge.core.untrusted import read_file, text_lines
+from visualjudge.core.untrusted import BOUNDS, read_file, text_lines
 from visualjudge.core.yamls import read_yaml
 
 if TYPE_CHECKING:
@@ -47,9 +45,7 @@ def read_json(path: Path) -> Any:
     DataError
         If there is no such file, or it is not JSON; the message names the line.
     """
-    return jsons.lenient(
-        read_file(path, "table").removeprefix(BOM_UTF8), str(path)
-    )
+    return jsons.lenient(jsons.content(path, "table"), str(path))
 
 
 class _DataOnly(pickle.Unpickler):
@@ -79,9 +75,10 @@ def read_pickle(path: Path) -> Any:
         raise DataError(
             f"{path}: must be a pickle of plain data: {error}"
         ) from None
-    if is_deep(value):
+    if jsons.is_deep(value):
         raise DataError(
-            f"{path}: must be nested at most {DEEPEST_JSON} levels deep"
+            f"{path}: must be a pickle of plain data, at most {jsons.DEEPEST_JSON} levels "
+            "deep"
         )
     return value
 
@@ -93,13 +90,19 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     Raises
     ------
     DataError
-        If the file is missing or malformed; the message names the line.
+        If the file is missing, malformed or has more than a million rows; the message
+        names the line.
     """
     if path.suffix.lower() == ".json":
         content = read_json(path)
         rows = list(content.values()) if isinstance(content, dict) else content
         return record_of(Rows, rows, path)
-    return list(table_rows(path))
+    rows = list(islice(table_rows(path), BOUNDS["table"].items + 1))
+    if len(rows) > BOUNDS["table"].items:
+        raise DataError(
+            f"{path}: must have at most {BOUNDS['table'].items:,} rows"
+        )
+    return rows
 
 
 def table_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -134,7 +137,7 @@ def read_texts(path: Path) -> pl.DataFrame:
     """
     import polars as pl
 
-    rows = list(table_rows(path))
+    rows = read_table(path)
     if not rows:
         raise DataError(f"{path}: has no rows")
     return pl.DataFrame(rows, infer_schema_length=None)

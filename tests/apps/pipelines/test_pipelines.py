@@ -783,7 +783,7 @@ def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:
     assert isinstance(result.exception, UsageError)
     assert (
         str(result.exception)
-        == f"--out: {tmp_path / 'out.jsonl'} is a folder, not a file"
+        == f"--out: {tmp_path / 'out.jsonl'} must be a regular file"
     )
     assert not started.raw
 

@@ -108,13 +108,13 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Accuracy, mean over tasks",
         "at_least",
         0.75,
-        "its accuracy over tasks is only {}",
+        "its accuracy over tasks is {}, at least {limit} is required",
     ),
     "right_in_both_orders": Threshold(
         "Right in both orders",
         "at_least",
         0.65,
-        "it is right in both orders in only {}",
+        "it is right in both orders in {}, at least {limit} is required",
     ),
     "lean": Threshold(
         "Position bias",
@@ -163,14 +163,16 @@ class Check:
     @property
     def measured(self) -> str:
         """The value, and the interval on which an open state rests."""
-        ends = self.threshold.ends(self.interval)
-        undecided = self.state == "undecided" and self.interval is not None
-        return f"{self.shown}, 95 %: {ends}" if undecided else self.shown
+        if self.state != "undecided" or self.interval is None:
+            return self.shown
+        return f"{self.shown}, 95 %: {self.threshold.ends(self.interval)}"
 
     @property
     def failing(self) -> str:
         """What it adds to the answer if it fails."""
-        return self.threshold.failing.format(self.shown, why=self.why)
+        return self.threshold.failing.format(
+            self.shown, why=self.why, limit=percent(self.threshold.value, 0)
+        )
 
 
 def closed(ends: Ends | None) -> Interval | None:

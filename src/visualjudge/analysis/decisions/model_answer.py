@@ -75,7 +75,7 @@ def _share(value: float | None, ends: tuple[float, float] | None) -> str:
 
 def _more(pair: PairOfModels) -> str:
     if pair.needs_images is None:
-        return "not known" if pair.state == "undecided" else ""
+        return ""
     low, high = pair.needs_images
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
@@ -104,13 +104,13 @@ PAIR = Layout[PairOfModels](
 
 
 def separated(models: PairsOfModels) -> str:
-    """Return how many pairs are separated, as "5 of 6"."""
-    pairs = models.pairs
-    return (
-        f"{sum(pair.state == 'right' for pair in pairs)} of {len(pairs)}"
-        if pairs
-        else NONE
-    )
+    """Return how many pairs are separated, rightly where truth is known, as "5 of 6"."""
+    counted = [
+        pair.state == "right"
+        or (pair.state == "unknown" and pair.judge_order != 0)
+        for pair in models.pairs
+    ]
+    return f"{sum(counted)} of {len(counted)}" if counted else NONE
 
 
 def resolution(models: PairsOfModels) -> str:

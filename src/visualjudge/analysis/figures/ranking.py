@@ -113,6 +113,7 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         for item, rows in zip(every, room, strict=True)
         if rows <= MOST_ROWS or item is every[0]
     ]
+    known = any(item.has_truth for item in every)
     words = [f"{judge.judge} {separated(judge.models)}" for judge in drawn]
     rows = tuple(
         (
@@ -131,8 +132,9 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
     )
     return Plot(
         NAME,
-        f"Pairs of models separated rightly: {listed(words)}",
-        "Marks are the ranks of the models by truth and by each judge, lines the ranks "
+        f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
+        f"{listed(words)}",
+        f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
         "that are possible (95 %); signs are of a model and the next one only.",
         RANKED,
         rows,

@@ -48,5 +48,6 @@ class Section:
     @property
     def filled(self) -> bool:
         """Return whether it has anything to show."""
-        drawn = any(isinstance(plot, Plot) for plot in self.plots)
-        return drawn or bool(self.examples or self.tables)
+        return any(isinstance(plot, Plot) for plot in self.plots) or bool(
+            self.examples or self.tables
+        )

@@ -391,7 +391,7 @@ def curve(
 
 CURVE = (
     "Curve: Weibull’s psychometric function, with its 95 % band by image, where right "
-    "answers rise significantly; else a line. Each marker stands for a part of the "
+    "answers rise significantly. Each marker stands for a part of the "
     "verdicts; larger markers have more. Hollow marker on the line of 75 %: where the "
     "curve reaches it, with its interval."
 )

@@ -1,6 +1,8 @@
 """Accuracy against the apparent size of what is wrong, in pixels as the judge is shown
 it."""
 
+from functools import partial
+
 import polars as pl
 
 from visualjudge.analysis import reasons
@@ -51,13 +53,11 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
     return curves_of(parts, guessed_among_allowed(judge.asked))
 
 
-def _pixels(side: float | None) -> str:
-    return number(side, 0)
-
-
 def _section(view: Shown) -> Section:
     cells = {
-        (plain_name(row.value), judge.name): threshold_text(row, _pixels)
+        (plain_name(row.value), judge.name): threshold_text(
+            row, partial(number, digits=0)
+        )
         for judge in view.judges
         for row in judge[FAULT_SIZE]
     }

@@ -241,21 +241,20 @@ class Canvas:
         )
         body = "".join(self._parts)
         if colours is None:
-            start = (
+            return (
                 f'<svg class="plot {kind}" {named} style="--width:{width}px">'
+                f"{body}</svg>"
             )
-            return f"{start}{body}</svg>"
         style = re.sub(
             r"var\(--(\w+)\)", lambda match: colours[match[1]], STYLE
         )
         wide, unit = size or (self.width, "")
         high = wide * (self.height + 4) / self.width
         stated = f'width="{wide:.6g}{unit}" height="{high:.6g}{unit}"'
-        beyond = (
-            f'x="-4" y="-4" width="{self.width + 8:.0f}" '
-            f'height="{self.height + 12:.0f}"'
+        paper = (
+            f'<rect x="-4" y="-4" width="{self.width + 8:.0f}" '
+            f'height="{self.height + 12:.0f}" fill="{colours["paper"]}"/>'
         )
-        paper = f'<rect {beyond} fill="{colours["paper"]}"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {stated} {named}>'
             f"<style>{style}.plot text{{font-family:Helvetica,Arial,'DejaVu "

@@ -74,9 +74,11 @@ def forest(
         0.45 * width,
         max((text_width(row.label) for row in rows), default=0) + 14,
     )
-    firsts = [row.estimates[0] for row in rows if row.estimates]
     values = [
-        scale.value(e) for e in firsts if e is not None and len(series) == 1
+        scale.value(estimate)
+        for row in rows
+        for estimate in row.estimates
+        if estimate is not None and len(series) == 1
     ]
     notes = max((text_width(row.note, 11) for row in rows), default=0)
     beside = max(map(text_width, values), default=0) + 12

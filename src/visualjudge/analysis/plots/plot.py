@@ -49,9 +49,8 @@ class Plot:
 
     def printed(self, millimetres: float, *, in_points: bool = False) -> str:
         """Return a standalone SVG file of this width, with letters of 8 points."""
-        size = (millimetres, "mm")
-        if in_points:
-            size = (millimetres / 25.4 * 72, "")
+        points = (millimetres / 25.4 * 72, "")
+        size = points if in_points else (millimetres, "mm")
         canvas = self.draw(millimetres * PIXELS)
         return canvas.svg(self.finding, colours=LIGHT, size=size)
 
@@ -150,7 +149,7 @@ def converted(svg: str, suffix: str) -> bytes:
 def unbroken(text: str) -> str:
     """Keep numbers, their intervals and their % signs on one line."""
     return re.sub(
-        r"(?<=\d) (?=%)|(?<=[≥≤±]) (?=\d)|(?<=\d) to (?=[\d\u2212])",
+        r"(?<=\d) (?=%)|(?<=[≥≤±]) (?=\d)|(?<=\d) (?:to|of) (?=[\d\u2212])",
         lambda m: m[0].replace(" ", "\u00a0"),
         text,
     )

@@ -32,9 +32,8 @@ Band = tuple[tuple[float, float, float, float], ...]
 
 @dataclass(frozen=True)
 class Trace:
-    """Points of one judge; with a ``band``, its curve is drawn instead of a line
-    through them. ``level`` is where the curve reaches 75 %.
-    """
+    """Points of one judge; with a ``band``, its curve is drawn. ``level`` is where the
+    curve reaches 75 %."""
 
     points: Points = ()
     band: Band = ()
@@ -86,7 +85,7 @@ def lines(
         for line in drawn:
             _band(canvas, box, line)
     for line in drawn:
-        _line(canvas, box, line)
+        _line(canvas, box, line, joined=ends is not None)
     return canvas
 
 
@@ -98,11 +97,12 @@ def _band(canvas: Canvas, box: Box, line: Line) -> None:
         canvas.band([*above, *below], line.series)
 
 
-def _line(canvas: Canvas, box: Box, line: Line) -> None:
+def _line(canvas: Canvas, box: Box, line: Line, *, joined: bool) -> None:
     trace = line.trace
     kind = f"ci l{colour(line.series)}"
-    through = [(x, y) for x, y, *_ in trace.band or trace.points]
-    canvas.lines([(box.x(x), box.y(y)) for x, y in through], kind)
+    if trace.band or joined:
+        through = [(x, y) for x, y, *_ in trace.band or trace.points]
+        canvas.lines([(box.x(x), box.y(y)) for x, y in through], kind)
     most = max(n for _, _, n in trace.points)
     for x, y, n in trace.points:
         size = 2 + 3.5 * (n / most) ** 0.5

@@ -17,6 +17,8 @@ from visualjudge.analysis.plots.canvas import (
 ROW = 20
 TRUTH = 5
 """Number of the series of the truth; judges have those before it."""
+BESIDE = 400
+"""Width in pixels of two rankings side by side, without the names of their models."""
 WIDE_ENOUGH = 560
 """Width in pixels from which two rankings stand side by side."""
 SIGNS: Mapping[Sign, str] = {
@@ -25,6 +27,11 @@ SIGNS: Mapping[Sign, str] = {
     "wrong": "in the wrong order",
     "close": "too close by truth",
 }
+
+
+def words_of(known: bool) -> Mapping[Sign, str]:
+    """Return the signs in words, where the truth is ``known`` or not."""
+    return SIGNS if known else {**SIGNS, "right": "separated"}
 
 
 @dataclass(frozen=True)
@@ -62,25 +69,32 @@ class Ranking:
     series: int
     models: tuple[RankedModel, ...]
 
+    @property
+    def has_truth(self) -> bool:
+        """Whether the order by truth is known."""
+        return any(model.truth for model in self.models)
+
 
 def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     """Draw each ranking, two in a row where there is room."""
     canvas = Canvas(width)
     names = dict(sorted((item.series, item.judge) for item in drawn))
-    if any(model.truth for item in drawn for model in item.models):
+    known = any(item.has_truth for item in drawn)
+    if known:
         names = {TRUTH: "truth", **names}
     used = {model.next for item in drawn for model in item.models}
     signs = {
         sign: f"neighbours {words}"
-        for sign, words in SIGNS.items()
+        for sign, words in words_of(known).items()
         if sign in used
     }
     top = legend(canvas, signs, legend(canvas, names) + 12) + 8
-    columns = 2 if width >= WIDE_ENOUGH and len(drawn) > 1 else 1
+    label = max(text_width(m.name) for r in drawn for m in r.models)
+    columns = 1
+    if width >= max(WIDE_ENOUGH, 2 * label + BESIDE) and len(drawn) > 1:
+        columns = 2
     room = (width - 24 * (columns - 1)) / columns
-    label = min(
-        0.46 * room, max(text_width(m.name) for r in drawn for m in r.models)
-    )
+    label = min(0.46 * room, label)
     for start in range(0, len(drawn), columns):
         bottoms = [
             _ranking(canvas, item, (room + 24) * k, room, label + 16, top)
@@ -99,7 +113,7 @@ def _ranking(
     top: float,
 ) -> float:
     """Draw one ranking at ``left``, ``room`` wide; return the bottom."""
-    known = any(model.truth for model in item.models)
+    known = item.has_truth
     size = len(item.models)
     gap = 30
     panel = (room - label - gap - 8) / 2 if known else room - label - gap - 8
@@ -139,7 +153,7 @@ def _ranking(
             )
         if model.next is not None:
             below = item.models[k + 1].name
-            words = f"{model.name} and {below}: {SIGNS[model.next]}"
+            words = f"{model.name} and {below}: {words_of(known)[model.next]}"
             canvas.sign(middle, y + ROW / 2, model.next, words)
     return bottom + 18
 

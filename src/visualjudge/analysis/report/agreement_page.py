@@ -103,14 +103,10 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
             for row in result.rows
             if row.dimension.endswith(CHOICES) == choices
         ]
-        figures = (
-            (row.spearman, row.kendall_tau, row.pairwise_accuracy)
-            for row in own
-        )
         rows = [
             row
-            for row, some in zip(own, figures, strict=True)
-            if set(some) != {None}
+            for row in own
+            if {row.spearman, row.kendall_tau, row.pairwise_accuracy} != {None}
         ]
         few = (
             f"{many(len(own) - len(rows), 'row')} with too few items left out."
@@ -153,11 +149,10 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         if several
         else []
     )
-    title = "Could a judge replace people?"
     tests = grid(
         ALT_TEST,
         result.alt_test,
-        title=title,
+        title="Could a judge replace people?",
         notes=[OMEGA],
         keys=keys,
         hidden=hidden,
@@ -232,6 +227,7 @@ def html(result: PeopleAgreement) -> str:
     """Return a self-contained page: the figure, then the tables."""
     return template("agreement.html.j2").render(
         style=Markup(page_style(asset("agreement.css"))),
+        judges=any(row.kind == "judge" for row in result.rows),
         figure=agreement_figure(result),
         sentence=sentence(result),
         tables=tables_of(result),

@@ -27,14 +27,13 @@ def cite(analysis: Analysis) -> str:
 
 
 def _bibtex() -> str:
-    version = visualjudge.__version__
     return (
         "@software{visualjudge,\n"
         "  title = {visualjudge: how far can a vision-language model be trusted as a "
         "judge of "
         "vision predictions?},\n"
         "  author = {{visualjudge maintainers}},\n"
-        f"  version = {{{version}}},\n"
+        f"  version = {{{visualjudge.__version__}}},\n"
         f"  year = {{{RELEASED[:4]}}}\n"
         "}"
     )

@@ -247,7 +247,7 @@ def _options(
     return {
         name: " ".join(
             [f"true score {score:.2f}"] * scored
-            + [f"({source})"] * bool(source)
+            + [f"({source})" if scored else f"{source}"] * bool(source)
         )
         for name, score, source in known
     }

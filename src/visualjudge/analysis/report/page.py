@@ -161,7 +161,9 @@ def _sections(
         out.append(replace(section, plots=plots))
     judges = view.judges[:MOST_WITH_EXAMPLES]
     collected = [
-        (judge.name, examples(judge.study, judge.index)) for judge in judges
+        (judge.name, rows)
+        for judge in judges
+        if (rows := examples(judge.study, judge.index))
     ]
     misses = Section(
         "questions",
@@ -178,11 +180,12 @@ def _summary(view: Shown) -> list[Section]:
     """Return what a page to pass on has below the answer: five numbers and three
     examples."""
     first = view.drawn[0]
-    rows = examples(first.study, first.index, 3)
     return [
         Section("numbers", "Five numbers", asked=[headline(view.drawn, FIVE)]),
         Section(
-            "questions", "Examples of errors", examples=[(first.name, rows)]
+            "questions",
+            "Examples of errors",
+            examples=[(first.name, examples(first.study, first.index, 3))],
         ),
     ]
 

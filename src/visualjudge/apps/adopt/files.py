@@ -4,7 +4,6 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,24 +11,22 @@ from urllib.parse import unquote, urlsplit
 from visualjudge.apps.adopt.items import ImageSource, Scale
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.jsons import LONGEST_RECORD
 from visualjudge.core.tables import check_table, table_parts
 from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.core.untrusted import (
     BOUNDS,
-    MIB,
     Kind,
     apart,
     archive,
+    blocks,
     check_file,
     confined_path,
-    read_file,
 )
 from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
-from visualjudge.formats.tables import read_json, table_rows
+from visualjudge.formats.tables import read_json, read_table
 
 ROWS_AT_ONCE = 50_000
-MOST_ROWS = 1_000_000
+MOST_ROWS = BOUNDS["table"].items
 MOST_CELLS = BOUNDS["parquet"].items
 MOST_VALUES = 7 * MOST_ROWS
 BYTES_A_VALUE = 12
@@ -141,28 +138,21 @@ def contents(path: Path) -> Any:
         return read_json(path)
     if suffix in (".parquet", ".arrow"):
         check_table(path)
-        parts: Iterable[Iterable[dict[str, Any]]] = (
-            part.iter_rows(named=True)
-            for part in table_parts(path, ROWS_AT_ONCE)
-        )
-    else:
-        parts = [table_rows(path)]
-    rows = list[Any]()
-    for row in chain.from_iterable(parts):
-        rows.append(row)
-        check_rows(path, len(rows), len(row))
-    return rows
+        rows = list[Any]()
+        for part in table_parts(path, ROWS_AT_ONCE):
+            check_rows(path, len(rows) + part.height, part.width)
+            rows += part.iter_rows(named=True)
+        return rows
+    return read_table(path)
 
 
 def _check_values(path: Path) -> None:
     most = max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
     count = 0
     quotes = 0
-    long = 0
     names = 0
     rest = b""
-    for start in range(0, path.stat().st_size, MIB):
-        block = read_file(path, "table", start, MIB)
+    for block in blocks(path, "table"):
         text = (rest + block).replace(rb"\\", b"")
         rest = text[-1:] if text.endswith(b"\\") else b""
         pieces = text.replace(rb"\"", b"").split(b'"')
@@ -173,15 +163,13 @@ def _check_values(path: Path) -> None:
             + 3 * outside.count(b"{")
         )
         quotes += len(pieces) - 1
-        long = 0 if len(pieces) > 1 else long + len(block)
         names = outside.rpartition(b"}")[2].count(b":") + (
             0 if b"}" in outside else names
         )
-        if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
+        if count > most or names > MOST_ROWS:
             raise DataError(
                 f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} "
-                f"of them in an object, none of more than {LONGEST_RECORD // MIB} "
-                "MiB"
+                "of them in an object"
             )
 
 
