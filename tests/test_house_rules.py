@@ -90,7 +90,7 @@ OVER: dict[str, int] = {
     "replies": 821,
     "judges": 1463,
     "runs": 1332,
-    "analysis": 8264,
+    "analysis": 8262,
     "apps": 6356,
     "studio": 2490,
     "cli": 1742,
