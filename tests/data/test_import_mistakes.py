@@ -389,3 +389,40 @@ def test_halved_boxes_of_a_poor_detector_are_named(seed: int) -> None:
     spoilt = [(halve(result), truth) for result, truth in right]
     message = likely_mistake("object_detection", spoilt, {})
     assert message is not None and "divided by 2" in message
+
+
+def _halved(people: Any) -> People:
+    """People in an image of half the size, seen nearly where they are."""
+    rng = np.random.default_rng(1)
+    return People(
+        tuple(
+            replace(
+                person,
+                keypoints=(
+                    person.keypoints + rng.normal(0, 9, (17, 3)) * [1, 1, 0]
+                )
+                * [0.5, 0.5, 1],
+            )
+            for person in people.items
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "make", "spoil", "told"),
+    [
+        (
+            "semantic_segmentation",
+            _segments,
+            _masks_as(lambda dense: dense[:, ::-1]),
+            "mirrored",
+        ),
+        ("keypoint", _pose, _halved, "divided by 2"),
+    ],
+)
+def test_the_side_that_is_wrong_is_blamed(
+    task: str, make: Any, spoil: Any, told: str
+) -> None:
+    message = likely_mistake(task, _tried(make, spoil), {})
+    assert message is not None and told in message
+    assert message.startswith("predictions")

@@ -10,10 +10,6 @@ from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.rows import Misreading
 
 
-def _inverse(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
-    return replace(prediction, inverse=not prediction.inverse)
-
-
 def _negative(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
     values = prediction.values
     known = values[prediction.valid]
@@ -48,7 +44,9 @@ def _unit(name: str, factor: float) -> Misreading:
 MISREADINGS = (
     Misreading(
         "predictions are disparities, or depths that are read as such (`pred_inverse`)",
-        _inverse,
+        lambda prediction, _: replace(
+            prediction, inverse=not prediction.inverse
+        ),
     ),
     Misreading("near and far are exchanged", _negative),
     Misreading("the largest value marks holes (`hole`)", _with_holes),

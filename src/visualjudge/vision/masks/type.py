@@ -294,6 +294,7 @@ SEMANTIC = PredictionType(
             title="Grid as characters and masks",
         ),
     ),
+    misreadings=misread.MISREADINGS,
     metrics=(
         Metric(
             "semantic",

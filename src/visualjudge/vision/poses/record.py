@@ -84,10 +84,16 @@ class People(Prediction):
         )
 
     def scaled(self, size: Size, target: Size) -> People:
-        factors = np.array([target[1] / size[1], target[0] / size[0], 1.0])
+        factors = np.array(target[::-1]) / size[::-1]
         return People(
             tuple(
-                replace(item, keypoints=item.keypoints * factors)
+                replace(
+                    item,
+                    keypoints=item.keypoints * [*factors, 1.0],
+                    bbox=item.bbox
+                    and tuple((np.tile(factors, 2) * item.bbox).tolist()),
+                    area=item.area and item.area * float(factors.prod()),
+                )
                 for item in self.items
             )
         )
