@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -306,11 +307,11 @@ class BuildOptions(WorkOptions, Selection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (
-            self.score_range is not None
-            and not self.score_range[0] < self.score_range[1]
-        ):
-            raise UsageError("`score_range` must have the lowest score first")
+        low, high = self.score_range or (0, 10)
+        if not -math.inf < low < high < math.inf:
+            raise UsageError(
+                "`score_range` must be two numbers, the lowest score first"
+            )
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(

@@ -1,5 +1,6 @@
 """Third step: the rows of a table as questions and verdicts."""
 
+import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -364,7 +365,9 @@ def meaning_of(
                 f"`answers` {spelling} must be A, B, tie, both_bad, Failed or a number, "
                 f"got {to!r}"
             )
-    if score_range is not None and not score_range[0] < score_range[1]:
+    if score_range is not None and not (
+        -math.inf < score_range[0] < score_range[1] < math.inf
+    ):
         low, high = score_range
         raise UsageError(
             f"`score_range` must be a lower and a higher number, got {low:g} {high:g}"
