@@ -590,13 +590,14 @@ def test_the_studio_counts_what_the_report_counts(
     home = plain(client.get("/").text)
     slug = site.places.datasets[0].slug
     page = plain(client.get(f"/d/{slug}/slices?by=task&type=pairwise").text)
-    for judge in analyse(runs).judges:
-        share = judge[PAIRWISE].accuracy.share
-        told = f"{100 * (share.value or 0):.1f} %"
-        assert f"{told} of {share.n:,}" in home
-        assert share.interval is not None
-        ends = "–".join(f"{100 * end:.1f}" for end in share.interval)
-        assert f"{told} {ends} of {share.n:,}" in page
+    for judge in analyse(runs).metrics["judges"]:
+        whole = judge["pairwise"]
+        assert f"{100 * whole['accuracy']:.1f} % of {whole['n']:,}" in home
+        for row in judge["by_task"].values():
+            cell = row["pairwise"]
+            ends = "–".join(f"{100 * end:.1f}" for end in cell["ci95"])
+            told = f"{100 * cell['accuracy']:.1f} % {ends} of {cell['n']:,}"
+            assert told in page
 
 
 def plain(page: str) -> str:

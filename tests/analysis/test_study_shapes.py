@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figure_text import number, with_ends
 from visualjudge.analysis.figures.comparisons import COMPARISONS
@@ -145,6 +146,7 @@ def test_a_study_ends_in_a_sentence_that_answers_its_question(
     assert re.search(sentence, answer.sentence, re.DOTALL), answer.sentence
     analysis = analyse(runs)
     page = html.unescape(re.sub(r"<[^>]+>", " ", page_of(analysis)))
+    assert "truth" in parts or "separated rightly" not in page
     assert question in page
     for text in (page, str(card)):
         assert "Import or perturb" not in text
@@ -423,3 +425,30 @@ def test_a_page_of_scores_has_the_scale_on_which_they_were_given(
     between = analysis.plots["judges"].draw(analysis.shown)
     assert isinstance(between, Plot)
     assert with_ends(gap.gap, number) in between.svg()
+
+
+@pytest.mark.parametrize("controlled", [True, False])
+def test_severities_of_errors_are_not_ranked_as_models_are(
+    tmp_path: Path, controlled: bool
+) -> None:
+    better = "truth" if controlled else "birch"
+    worse = "missed 0.38" if controlled else "missed_cars"
+    questions = [
+        pair(
+            k,
+            (9.0, 4.0) if k % 2 else (4.0, 9.0),
+            image_id=f"i{k}",
+            sources=(better, worse) if k % 2 else (worse, better),
+        )
+        for k in range(60)
+    ]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(question, question.answer) for question in questions]
+    run = write_run(tmp_path / "run", dataset, verdicts)
+    answer = vj.card(run).judges[0].answer
+    assert answer.shape == (
+        "controlled_errors" if controlled else "named_pairs"
+    )
+    assert bool(answer.pairs) is not controlled
+    assert answer.state == "yes"
+    assert ("60 pairs" in answer.sentence) is controlled

@@ -361,3 +361,31 @@ def test_other_boxes_of_a_poor_detector_are_not_blamed_on_the_truth(
         "object_detection", tried, {}, [photo] * 12, Files("gt.json", "d.json")
     )
     assert not (told or "").startswith("gt.json")
+
+
+def _found_by_a_poor_detector(rng: np.random.Generator) -> Sides:
+    """Half of the objects, some under another class, and as many that are not there."""
+    truth = _boxes(rng)
+    items = [item for item in truth.items if rng.random() < 0.5]
+    items += _boxes(rng).items
+    renamed = rng.random(len(items)) < 0.2
+    labels = [
+        "other" if changed else item.label
+        for changed, item in zip(renamed, items, strict=True)
+    ]
+    scored = [
+        replace(item, label=label, score=float(rng.uniform(0.3, 1)))
+        for item, label in zip(items, labels, strict=True)
+    ]
+    return Detections(tuple(scored)), truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_halved_boxes_of_a_poor_detector_are_named(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    right = [_found_by_a_poor_detector(rng) for _ in range(12)]
+    assert likely_mistake("object_detection", right, {}) is None
+    halve = _boxes_as(lambda *box: tuple(v / 2 for v in box))
+    spoilt = [(halve(result), truth) for result, truth in right]
+    message = likely_mistake("object_detection", spoilt, {})
+    assert message is not None and "divided by 2" in message

@@ -114,7 +114,7 @@ def test_a_server_without_schemas_is_tried_once_and_then_asked_in_text(
         outcome,
     )
     assert [note for note in manifest["adjustments"] if "schema" in note] == [
-        "schema ignored by the server; asked in text"
+        "the server ignores JSON schemas: the prompt asks for the form of the answer"
         if does == "ignored"
         else "schema refused by the server; asked without"
     ]

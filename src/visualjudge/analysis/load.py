@@ -17,8 +17,8 @@ from visualjudge.analysis.answers import join
 from visualjudge.analysis.question_table import find, merged, read_verdicts
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.folder_kinds import what_it_is
 from visualjudge.core.jsons import Fields
-from visualjudge.core.outputs import what_it_is
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import chosen
 from visualjudge.options import MeasureOptions, Selection, keywords

@@ -241,6 +241,34 @@ class PairsOfModels:
         Models are in descending order, but for those that are separated otherwise: none
         comes before one that is separated above it.
         """
+        return self._ordered(by)[0]
+
+    def ranks(self, by: Side = "judge") -> dict[Model, Ranks]:
+        """Return the rank of each (group, model) in the :meth:`order` of its group, and
+        the best and the worst that the tests leave to it. Equal means have one rank.
+
+        A model ranks below those that are separated above it, and above those that are
+        separated below it.
+        """
+        order, place, above = self._ordered(by)
+        ranks: dict[Model, Ranks] = {}
+        for model, mean in order.items():
+            own = [
+                share
+                for (group, _), share in order.items()
+                if group == model[0]
+            ]
+            k = place[model]
+            best = 1 + int(above[:, k].sum())
+            worst = len(own) - int(above[k].sum())
+            rank = min(max(1 + own.index(mean), best), worst)
+            ranks[model] = rank, best, worst
+        return ranks
+
+    def _ordered(
+        self, by: Side
+    ) -> tuple[dict[Model, float], dict[Model, int], BoolArray]:
+        """Return the :meth:`order`, and what :meth:`_separated` says of it."""
         means: dict[Model, list[float]] = {}
         for pair in self.pairs:
             share = pair.judge if by == "judge" else pair.truth
@@ -260,30 +288,7 @@ class PairsOfModels:
             under = above[np.ix_(rest, rest)].any(0)
             best = left.pop(int(under.argmin()))
             ordered[best] = each[best]
-        return ordered
-
-    def ranks(self, by: Side = "judge") -> dict[Model, Ranks]:
-        """Return the rank of each (group, model) in the :meth:`order` of its group, and
-        the best and the worst that the tests leave to it. Equal means have one rank.
-
-        A model ranks below those that are separated above it, and above those that are
-        separated below it.
-        """
-        place, above = self._separated(by)
-        order = self.order(by)
-        ranks: dict[Model, Ranks] = {}
-        for model, mean in order.items():
-            own = [
-                share
-                for (group, _), share in order.items()
-                if group == model[0]
-            ]
-            k = place[model]
-            best = 1 + int(above[:, k].sum())
-            worst = len(own) - int(above[k].sum())
-            rank = min(max(1 + own.index(mean), best), worst)
-            ranks[model] = rank, best, worst
-        return ranks
+        return ordered, place, above
 
     def _separated(self, by: Side) -> tuple[dict[Model, int], BoolArray]:
         """Return the number of each (group, model), and whether the first of two is
@@ -341,8 +346,6 @@ def separate(rows: Comparisons) -> PairsOfModels:
     turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
     order = np.where(turned, -1, 1)
     twos = np.where(turned[:, None], cells.twos[:, ::-1], cells.twos)
-    judge_order = judged.order * order
-    truth_order = true.order * order
     judged = judged.turned(turned)
     true = true.turned(turned)
     pairs = tuple(
@@ -359,8 +362,8 @@ def separate(rows: Comparisons) -> PairsOfModels:
             rows.groups[a],
             None if math.isnan(means[k]) else float(means[k] * order[k]),
             "strengths" if by_strengths[k] else "questions",
-            int(judge_order[k]),
-            int(truth_order[k]),
+            int(judged.order[k]),
+            int(true.order[k]),
             bool(conflict[k]),
         )
         for k, (a, b) in enumerate(twos.tolist())

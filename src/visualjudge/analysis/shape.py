@@ -5,13 +5,15 @@ from typing import Literal
 
 import polars as pl
 
-from visualjudge.analysis.study_table import NO_TYPE, Study
+from visualjudge.analysis.study_table import Study
 
 Shape = Literal[
     "named_pairs", "scores", "unnamed_pairs", "no_truth", "controlled_errors"
 ]
-NAMED: tuple[Shape, ...] = ("named_pairs", "controlled_errors")
-"""Shapes that compare sources."""
+CHOOSING: tuple[Shape, ...] = ("unnamed_pairs", "controlled_errors")
+"""Shapes whose answer is the share of right choices."""
+UNCHANGED = "truth"
+"""The source that makes no error."""
 QUESTIONS: Mapping[Shape, str] = {
     "named_pairs": "May I rank my models?",
     "scores": "May I use its scores?",
@@ -32,27 +34,27 @@ def shape_of(study: Study, run: int) -> Shape:
     compared = asked.filter(pl.col("kind") != "scoring")
     scored = asked.filter(pl.col("kind") == "scoring")
     if _named(compared) or _scored(scored):
-        return "controlled_errors" if _are_errors(asked) else "named_pairs"
+        if not _are_errors(asked):
+            return "named_pairs"
+        return "controlled_errors" if compared.height else "scores"
     if study.lacks_truth(run):
         return "no_truth"
     return "unnamed_pairs" if compared.height else "scores"
 
 
 def _are_errors(asked: pl.DataFrame) -> bool:
-    """Return whether each source of a task makes one error, but for the unchanged
-    truth, which is compared with several. A model makes errors of many types."""
-    errors = asked.select(
-        "task", "sources", error=pl.col("error_type").cast(pl.String)
+    """Return whether each source is a type of error with its severity, or the unchanged
+    truth, as `perturb` names them."""
+    parts = asked.select(
+        error=pl.col("error_type").cast(pl.String),
+        source=pl.col("sources").cast(pl.List(pl.String)),
+    ).explode("source")
+    of_error = pl.col("source").str.starts_with(pl.format("{} ", "error"))
+    return bool(
+        parts.select(
+            ((pl.col("source") == UNCHANGED) | of_error).fill_null(False).all()
+        ).item()
     )
-    if not (errors["error"] != NO_TYPE).all():
-        return False
-    by_source = (
-        errors.explode("sources")
-        .group_by("task", "sources")
-        .agg(several=pl.col("error").n_unique() > 1)
-    )
-    of_task = by_source.group_by("task").agg(pl.col("several").sum())
-    return bool((of_task["several"] <= 1).all())
 
 
 def _named(compared: pl.DataFrame) -> bool:

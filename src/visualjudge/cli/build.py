@@ -44,6 +44,7 @@ def build(
     Example: visualjudge build data --out dataset --task keypoint --workers 4
     """
     from visualjudge.dataset.build import build as build_dataset
+    from visualjudge.judges.local.judge import shipped
 
     options = with_settings(options, settings(set), alone=True)
     asked = ["--swap"]
@@ -85,18 +86,19 @@ def build(
         f"{pluralize(built.images, 'image')} in {out}"
     )
     following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
-    following(
-        "judge",
-        out,
-        *asked,
-        "--backend",
-        "local",
-        "--model",
-        "default",
-        "--out",
-        "RUN",
-        title="or",
-    )
+    if shipped().tasks.keys() & built.drawn.keys():
+        following(
+            "judge",
+            out,
+            *asked,
+            "--backend",
+            "local",
+            "--model",
+            "default",
+            "--out",
+            "RUN",
+            title="or",
+        )
     tell(built.problems, skip=skip_invalid)
 
 
@@ -119,9 +121,11 @@ def _not_drawn(built: Built, options: BuildOptions) -> Iterator[str]:
             f"--judge-groups {caps.judge_groups}": True,
         }
         limit = next(name for name, holds in limits.items() if holds)
-        pairs = f"{drawn.pairs} of {pluralize(drawn.of_pairs, 'pair')}"
         images = f"{drawn.images} of {pluralize(drawn.of_images, 'image')}"
-        yield f"{task}: {pairs}, {images} ({limit})"
+        yield (
+            f"{task}: {drawn.pairs} of {pluralize(drawn.of_pairs, 'pair')}, "
+            f"{images} ({limit})"
+        )
 
 
 def _left_out(built: Built) -> Iterator[str]:

@@ -344,6 +344,7 @@ def _tell(
     counts, *lines = notices(task, done, predicted=predicted)
     print(f"{out}: {task}: {source or 'sources of the table'}: {counts}")
     if predicted:
-        say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
+        name = source or "sources of the table"
+        say(*(f"warning: {name}: {doubt}" for doubt in doubts(task, done)))
     for line in lines:
         print(as_options(line))

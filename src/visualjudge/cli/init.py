@@ -41,26 +41,19 @@ def init(
     if len(sights) > MOST_LINES:
         print(f"and {len(sights) - MOST_LINES} more")
     if not sights:
-        print(
-            f"{folder}: nothing that visualjudge knows; docs/tables.md has the forms"
-        )
-    _print_commands([sight.command for sight in sights if sight.command])
-
-
-def _is_verdicts(header: list[str]) -> bool:
-    from visualjudge.apps.adopt.roles import find_columns
-
-    try:
-        return "verdict" in find_columns(header, {})
-    except UsageError:
-        return False
-
-
-def _print_commands(commands: list[tuple[object, ...]]) -> None:
-    first = commands[0] if commands else ("import", "FORMAT", "--out", "data")
+        print(f"{folder}: nothing that visualjudge knows")
+    commands = [sight.command for sight in sights if sight.command]
+    first = commands[0] if commands else ("import", "--help")
     following(*first)
     for words in commands[1:]:
         following(*words, title="or")
-    if first[0] in ("import", "perturb"):
+    if "--out" in first and first[0] in ("import", "perturb"):
         for words in STUDY:
             following(*words, title="then")
+
+
+def _is_verdicts(header: list[str]) -> bool:
+    from visualjudge.apps.adopt.roles import ANSWERS, ASKED, find_columns
+
+    roles = find_columns(header, {}).keys()
+    return not (roles.isdisjoint(ANSWERS) or roles.isdisjoint(ASKED))

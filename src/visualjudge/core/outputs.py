@@ -44,27 +44,6 @@ def default_cache_dir() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "visualjudge"
 
 
-# What a folder is that has such a file, and the command that reads it.
-KINDS = {
-    "run.json": ("a run", "card"),
-    "dataset.json": ("a dataset", "judge"),
-    "annotations/*_annotations.*": ("a data folder", "build"),
-    "data_json_v2/*_annotations.*": ("a data folder", "build"),
-}
-
-
-def what_it_is(folder: Path) -> str:
-    """Return what a folder is, and the command that reads it, as a clause."""
-    for pattern, (kind, command) in KINDS.items():
-        if any(folder.glob(pattern)):
-            return f"it is {kind}: `visualjudge {command} {folder}`"
-    return (
-        f"`visualjudge init {folder}` says what it has"
-        if folder.exists()
-        else "there is no such folder"
-    )
-
-
 @dataclass
 class _Command:
     """What a command was told, and its outputs: the scratch files that were made, and

@@ -39,8 +39,8 @@ from visualjudge.core.errors import (
     UsageError,
     in_field,
 )
+from visualjudge.core.folder_kinds import what_it_is
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import what_it_is
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.registry import lacking
 from visualjudge.core.tables import table_parts

@@ -45,8 +45,12 @@ LOW = 7.0
 GAIN = 1.5
 MOST_IMAGES = 0.75
 # The mean score that a correction must reach: what leaves a poor detector poor explains
-# nothing.
+# nothing. A poor detector with its boxes halved stays below: there, no image may lose,
+# as many must gain as for a correction that fits, and the mean must be so many times
+# what it was.
 EXPLAINED = 4.0
+TIMES = 4
+POOR = 0.5
 # If there are fewer boxes than this, all of them must suggest another form.
 FEW = 5
 # Smallest share of boxes that leave the image for another form to be considered.
@@ -245,17 +249,23 @@ def likely_mistake(
         up = int((after > known).sum())
         down = int((after < known).sum())
         least = trial.least if before.size > 1 else FEW_GAIN
-        if before.size < FEW_SAMPLES:
-            clear = bool((after - known >= least).all())
-        else:
-            clear = up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
+        clear = (
+            bool((after - known >= least).all())
+            if before.size < FEW_SAMPLES
+            else up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
+        )
         if trial.fitted and before.size < FITTED_SAMPLES:
             clear = clear and after.mean() >= FITTED_SCORE
         explained = (
-            gain >= min(least, GAIN) and after.mean() >= EXPLAINED and clear
+            gain >= min(least, GAIN) and after.mean() >= EXPLAINED
+        ) or (
+            not trial.fitted
+            and up >= FITTED_SAMPLES
+            and not down
+            and after.mean() >= max(POOR, TIMES * before.mean())
         )
         gain -= FITTED_GAIN * trial.fitted
-        if explained:
+        if explained and clear:
             explaining.append((gain, trial, float(after.mean())))
     most = max((gain for gain, _, _ in explaining), default=0.0)
     best = max(
@@ -458,9 +468,10 @@ def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
     names = {ours[i]: theirs[j] for i, j, _ in pairs(counts, least=1)}
     changed = [f"{a} for {b}" for a, b in names.items() if a != b]
     if changed:
-        message = f"classes are exchanged ({', '.join(changed[:3])})"
         yield Trial(
-            message, [(with_labels(a, names), b) for a, b in sides], fitted=True
+            f"classes are exchanged ({', '.join(changed[:3])})",
+            [(with_labels(a, names), b) for a, b in sides],
+            fitted=True,
         )
 
 

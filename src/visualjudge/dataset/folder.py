@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.folder_kinds import what_it_is
 from visualjudge.core.image_storage import (
     PACKED,
     Part,
@@ -23,7 +24,6 @@ from visualjudge.core.image_storage import (
     image_at,
 )
 from visualjudge.core.jsons import Json
-from visualjudge.core.outputs import what_it_is
 from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import MadeWith, note_made_with
 from visualjudge.core.tables import is_remote

@@ -45,7 +45,7 @@ MORE_REQUESTS = 2
 one that demands it.
 """
 TOOL_LIMIT: Ending = "tool_limit"
-IGNORED = "schema ignored by the server; asked in text"
+IGNORED = "the server ignores JSON schemas: the prompt asks for the form of the answer"
 _REFUSALS = (400, 422, 501)
 # How servers refuse an unknown parameter; most do not name it. Other refusals are not
 # asked again.

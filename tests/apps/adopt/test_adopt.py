@@ -363,12 +363,14 @@ def test_a_folder_that_is_no_run_says_where_the_runs_are(
 ) -> None:
     done = vj.adopt([row()], tmp_path / "out", judge="gpt")
     told = CliRunner().invoke(app, ["card", str(tmp_path / "out")])
-    assert str(told.exception).endswith(f"such as {tmp_path / 'out/gpt'}")
+    assert f"visualjudge card {tmp_path / 'out'}/*" in str(told.exception)
     told = CliRunner().invoke(app, ["card", str(done.dataset)])
     assert f"it is a dataset: `visualjudge judge {done.dataset}`" in str(
         told.exception
     )
-    (tmp_path / "data/annotations").mkdir(parents=True)
+    notes = tmp_path / "data/annotations"
+    notes.mkdir(parents=True)
+    (notes / "keypoint_annotations.json").touch()
     with pytest.raises(
         UsageError,
         match=r"it is a data folder: `visualjudge build .*data`",

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from commanding import command
-from judged_records import said, scoring, write_dataset, write_run
+from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.apps.gate.score_lock import compared_scores, read_any_lock
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
@@ -60,6 +60,16 @@ def test_scores_are_locked_and_a_worse_judge_breaks_the_gate(
         "gate", "check", run_of(tmp_path, "worse", 4.0), "--lock", lock
     )
     assert worse.returncode == 1 and "rank correlation" in worse.stdout
+    pairs = [pair(k, (8.0, 2.0)) for k in range(12)]
+    write_dataset(tmp_path / "pairs", pairs)
+    of_pairs = write_run(
+        tmp_path / "of_pairs",
+        tmp_path / "pairs",
+        [said(question, "A") for question in pairs],
+        judge="gpt",
+    )
+    other = command("gate", "check", of_pairs, "--lock", lock)
+    assert other.returncode == 4 and "had 80 questions, has 0" in other.stdout
     fewer = lock.read_text().replace("number: 80", "number: 79")
     lock.write_text(fewer)
     with pytest.raises(

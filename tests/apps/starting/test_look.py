@@ -148,3 +148,24 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     assert "nothing" in command("init", str(tmp_path)).stdout
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_table_is_verdicts_where_adopt_reads_its_columns(
+    tmp_path: Path,
+) -> None:
+    tables = {
+        "boxes.csv": "filename,x1,y1,x2,y2,label,score\na.png,1,1,2,2,cat,.5\n",
+        "pairs.csv": "prompt,image_a,image_b,winner\np,a.png,b.png,A\n",
+        "answers.csv": "question,choice,gold\nq,A,A\nr,B,A\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
+    printed = command("init", tmp_path).stdout
+    assert "adopt" in printed
+    for name in tables:
+        adopted = command(
+            "adopt", tmp_path / name, "--out", tmp_path / f"out-{name}"
+        )
+        assert (adopted.returncode == 0) == (
+            f"adopt {tmp_path / name}" in printed
+        ), name

@@ -212,7 +212,8 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
     asked = study.joined[run].filter(pl.col("kind") == "scoring")
     if asked.is_empty():
         raise DataError(
-            f"{study.runs[run].name}: must have verdicts on scoring questions, got none"
+            f"{study.runs[run].name}: must have verdicts on scoring questions, got none; "
+            "judge them with `type` scoring"
         )
     return (
         asked.with_columns(

@@ -55,7 +55,7 @@ from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.separation import NO_PAIRS, AnswerState
-from visualjudge.analysis.shape import NAMED, Shape, shape_of
+from visualjudge.analysis.shape import Shape, shape_of
 from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
@@ -78,6 +78,7 @@ OF_PAIRS = ("macro_accuracy", "right_in_both_orders", "lean")
 UNMEASURED: Mapping[Shape, Sequence[str]] = {
     "scores": (*OF_PAIRS, "favour"),
     "unnamed_pairs": ("favour",),
+    "controlled_errors": ("favour",),
     "no_truth": ("macro_accuracy", "right_in_both_orders", "favour"),
 }
 """Checks that a shape has no figure of."""
@@ -224,7 +225,7 @@ def answer_of(
     checks = (*lines, _failed(study, run), _favour(ordered))
     failing = [line.failing for line in checks if line.state == "fail"]
     shape = shape_of(study, run)
-    if shape not in NAMED:
+    if shape != "named_pairs":
         # what its sentence says already
         failing = [line.failing for line in checks[1:] if line.state == "fail"]
         proved = (*failing, *qualifiers)
@@ -238,7 +239,6 @@ def answer_of(
         unskilled=_unskilled(pairwise),
         qualifiers=(*failing, *qualifiers),
     )
-    models = replace(models, shape=shape)
     return Answer(study.runs[run].name, models, checks, ordered)
 
 

@@ -75,7 +75,7 @@ def _share(value: float | None, ends: tuple[float, float] | None) -> str:
 
 def _more(pair: PairOfModels) -> str:
     if pair.needs_images is None:
-        return "not known" if pair.state == "undecided" else ""
+        return ""
     low, high = pair.needs_images
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 

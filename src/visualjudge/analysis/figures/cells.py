@@ -28,7 +28,7 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
-from visualjudge.analysis.shape import shape_of
+from visualjudge.analysis.shape import CHOOSING, shape_of
 from visualjudge.core.text_tables import Styled
 
 Found = tuple[Cell, ...]
@@ -58,7 +58,7 @@ def _accuracies(cells: Iterable[Cell]) -> Cells:
 
 
 def _by_task(judge: JudgeResult) -> Cells:
-    if shape_of(judge.study, judge.index) == "unnamed_pairs":
+    if shape_of(judge.study, judge.index) in CHOOSING:
         return {}  # the first figure has them
     return _accuracies(judge[BY_TASK])
 

@@ -18,11 +18,11 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     points,
 )
-from visualjudge.analysis.shape import shape_of
+from visualjudge.analysis.shape import CHOOSING, shape_of
 
 
 def _rows(judge: JudgeResult) -> tuple[PairsOfTask, ...]:
-    if shape_of(judge.study, judge.index) != "unnamed_pairs":
+    if shape_of(judge.study, judge.index) not in CHOOSING:
         return ()
     answer = pair_answer(judge.study, judge.index, judge.study.bar)
     return (*answer.tasks, *([answer.whole] if len(answer.tasks) > 1 else []))

@@ -35,6 +35,7 @@ from visualjudge.analysis.separation import (
     PairState,
     Side,
 )
+from visualjudge.analysis.shape import CHOOSING, QUESTIONS
 from visualjudge.analysis.statistics.score_bar import Level
 
 NAME = "ranking"
@@ -224,11 +225,11 @@ def opening_plot(cards: Sequence[JudgeCard]) -> Plot | LeftOut:
             "Rank correlation of the judge’s scores with the true ones, by task.",
             replace(RHO, mark=bar.spearman),
         )
-    if shapes == {"unnamed_pairs"}:
+    if shapes <= {*CHOOSING}:
         return _required(
             cards,
             _choices,
-            "Does it choose as the truth does?",
+            QUESTIONS[cards[0].models.shape],
             "Share of pairs in which the judge gives the right answer, by task.",
             replace(SHARES, mark=bar.accuracy),
         )

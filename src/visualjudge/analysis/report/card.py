@@ -140,7 +140,7 @@ def _in_words(row: Check) -> str:
     name = lower_first(row.threshold.title)
     if row.value is None:
         return name
-    return f"{name} {row.shown} (must be {row.threshold.required})"
+    return f"{name} {row.measured} (must be {row.threshold.required})"
 
 
 @lru_cache(maxsize=1)

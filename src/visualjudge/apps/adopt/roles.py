@@ -10,8 +10,18 @@ from visualjudge.apps.adopt.criteria import SAID, TRUE
 from visualjudge.apps.adopt.files import PlacedRows, Records
 from visualjudge.core.errors import DataError, UsageError, one_of
 
+ANSWERS = ("verdict", "reply")
+ASKED = ("item", "model", "model_a", "model_b")
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "item": ("item", "item_id", "question_id", "prompt_id", "sample_id", "id"),
+    "item": (
+        "item",
+        "item_id",
+        "question_id",
+        "prompt_id",
+        "sample_id",
+        "id",
+        "question",
+    ),
     "group": (
         *(
             "group",
@@ -228,7 +238,7 @@ def _with_numbers(rows: PlacedRows, roles: Mapping[str, str]) -> dict[str, str]:
 
 def _check(records: Records, roles: Mapping[str, str]) -> None:
     every = ", ".join(records.header)
-    if not {"verdict", "reply"} & set(roles):
+    if roles.keys().isdisjoint(ANSWERS):
         nested = ", ".join(
             sorted(name for name, lists in records.header.items() if lists)
         )
@@ -243,7 +253,7 @@ def _check(records: Records, roles: Mapping[str, str]) -> None:
             f"verdict=NAME (its first row has {every[:300]}{lists}; found: "
             f"{known or 'none'}){no_header([*records.header])}"
         )
-    if not {"item", "model", "model_a", "model_b"} & set(roles):
+    if roles.keys().isdisjoint(ASKED):
         raise UsageError(
             f"{records.name}: no column names the question or a source; give `columns` "
             f"item=NAME, or model_a=NAME and model_b=NAME (its columns: {every})"

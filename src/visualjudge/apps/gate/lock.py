@@ -299,7 +299,7 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
         "labels": [(item.id, item.answer) for item in asked],
     }
     every = questions_like(dataset, {item.question_type for item in asked})
-    bits = np.packbits([name in wanted for name in every]).tobytes().hex()
+    bits = np.packbits(np.isin(every, list(wanted))).tobytes().hex()
     return {
         **({"asked": bits} if len(every) > len(asked) else {}),
         "number": len(asked),

@@ -18,7 +18,7 @@ from visualjudge.analysis.figure_text import many, number, percent, plain_name
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.shape import NAMED, QUESTIONS, Shape, shape_of
+from visualjudge.analysis.shape import QUESTIONS, Shape, shape_of
 from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, REACH, Bar
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table, folded
@@ -106,7 +106,7 @@ class ShapePlan:
 
     @property
     def _case(self) -> str:
-        return "pair" if self.shape in NAMED else "task"
+        return "pair" if self.shape == "named_pairs" else "task"
 
     def as_json(self) -> Json:
         """Return the plan as a file."""
@@ -127,7 +127,7 @@ def shape_plan(
     )
     shape = "no_truth" if study.lacks_truth(0) else shape_of(study, 0)
     judge = study.runs[0].name
-    if shape in NAMED:
+    if shape == "named_pairs":
         if "pairwise" in study.joined[0]["kind"]:
             return None
         models = card_of(Analysis(study)).judges[0].models

@@ -194,7 +194,9 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
             continue
         text = _head(path).lstrip()
         if text.startswith("[") and '"image_id"' in text and '"score"' in text:
-            results[path] = _coco_task(text)
+            results[path] = next(
+                task for word, task in COCO_TASKS.items() if word in text
+            )
         elif text.startswith("{") and '"annotations"' in text + _tail(path):
             truths.append(path)
     if not truths:
@@ -208,10 +210,6 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
     )
-
-
-def _coco_task(text: str) -> str:
-    return next(task for word, task in COCO_TASKS.items() if word in text)
 
 
 def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:

@@ -186,9 +186,8 @@ class LocalJudge(OfflineJudge):
         weights = self.model.tasks.get(question.task)
         if weights is None:
             why = (
-                f"the model {self.name} knows no {question.task}; python "
-                "tools/train_local.py --data DATA --out model.vj fits one to scored "
-                "predictions"
+                f"the model {self.name} knows no {question.task}; it knows "
+                f"{', '.join(self.model.tasks)}"
             )
             return declined(ask, why, begun)
         if changed(question):

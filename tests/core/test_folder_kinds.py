@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from visualjudge.core.outputs import what_it_is
+from visualjudge.core.folder_kinds import what_it_is
 
 
 @pytest.mark.parametrize(
     ("file", "clause"),
     [
         ("run.json", "it is a run: `visualjudge card {}`"),
+        ("one/run.json", "it is a folder of runs: `visualjudge card {}/*`"),
         ("dataset.json", "it is a dataset: `visualjudge judge {}`"),
         (
             "annotations/keypoint_annotations.json",
