@@ -1,5 +1,5 @@
 """What a figure is, and the analysis: figures of each judge and of the study, computed
-when they are read; the facts of the questions of a study."""
+when they are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
-import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
@@ -18,93 +17,19 @@ from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.plots.series import FigurePlot
 from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
-from visualjudge.analysis.study_table import (
-    FEATURES,
-    Run,
-    Study,
-    more,
-    unchanged,
+from visualjudge.analysis.study_facts import (
+    DATASET,
+    DatasetFacts,
+    asked_like,
+    dataset_facts,
+    nothing_in_common,
 )
+from visualjudge.analysis.study_table import FEATURES, Run, Study, more
 from visualjudge.analysis.table_layout import Column, Layout, as_named, grid
 from visualjudge.analysis.value_and_interval import ALL
 from visualjudge.core.addresses import ASKED, grid_address, result_filter
 from visualjudge.core.jsons import Json
-from visualjudge.core.records import IntArray
 from visualjudge.core.text_tables import Table
-
-
-@dataclass(frozen=True)
-class DatasetFacts:
-    """The questions. ``asked`` counts the distinct ones that any judge was asked,
-    ``probed`` those of them that a probe changed, which count only in figures of
-    probes; ``where`` has the filters on the questions that all figures use, as
-    ``FIELD=VALUE``.
-    """
-
-    path: str | None
-    questions_sha256: str | None
-    version: str | None
-    seed: int | None
-    questions: int
-    images: int
-    by_question_type: Mapping[str, int]
-    asked: int = 0
-    images_asked: int = 0
-    probed: int = 0
-    where: tuple[str, ...] = ()
-
-    @property
-    def extent(self) -> str:
-        """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40
-        images."""
-        asked = (
-            f"{_of(self.asked - self.probed, self.questions - self.probed)} questions "
-            f"on {_of(self.images_asked, self.images)} images"
-        )
-        asked += f", and {self.probed:,} more for probes" if self.probed else ""
-        return asked + (
-            f"; only those with {' and '.join(self.where)}"
-            if self.where
-            else ""
-        )
-
-
-def _of(part: int, whole: int) -> str:
-    return f"{whole:,}" if part == whole else f"{part:,} of {whole:,}"
-
-
-DATASET = Layout[DatasetFacts](
-    *as_named(
-        "path", "questions_sha256", "version", "seed", "questions", "images"
-    ),
-    *as_named("by_question_type", "asked", "images_asked", "probed"),
-    Column("where", lambda d: list(d.where)),
-)
-
-
-def dataset_facts(study: Study) -> DatasetFacts:
-    """Return the facts of the questions."""
-    questions = study.questions
-    meta = study.meta
-    numbers = pl.Series(np.concatenate([[], *study.asked])).cast(pl.Int32)
-    asked = questions.filter(pl.col("question").is_in(numbers.implode()))
-    return DatasetFacts(
-        path=str(study.root) if study.root is not None else None,
-        questions_sha256=meta.get("questions_sha256"),
-        version=meta.get("version"),
-        seed=meta.get("seed"),
-        questions=questions.height,
-        images=study.clusters,
-        by_question_type={
-            str(k): n
-            for k, n in sorted(questions.group_by("kind").len().iter_rows())
-        },
-        asked=asked.height,
-        probed=asked.filter(~unchanged()).height,
-        images_asked=asked["cluster"].n_unique(),
-        where=study.where,
-    )
-
 
 Value = TypeVar("Value", covariant=True)
 PAIRED = (
@@ -133,47 +58,6 @@ PAIRED = (
     *map(more, FEATURES),
 )
 """Columns of pairwise verdicts that figures other than the leaderboard need."""
-
-
-ALIKE = 0.95
-"""Judges count as asked the same questions if they share at least this part of all
-questions that either was asked.
-"""
-
-
-def asked_like(study: Study) -> tuple[int, ...]:
-    """Return a number for each run. Runs with the same number were asked the same
-    questions."""
-    asked = study.asked
-    out: list[int] = []
-    for i, ids in enumerate(asked):
-        same = (out[j] for j in range(i) if overlap(ids, asked[j]) >= ALIKE)
-        out.append(next(same, max(out, default=-1) + 1))
-    return tuple(out)
-
-
-def overlap(a: IntArray, b: IntArray) -> float:
-    """Return the questions in common as a share of those in either array."""
-    common = np.intersect1d(a, b, assume_unique=True).size
-    return common / max(1, a.size + b.size - common)
-
-
-def nothing_in_common(study: Study) -> tuple[str, ...]:
-    """Return a one-line warning about runs that share no question with any other
-    run."""
-    asked = dict(enumerate(study.asked))
-    alone = [
-        study.runs[k].name
-        for k, ids in asked.items()
-        if ids.size
-        and not any(overlap(ids, other) for j, other in asked.items() if j != k)
-    ]
-    if len(asked) < 2 or not alone:
-        return ()
-    named = ", ".join(alone)
-    return (
-        f"these runs share no question with any other, and cannot be compared: {named}",
-    )
 
 
 Need = Literal["truth", "order", "repeats", "scores"]
@@ -452,10 +336,6 @@ class JudgeResult:
         return (*self.run.warnings, *moved(self.identity))
 
 
-def _latency(judge: JudgeResult) -> Any:
-    return judge.answered["latency_s"].median()
-
-
 FACTS = Layout[JudgeResult](
     Column("judge", "name", "Judge", shown="title"),
     *as_named("simulated"),
@@ -469,7 +349,7 @@ FACTS = Layout[JudgeResult](
         "tokens",
         lambda j: dict(zip(("prompt", "reply"), j.tokens, strict=True)),
     ),
-    Column("latency_median_s", _latency),
+    Column("latency_median_s", lambda j: j.answered["latency_s"].median()),
     Column("problems", lambda judge: list(judge.problems)),
     Column("warnings", lambda judge: list(judge.warnings)),
     Column("identity", lambda judge: [asdict(row) for row in judge.identity]),
@@ -593,13 +473,12 @@ class Analysis:
         numbers = list(range(len(self.judges)))
         if len(numbers) <= most:
             return numbers
-        pairs = (
-            table.filter(pl.col("kind") == "pairwise")
-            for table in self.study.joined
-        )
         right = [
-            table.select(pl.col("right").mean()).item() or 0.0
-            for table in pairs
+            table.filter(pl.col("kind") == "pairwise")
+            .select(pl.col("right").mean())
+            .item()
+            or 0.0
+            for table in self.study.joined
         ]
         return sorted(numbers, key=lambda k: -right[k])[:most]
 

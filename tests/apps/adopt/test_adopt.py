@@ -4,6 +4,7 @@ table."""
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -781,3 +782,20 @@ def test_a_column_that_says_that_judgements_failed_is_told(
     failed = [n for n in done.notes if n.startswith("judge_failed: not used")]
     assert bool(failed) is told
     assert all("1 row (true)" in note for note in failed)
+
+
+@pytest.mark.parametrize(
+    ("top", "warned"), [(5, False), (10, True), (100, True)]
+)
+def test_scores_of_another_range_than_the_truths_are_noticed(
+    tmp_path: Path, top: int, warned: bool
+) -> None:
+    rows = [(f"i{k}", 1 + k % 5, (1 + k % 5) * top / 5) for k in range(30)]
+    table = tmp_path / "scores.csv"
+    table.write_text(
+        "item,truth,verdict\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
+    )
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always")
+        vj.adopt(table, tmp_path / "study", score_range=(0, 100))
+    assert any("one range" in str(item.message) for item in noticed) is warned

@@ -52,7 +52,6 @@ from visualjudge.analysis.figures.vocabulary import (
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.pairwise_figures import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
-from visualjudge.analysis.results import overlap
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import scores_of
 from visualjudge.analysis.statistics.score_agreement import (
@@ -61,6 +60,7 @@ from visualjudge.analysis.statistics.score_agreement import (
     of_items,
     weighted_mean,
 )
+from visualjudge.analysis.study_facts import overlap
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH, unknown
 from visualjudge.judges.registry import LOCAL

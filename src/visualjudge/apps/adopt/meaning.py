@@ -3,6 +3,7 @@
 import math
 import re
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
@@ -426,14 +427,12 @@ def meaning_of(
             "adopt the verdicts without one, or fill it in for some rows drawn at "
             "random: those without are left out"
         )
-    has_verdicts = any(not is_missing(row.get("verdict")) for row in rows)
-    if not has_verdicts and not (replies and "reply" in roles):
+    if not (replies and "reply" in roles) and all(
+        is_missing(row.get("verdict")) for row in rows
+    ):
         raise DataError(f"{name}: {roles['verdict']}: no row has a verdict")
-    if not (pairs or grades or scale):
-        for role in {"verdict", "truth"} & set(roles):
-            cells = [row[role] for row in labelled]
-            numbers = [float(cell) for cell in cells if is_number(cell)]
-            warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
+    if roles.keys() & {"verdict", *known} and not (pairs or grades):
+        _check_ranges(name, labelled, roles, known, scale)
     return Table(
         name,
         labelled,
@@ -446,6 +445,32 @@ def meaning_of(
         rubric_of_rows(labelled, roles, pairs=pairs),
         len(rows) - len(labelled),
     )
+
+
+def _check_ranges(
+    name: str,
+    rows: Sequence[Row],
+    roles: Mapping[str, str],
+    known: Sequence[str],
+    scale: Scale | None,
+) -> None:
+    """Warn where scores look like another range than ``scale`` (0 to 10 unless it is
+    stated), or those of the judge and of the truth like two."""
+    tops = {}
+    for role in sorted({"verdict", *known} & set(roles)):
+        numbers = [float(row[role]) for row in rows if is_number(row[role])]
+        tops[role] = max(numbers, default=0.0)
+        if scale is None and role in ("verdict", "truth"):
+            warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
+    least = min(tops, key=tops.__getitem__)
+    most = max(tops, key=tops.__getitem__)
+    if 0 < 2 * tops[least] <= tops[most]:
+        warnings.warn(
+            f"{name}: {roles[most]} goes up to {tops[most]:g} and {roles[least]} up to "
+            f"{tops[least]:g}, but one range is read for both; bring them to one range "
+            "in the table first",
+            stacklevel=3,
+        )
 
 
 def _row(

@@ -273,14 +273,13 @@ def _oc_env(match: re.Match[str]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
     where = getattr(error, "full_key", None)
     if unset := _UNSET.search(str(error)):
         return (
             f"{where}: the environment variable {unset[1]} is not set; set it, or "
             "remove the line if the server needs no key"
         )
-    first = text[0] if text else type(error).__name__
+    first = [*str(error).strip().splitlines(), type(error).__name__][0]
     return f"{where}: {first}" if where else first
 
 

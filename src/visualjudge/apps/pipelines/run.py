@@ -244,14 +244,14 @@ def settings_of(pipes: Mapping[str, ClientPipe]) -> Json:
         | (
             {}
             if is_ours(pipe.prompt_template)
-            else {"prompt_sha256": _digest(pipe)}
+            else {"prompt_sha256": _digest(pipe.prompt_template)}
         )
         for name, pipe in pipes.items()
     }
 
 
-def _digest(pipe: ClientPipe) -> str:
-    text = f"{pipe.prompt_template.system or ''}\n{pipe.prompt_template.user}"
+def _digest(template: PromptTemplate) -> str:
+    text = f"{template.system or ''}\n{template.user}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 

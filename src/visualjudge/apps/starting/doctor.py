@@ -84,11 +84,10 @@ def environment() -> Iterator[Check]:
             name for name in modules if importlib.util.find_spec(name) is None
         ]
         if missing:
-            detail = f"not installed: {', '.join(missing)}"
             yield Check(
                 f"extra {extra}",
                 "missing",
-                detail,
+                f"not installed: {', '.join(missing)}",
                 f"if you need it: pip install 'visualjudge[{extra}]'",
             )
         else:

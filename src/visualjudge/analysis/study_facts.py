@@ -1,0 +1,126 @@
+"""The facts of a study: what its dataset holds and how much of it was asked, and which
+runs were asked the same questions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.study_table import Study, unchanged
+from visualjudge.analysis.table_layout import Column, Layout, as_named
+from visualjudge.core.records import IntArray
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """The questions. ``asked`` counts the distinct ones that any judge was asked,
+    ``probed`` those of them that a probe changed, which count only in figures of
+    probes; ``where`` has the filters on the questions that all figures use, as
+    ``FIELD=VALUE``.
+    """
+
+    path: str | None
+    questions_sha256: str | None
+    version: str | None
+    seed: int | None
+    questions: int
+    images: int
+    by_question_type: Mapping[str, int]
+    asked: int = 0
+    images_asked: int = 0
+    probed: int = 0
+    where: tuple[str, ...] = ()
+
+    @property
+    def extent(self) -> str:
+        """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40
+        images."""
+        asked = (
+            f"{_of(self.asked - self.probed, self.questions - self.probed)} questions "
+            f"on {_of(self.images_asked, self.images)} images"
+        )
+        asked += f", and {self.probed:,} more for probes" if self.probed else ""
+        return asked + (
+            f"; only those with {' and '.join(self.where)}"
+            if self.where
+            else ""
+        )
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{whole:,}" if part == whole else f"{part:,} of {whole:,}"
+
+
+DATASET = Layout[DatasetFacts](
+    *as_named(
+        "path", "questions_sha256", "version", "seed", "questions", "images"
+    ),
+    *as_named("by_question_type", "asked", "images_asked", "probed"),
+    Column("where", lambda d: list(d.where)),
+)
+
+
+def dataset_facts(study: Study) -> DatasetFacts:
+    """Return the facts of the questions."""
+    questions = study.questions
+    numbers = pl.Series(np.concatenate([[], *study.asked])).cast(pl.Int32)
+    asked = questions.filter(pl.col("question").is_in(numbers.implode()))
+    return DatasetFacts(
+        path=str(study.root) if study.root is not None else None,
+        questions_sha256=study.meta.get("questions_sha256"),
+        version=study.meta.get("version"),
+        seed=study.meta.get("seed"),
+        questions=questions.height,
+        images=study.clusters,
+        by_question_type={
+            str(k): n
+            for k, n in sorted(questions.group_by("kind").len().iter_rows())
+        },
+        asked=asked.height,
+        probed=asked.filter(~unchanged()).height,
+        images_asked=asked["cluster"].n_unique(),
+        where=study.where,
+    )
+
+
+ALIKE = 0.95
+"""Judges count as asked the same questions if they share at least this part of all
+questions that either was asked.
+"""
+
+
+def asked_like(study: Study) -> tuple[int, ...]:
+    """Return a number for each run. Runs with the same number were asked the same
+    questions."""
+    asked = study.asked
+    out: list[int] = []
+    for i, ids in enumerate(asked):
+        same = (out[j] for j in range(i) if overlap(ids, asked[j]) >= ALIKE)
+        out.append(next(same, max(out, default=-1) + 1))
+    return tuple(out)
+
+
+def overlap(a: IntArray, b: IntArray) -> float:
+    """Return the questions in common as a share of those in either array."""
+    common = np.intersect1d(a, b, assume_unique=True).size
+    return common / max(1, a.size + b.size - common)
+
+
+def nothing_in_common(study: Study) -> tuple[str, ...]:
+    """Return a one-line warning about runs that share no question with any other
+    run."""
+    asked = dict(enumerate(study.asked))
+    alone = [
+        study.runs[k].name
+        for k, ids in asked.items()
+        if ids.size
+        and not any(overlap(ids, other) for j, other in asked.items() if j != k)
+    ]
+    if len(asked) < 2 or not alone:
+        return ()
+    return (
+        "these runs share no question with any other, and cannot be compared: "
+        f"{', '.join(alone)}",
+    )
