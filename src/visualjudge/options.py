@@ -50,6 +50,21 @@ def setting(default: Any, least: float | None = None) -> Any:
     return field(default=default, metadata={"setting": True, "least": least})
 
 
+def check_score_range(limits: tuple[float, float] | None) -> None:
+    """Refuse limits of scores that are not finite, or of which the first is not lower;
+    None is 0 to 10.
+
+    Raises
+    ------
+    UsageError
+    """
+    low, high = limits or (0, 10)
+    if not -math.inf < low < high < math.inf:
+        raise UsageError(
+            f"`score_range` must be a lower and a higher number, got {low:g} {high:g}"
+        )
+
+
 class Options:
     """Base of the records: no number is below its bound; a list, a text or None is a
     tuple."""
@@ -307,11 +322,7 @@ class BuildOptions(WorkOptions, Selection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        low, high = self.score_range or (0, 10)
-        if not -math.inf < low < high < math.inf:
-            raise UsageError(
-                "`score_range` must be two numbers, the lowest score first"
-            )
+        check_score_range(self.score_range)
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(

@@ -382,9 +382,9 @@ def judge_of(
             f"`extractor` must be {CLIENT}, got {type(extractor).__name__}"
         )
     if alone and (options.tools or extractor is not None):
-        name = "`tools`" if options.tools else "`extractor`"
         raise UsageError(
-            f"{name} needs a model of a backend, got {asked!r:.100}"
+            "`tools` and `extractor` need a model of a backend, got "
+            f"{asked!r:.100}"
         )
     if not callable(asked) and not isinstance(asked, Baseline):
         if not hasattr(asked, "identity"):
