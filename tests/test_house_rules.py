@@ -82,7 +82,7 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1473,
+    "core": 1466,
     "vision": 4642,
     "formats and data": 3063,
     "prompts": 555,
