@@ -82,7 +82,7 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1466,
+    "core": 1467,
     "vision": 4642,
     "formats and data": 3063,
     "prompts": 555,
@@ -90,13 +90,13 @@ OVER: dict[str, int] = {
     "replies": 821,
     "judges": 1463,
     "runs": 1332,
-    "analysis": 8264,
+    "analysis": 8262,
     "apps": 6356,
     "studio": 2490,
     "cli": 1742,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_247
+MOST_STATEMENTS = 36_245
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

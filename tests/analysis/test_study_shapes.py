@@ -104,6 +104,7 @@ SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {
     "scores, repeats": (SCORES, ["truth", "repeats"], "scores", MAY_USE, YES_SCORES),
     "scores, confidence": (SCORES, ["truth", "confidence"], "scores", MAY_USE, YES_SCORES),
     "scores, judges": (SCORES, ["truth", "two"], "scores", MAY_USE, YES_SCORES),
+    "scores, names, no image twice": (SCORES, ["truth", "names"], "scores", MAY_USE, YES_SCORES),
     "scores, names": (SCORES, ["truth", "names", "groups"], "named_pairs", MAY_RANK, "m"),
     "scores alone": (SCORES, [], "no_truth", CONSISTENT, LABEL),
     "scores, judges, no truth": (SCORES, ["two"], "no_truth", CONSISTENT, "agrees "

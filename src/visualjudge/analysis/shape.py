@@ -27,10 +27,13 @@ QUESTIONS: Mapping[Shape, str] = {
 def shape_of(study: Study, run: int) -> Shape:
     """Return the shape of what a run answered.
 
-    Models are named if one question compares two named sources, or two named sources of
-    a task are scored. Sources of controlled errors are types and severities.
+    Models are named if one question compares two named sources, or named sources of a
+    task are scored on the same images. Sources of controlled errors are types and
+    severities.
     """
-    asked = study.joined[run].select("kind", "task", "sources", "error_type")
+    asked = study.joined[run].select(
+        "kind", "task", "cluster", "sources", "error_type"
+    )
     compared = asked.filter(pl.col("kind") != "scoring")
     scored = asked.filter(pl.col("kind") == "scoring")
     if _named(compared) or _scored(scored):
@@ -64,9 +67,10 @@ def _named(compared: pl.DataFrame) -> bool:
 
 
 def _scored(scored: pl.DataFrame) -> bool:
-    """Return whether two named sources of one task are scored."""
+    """Return whether named sources of one task are scored on the same images, of which
+    two are the fewest that compare them."""
     named = scored.select(
-        "task", source=pl.col("sources").list.first()
+        "task", "cluster", source=pl.col("sources").list.first()
     ).drop_nulls()
-    several = named.group_by("task").agg(pl.col("source").n_unique())
-    return bool((several["source"] > 1).any())
+    several = named.group_by("task", "cluster").agg(pl.col("source").n_unique())
+    return int((several["source"] > 1).sum()) > 1

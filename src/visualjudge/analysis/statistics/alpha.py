@@ -109,8 +109,6 @@ def alpha(
     dispersion = spread(
         np.nan_to_num(value - _alphas(total - grouped)), weights[weights > 0]
     )
-    if not dispersion.enough[0]:
-        return value, None
     unlike = columns[:, 1] > 1e-9 * np.maximum(1, columns[:, 2])
     return value, disagreement_ends(
         value, dispersion, (float(pairable.sum()), float(unlike.sum()))
@@ -126,7 +124,10 @@ def disagreement_ends(
     """Return the interval of ``value``, which is 1 less a disagreement divided by the
     one ``expected``; ``units`` counts all, and those that disagree. It lies within -1
     to 1. If no unit, or every unit, disagrees, the other end is that of zero events.
+    None with too few images.
     """
+    if not dispersion.enough[0]:
+        return None
     count, unlike = units
     unseen = TAIL ** (1 / float(dispersion.effective[0]))
     if unlike == 0:
@@ -168,8 +169,6 @@ def kappa(
     units = float(total[0, 0])
     agreed = float(total[0, 1])
     expected = 1 - float(_chance(total)[0])
-    if not dispersion.enough[0]:
-        return value, None
     return value, disagreement_ends(
         value, dispersion, (units, units - agreed), expected
     )
