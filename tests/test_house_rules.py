@@ -82,7 +82,7 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1473,
+    "core": 1467,
     "vision": 4642,
     "formats and data": 3063,
     "prompts": 555,
@@ -96,7 +96,7 @@ OVER: dict[str, int] = {
     "cli": 1742,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_247
+MOST_STATEMENTS = 36_245
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -138,20 +138,21 @@ GUARDS = (
     *("core/outputs.py", "core/escaping.py", "clients/masked_secrets.py"),
 )
 """The doors in, those out, and what hides keys."""
-MOST_GUARDS = 515
+MOST_GUARDS = 512
 """Statements of all guards without docstrings; to become 400."""
 
 
 def _opens(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or any(
-        name in ast.unparse(node.func) for name in OWN
-    ):
+    if not isinstance(node, ast.Call):
         return False
-    owner, _, method = ast.unparse(node.func).rpartition(".")
+    called = ast.unparse(node.func)
+    if any(name in called for name in OWN):
+        return False
+    owner, _, method = called.rpartition(".")
     family = f"{owner}.{method.partition('_')[0]}_*"
     if isinstance(node.func, ast.Name) or owner in ("self._files", "atomic"):
         return method == "open"
-    return bool({method, f"{owner}.{method}", family} & READERS)
+    return bool({method, called, family} & READERS)
 
 
 def test_only_the_door_opens_files() -> None:

@@ -75,8 +75,9 @@ def checked(
             # A field that takes several texts takes one, too.
             several = hint == tuple[str, ...] and isinstance(value, str | None)
             if not (value is parameter.default or several or _is(value, hint)):
+                got = " ".join(repr(value).split())
                 raise ArgumentError(
-                    f"{name}: {key} must be {_message(hint)}, got {value!r:.60}"
+                    f"{name}: {key} must be {_message(hint)}, got {got:.60}"
                 )
 
     @functools.wraps(function)
@@ -135,8 +136,9 @@ def _is(value: Any, hint: Any) -> bool:
         return any(
             type(value) is type(item) and value == item for item in inner
         )
-    if hasattr(value, "dtype") and not getattr(value, "shape", (0,)):
-        value = value.item()  # a number of NumPy
+    is_number = hasattr(value, "dtype") and not getattr(value, "shape", (0,))
+    if is_number and not hasattr(value, "mask"):
+        value = value.item()  # of NumPy
     if kind in (int, float):
         kinds = int if kind is int else (int, float)
         return isinstance(value, kinds) and not isinstance(value, bool)
@@ -145,9 +147,7 @@ def _is(value: Any, hint: Any) -> bool:
     if kind is tuple and Ellipsis not in inner:
         return _is_row(value, inner)
     if kind in (tuple, list, Iterable, Collection, Sequence, Mapping):
-        return _is_several(
-            value, Mapping if kind is Mapping else Iterable, inner
-        )
+        return _is_several(value, Collection if kind is tuple else kind, inner)
     if kind is Path:
         return isinstance(value, str | os.PathLike)
     return not isinstance(kind, type) or isinstance(value, kind)
@@ -162,7 +162,10 @@ def _is_row(value: Any, inner: tuple[Any, ...]) -> bool:
 
 
 def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
-    if isinstance(value, str | bytes) or not isinstance(value, kind):
+    is_array = getattr(value, "ndim", 0) == 1 and not hasattr(value, "mask")
+    if isinstance(value, str | bytes) or not (
+        isinstance(value, kind) or (is_array and kind is not Mapping)
+    ):
         return False
     if not inner or isinstance(value, Iterator):  # which would be used up
         return True

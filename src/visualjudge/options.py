@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -47,6 +48,21 @@ def setting(default: Any, least: float | None = None) -> Any:
     """Declare a field that few need: on the command line it is given as ``--set
     NAME=VALUE``."""
     return field(default=default, metadata={"setting": True, "least": least})
+
+
+def check_score_range(limits: tuple[float, float] | None) -> None:
+    """Refuse limits of scores that are not finite, or of which the first is not lower;
+    None is 0 to 10.
+
+    Raises
+    ------
+    UsageError
+    """
+    low, high = limits or (0, 10)
+    if not -math.inf < low < high < math.inf:
+        raise UsageError(
+            f"`score_range` must be a lower and a higher number, got {low:g} {high:g}"
+        )
 
 
 class Options:
@@ -306,11 +322,7 @@ class BuildOptions(WorkOptions, Selection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (
-            self.score_range is not None
-            and not self.score_range[0] < self.score_range[1]
-        ):
-            raise UsageError("`score_range` must have the lowest score first")
+        check_score_range(self.score_range)
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(

@@ -193,8 +193,8 @@ def _outputs(root: Path, texts: Sequence[str]) -> Outputs:
     commands = {
         "report": f"report {runs[0]} {runs[1]} --out OUT/r.html --summary OUT/s.html "
         "--csv OUT/csv",
-        "markdown": f"report {runs[0]} {runs[1]} --table paper --out OUT/p.md",
-        "latex": f"report {runs[0]} {runs[1]} --table paper --out OUT/p.tex",
+        "markdown": f"report {runs[0]} --table paper --out OUT/p.md",
+        "latex": f"report {runs[0]} --table paper --out OUT/p.tex",
         "card": f"card {runs[0]} {runs[1]} --details",
         "label": f"label {runs[0]} --out OUT/l.csv",
         "agreement": f"agreement {ratings} --out OUT/a.html",

@@ -22,6 +22,7 @@ from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.outputs import outputs, warn_of_range
+from visualjudge.formats.pairing import file_below
 from visualjudge.formats.referring import referring
 from visualjudge.formats.samples import Sample, Samples
 from visualjudge.formats.shape_files import shapes
@@ -726,3 +727,10 @@ def test_a_folder_that_a_file_names_in_vain_is_told(home: Path) -> None:
     assert boxes(
         coco("object_detection", home / "gt.json", None, home / "images")
     )
+
+
+def test_a_file_two_folders_below_is_named(tmp_path: Path) -> None:
+    photo(tmp_path / "val/flux/1.png", size=(WIDTH, HEIGHT))
+    for name in ("1.png", "flux/1.png"):
+        with pytest.raises(DataError, match=r"; there is .*val/flux/1\.png"):
+            file_below(tmp_path, name)

@@ -284,7 +284,7 @@ def test_what_cannot_be_combined_is_refused(
     ):
         with pytest.raises(UsageError, match=words):
             vj.judge(spots, client, tmp_path / "run", progress=False, **options)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="needs a model of a backend"):
+    with pytest.raises(UsageError, match="need a model of a backend"):
         vj.judge(
             spots,
             vj.client("baseline", model="random"),

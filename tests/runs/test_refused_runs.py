@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from pathlib import Path
 
@@ -14,7 +15,12 @@ from scripted_client import ScriptedClient
 from visualjudge.clients.base import Request, TextPart
 from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.retry import Retrying, RetryPolicy
-from visualjudge.core.errors import ApiError, RunError, TransportError
+from visualjudge.core.errors import (
+    ApiError,
+    RunError,
+    TransportError,
+    UsageError,
+)
 from visualjudge.dataset.folder import Dataset
 
 KEY = "sk-proj-abcdefghijkl1234567890"
@@ -32,6 +38,16 @@ def test_a_closed_port_leaves_no_run(dataset: Dataset, tmp_path: Path) -> None:
         "api", model="m", base_url="http://127.0.0.1:9/v1", cache=False
     )
     with pytest.raises(RunError, match="refused"):
+        vj.judge(dataset, client, tmp_path / "run", progress=False)
+    assert not [*tmp_path.glob("run/[!.]*")]
+
+
+def test_a_backend_without_its_extra_leaves_no_run(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    client = vj.client("transformers", model="some/model", cache=False)
+    with pytest.raises(UsageError, match="needs: pip install"):
         vj.judge(dataset, client, tmp_path / "run", progress=False)
     assert not [*tmp_path.glob("run/[!.]*")]
 

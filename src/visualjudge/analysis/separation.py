@@ -332,7 +332,6 @@ def separate(rows: Comparisons) -> PairsOfModels:
     conflict = mean_order * true.order < 0
     # the level in Holm's procedure of a pair that is clearer than the other open ones
     tail = TAIL / max(1, int((judged.order == 0).sum()))
-    spread = _variance_per_image(judged, images)
     undecided = np.flatnonzero(states == "undecided")
     # the level of the side with more open pairs
     strict = TAIL / max(
@@ -369,9 +368,13 @@ def separate(rows: Comparisons) -> PairsOfModels:
         for k, (a, b) in enumerate(twos.tolist())
     )
     typical = float(np.mean(images)) if images.size else 0.0
-    of_truth = _variance_per_image(true, images)
     skill = _skill(cells)
-    trial = _trial(cells, spread, of_truth, tail)
+    trial = _trial(
+        cells,
+        _variance_per_image(judged, images),
+        _variance_per_image(true, images),
+        tail,
+    )
     once, points = resolution(skill, trial, typical)
     twice, _ = resolution(skill, trial, 2 * typical)
     return PairsOfModels(

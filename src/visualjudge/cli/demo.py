@@ -116,10 +116,9 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
             )
             for run in runs
         ],
-        "4  The answer: may the four detectors be ranked with the judge “careful”?\n"
-        "   (The report answers for both tasks together)": [
+        "4  The answer: may the four detectors be ranked with the judge “careful”?": [
             ("card", careful, "--task", TASKS[0]),
-            ("report", *runs, *page),
+            ("report", *runs, "--task", TASKS[0], *page),
         ],
         f"5  The leaderboard of the judge “{hasty.name}”, corrected with {LABELS} "
         "labels of a\n"

@@ -31,8 +31,6 @@ Fields = Mapping[str, Any]
 DEEPEST_JSON = BOUNDS["json"].depth
 # Bytes of a JSON file for each object and array in it; a small file may have less.
 BYTES_AN_OBJECT = 24
-# Levels that orjson writes.
-_WRITTEN = 254
 
 
 def lines(path: Path) -> Iterator[bytes]:
@@ -138,7 +136,7 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
 
 def is_deep(value: Any) -> bool:
     """Return whether a value of lists and objects has more than 200 levels."""
-    for _ in range(_WRITTEN - DEEPEST_JSON):
+    for _ in range(254 - DEEPEST_JSON):  # which is what orjson writes
         value = [value]
     try:
         orjson.dumps(value, lambda _: None, orjson.OPT_NON_STR_KEYS)

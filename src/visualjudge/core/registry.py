@@ -26,7 +26,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from typing_extensions import TypedDict
@@ -407,10 +407,14 @@ def guarded_row(row: T, what: str) -> T:
     """Return a copy of a row, a frozen dataclass, with each function guarded; classes
     are left unchanged.
     """
+    if not is_dataclass(row) or isinstance(row, type):
+        raise UsageError(
+            f"{what} must be a row of its table, got {type(row).__name__}"
+        )
     calls = {
         field.name: guarded(value, what)
-        for field in fields(row)  # type: ignore[arg-type]
+        for field in fields(row)
         if callable(value := getattr(row, field.name))
         and not isinstance(value, type | Guarded)
     }
-    return replace(row, **calls)  # type: ignore[type-var]
+    return replace(row, **calls)

@@ -93,8 +93,10 @@ def outputs(
         )
     check_type(task, TYPES, "output")
     limits = (0, 10) if score_range is None else score_range
-    if not limits[0] < limits[1]:
-        raise UsageError("`score_range` must have the lowest score first")
+    if not -math.inf < limits[0] < limits[1] < math.inf:
+        raise UsageError(
+            "`score_range` must be two numbers, the lowest score first"
+        )
     needed = (
         {"output": "`column` output=NAME maps another name"}
         | dict.fromkeys(score_column, "`score_column` names another")

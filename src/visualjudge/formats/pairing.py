@@ -83,11 +83,13 @@ def file_below(root: Path, name: object) -> Path:
     try:
         return confined_path(root, name, of=str(root))
     except DataError as error:
-        for folder in (root, *_folders(root, root.stat().st_mtime_ns)):
-            if path.name and os.path.exists(folder / path.name):  # noqa: PTH110
-                raise DataError(
-                    f"{error}; there is {folder / path.name}"
-                ) from None
+        for place in [
+            folder / ending
+            for folder in (root, *_folders(root, root.stat().st_mtime_ns))
+            for ending in (path.name, f"{path.parent.name}/{path.name}")
+        ]:
+            if path.name and os.path.exists(place):  # noqa: PTH110
+                raise DataError(f"{error}; there is {place}") from None
         raise
 
 
@@ -117,16 +119,21 @@ def _listed(folder: Path, _changed: int) -> ByKey[str]:
 
 @lru_cache(maxsize=8)
 def _folders(folder: Path, _changed: int) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir())
+    """Return the folders in a folder, then those in them."""
+    return [
+        path
+        for pattern in ("*/", "*/*/")
+        for path in sorted(folder.glob(pattern))
+    ]
 
 
 def hint_below(folder: Path, suffixes: Collection[str]) -> str:
     """Return a hint that names a file of these suffixes in a folder, or else in one of
-    its own."""
+    its own, or in one of theirs."""
     first = next(
         (
             path
-            for pattern in ("*", "*/*")
+            for pattern in ("*", "*/*", "*/*/*")
             for path in sorted(folder.glob(pattern))
             if path.suffix.lower() in suffixes
         ),

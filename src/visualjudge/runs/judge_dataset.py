@@ -12,7 +12,7 @@ from pathlib import Path
 
 from visualjudge import __version__
 from visualjudge.clients.base import Diagnostics
-from visualjudge.core.errors import RunError
+from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Served
 from visualjudge.core.registry import in_use
@@ -144,7 +144,7 @@ async def run_judge(
                 _noting_schema(folder, manifest, judge),
                 control,
             )
-        except RunError:
+        except VisualJudgeError:
             if not old:
                 folder.remove_empty()
             raise

@@ -37,12 +37,19 @@ BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
         (lambda: vj.score("keypoint", [], [], size=5), "size"),
         (lambda: vj.score("object_detection", BOXES, BOXES, class_of_interest=5), "class_of_"),
         (lambda: vj.adopt(5, "o"), "table"),
+        (lambda: vj.adopt(iter([1]), "o"), "table: 0"),
+        (lambda: vj.build("data", "o", min_margin=np.ma.masked), "min_margin"),
+        (lambda: vj.build("data", "o", score_range=(0, np.inf)), "score_range"),
+        (lambda: vj.build("data", "o", seed=np.ma.array([1, 2])), "seed"),
+        (lambda: vj.read_reply("tie", "pairwise", ties=iter(["tie"])), "ties"),
+        (lambda: vj.register_export("mine", 5), "export format mine"),
+        (lambda: vj.register_probe("mine", "kind"), "probe mine"),
     ],
 )  # fmt: skip
 def test_a_wrong_type_is_one_line_that_names_the_argument(
     call: Callable[[], Any], wrong: str
 ) -> None:
-    with pytest.raises(UsageError, match=wrong) as caught:
+    with pytest.raises((UsageError, DataError), match=wrong) as caught:
         call()
     assert "\n" not in str(caught.value)
 

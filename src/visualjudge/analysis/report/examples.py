@@ -22,7 +22,7 @@ from visualjudge.core.addresses import question_address
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields
-from visualjudge.core.records import LETTERS, Fault
+from visualjudge.core.records import LETTERS, Fault, Pixels
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
@@ -275,10 +275,15 @@ def thumbnail(root: Path | None, path: str) -> str | None:
     it cannot be read.
     """
     try:
-        small = Image.fromarray(read_rgb(image_at(root or Path(), path)))
+        return jpeg_uri(read_rgb(image_at(root or Path(), path)), SIDE)
     except DataError:
         return None
-    small.thumbnail((SIDE, SIDE))
+
+
+def jpeg_uri(image: Pixels, side: int) -> str:
+    """Return an image (height, width, 3), at most ``side`` px, as a data URI."""
+    small = Image.fromarray(image)
+    small.thumbnail((side, side))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
     return (

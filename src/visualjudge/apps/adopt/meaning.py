@@ -48,6 +48,7 @@ from visualjudge.core.records import (
 from visualjudge.formats.outputs import warn_of_range
 from visualjudge.formats.tables import whole
 from visualjudge.judges.panel import majority
+from visualjudge.options import check_score_range
 from visualjudge.prompts.rubric import Rubric
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
@@ -365,11 +366,7 @@ def meaning_of(
                 f"`answers` {spelling} must be A, B, tie, both_bad, Failed or a number, "
                 f"got {to!r}"
             )
-    if score_range is not None and not score_range[0] < score_range[1]:
-        low, high = score_range
-        raise UsageError(
-            f"`score_range` must be a lower and a higher number, got {low:g} {high:g}"
-        )
+    check_score_range(score_range)
     rows = [
         _row(*records.rows.pop(), roles) for _ in range(len(records.rows))
     ]  # frees each that is read

@@ -41,7 +41,9 @@ def read(table: Any, form: str | None) -> Records:
         [table] if isinstance(table, str | Path) else list(table)
     )
     if not entries or not isinstance(entries[0], str | Path):
-        return _records("table", _placed("table", entries))
+        return _records(
+            "table", _placed("table", record_of(Rows, entries, "table"))
+        )
     paths = [Path(entry) for entry in entries]
     files = [_file(path, form) for path in paths]
     if len({scale for _, scale in files}) > 1:

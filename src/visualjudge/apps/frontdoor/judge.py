@@ -377,14 +377,20 @@ def judge_of(
 ) -> Judge:
     """Return the judge that asks ``asked`` the questions of the dataset at ``root``."""
     alone = callable(asked) or isinstance(asked, Baseline)
-    if alone and (options.tools or extractor):
-        name = "`tools`" if options.tools else "`extractor`"
+    if not (extractor is None or hasattr(extractor, "identity")):
         raise UsageError(
-            f"{name} needs a model of a backend, got {asked!r:.100}"
+            f"`extractor` must be {CLIENT}, got {type(extractor).__name__}"
+        )
+    if alone and (options.tools or extractor is not None):
+        raise UsageError(
+            "`tools` and `extractor` need a model of a backend, got "
+            f"{asked!r:.100}"
         )
     if not callable(asked) and not isinstance(asked, Baseline):
         if not hasattr(asked, "identity"):
-            raise UsageError(f"asked must be {CLIENT}, got {asked!r}")
+            raise UsageError(
+                f"asked must be {CLIENT}, got {type(asked).__name__}"
+            )
         return QuestionJudge(
             asked,
             root,

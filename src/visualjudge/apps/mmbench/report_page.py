@@ -1,15 +1,14 @@
 """The report as one HTML file: the table, and wrong answers with their images. Needs no
 network."""
 
-import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from markupsafe import Markup
-from PIL import Image
 
 from visualjudge.analysis.plots.plot import page_style
+from visualjudge.analysis.report.examples import jpeg_uri
 from visualjudge.apps.mmbench.scores import (
     ABILITIES,
     Model,
@@ -99,13 +98,7 @@ def _thumbnails(table: Table, line: ScoredRow) -> list[str]:
 
 def _thumbnail(part: ImagePart) -> str:
     with opened(io.BytesIO(part.data), "image") as image:
-        small = Image.fromarray(rgb_of(image))
-    small.thumbnail((IMAGE_SIDE, IMAGE_SIDE))
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=85)
-    return (
-        "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
-    )
+        return jpeg_uri(rgb_of(image), IMAGE_SIDE)
 
 
 def _clipped(text: str) -> str:
