@@ -199,6 +199,7 @@ def test_build_says_how_much_it_left(
         2,
     )
     assert _status(monkeypatch, *words) == 0
-    assert "object_detection: 2 of 3 pairs, 1 of 1 image (--judge-pairs 2)" in (
-        capsys.readouterr().out
+    assert (
+        "object_detection: 2 of 3 pairs, 1 of 1 image (--judge-pairs 2; "
+        in (capsys.readouterr().out)
     )

@@ -511,3 +511,17 @@ def test_sigterm_ends_a_command_with_its_own_status(
     finally:
         signal.signal(signal.SIGTERM, before)
     assert done.returncode == 143
+
+
+def test_criteria_that_nobody_answered_are_counted(
+    tmp_path: Path, dataset: Path
+) -> None:
+    with running(ChaoticServer({})) as server:  # answers "A" alone
+        args = [dataset, "--model", "m", "--base-url", server.url]
+        plain = judge(tmp_path, *args, "--out", tmp_path / "plain")
+        asked = judge(
+            tmp_path, *args, "--rubric", "quality", "--out", tmp_path / "run"
+        )
+    words = "without a value of a criterion"
+    assert words in asked.stderr and "12" in asked.stderr.partition(words)[2]
+    assert words not in plain.stderr

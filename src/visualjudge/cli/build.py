@@ -121,10 +121,14 @@ def _not_drawn(built: Built, options: BuildOptions) -> Iterator[str]:
             f"--judge-groups {caps.judge_groups}": True,
         }
         limit = next(name for name, holds in limits.items() if holds)
-        images = f"{drawn.images} of {pluralize(drawn.of_images, 'image')}"
+        # there are at most as many groups as pairs
+        every = (
+            f"--judge-groups {drawn.of_pairs} --judge-pairs {drawn.of_pairs}"
+        )
         yield (
             f"{task}: {drawn.pairs} of {pluralize(drawn.of_pairs, 'pair')}, "
-            f"{images} ({limit})"
+            f"{drawn.images} of {pluralize(drawn.of_images, 'image')} ({limit}"
+            f"{f'; {every} ask all' if limit.startswith('--judge') else ''})"
         )
 
 

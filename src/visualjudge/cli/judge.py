@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ from visualjudge.cli.options import (
 from visualjudge.cli.output import following, remark
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.records import FAILED
 from visualjudge.options import Choice, JudgeOptions
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def judge(
         prices=spending.prices,
     )
     assert done.report is not None
-    _finish(done.report, out)
+    _finish(done.report, out, rubric=options.rubric is not None)
 
 
 def _panel(runs: str | None) -> Judge:
@@ -143,7 +145,7 @@ def _dry_run(
         print(f"cost, estimated: {money(cost.cost)}")
 
 
-def _finish(report: RunReport, out: Path) -> None:
+def _finish(report: RunReport, out: Path, *, rubric: bool) -> None:
     """Report how the run ended; exit with status 1 if a call failed or verdicts are
     missing."""
     from visualjudge.runs.folder import RunFolder
@@ -152,27 +154,26 @@ def _finish(report: RunReport, out: Path) -> None:
     total = report.statuses.total()
     causes = report.causes
     stopped = report.progress.stopped
-    cached = (
-        f"{report.from_cache} from the reply cache" if report.from_cache else ""
-    )
-    money = "; ".join(
-        filter(None, (spent_in_all(report.progress, report.total), cached))
-    )
-    verdicts = (
+    money = spent_in_all(report.progress, report.total)
+    if report.from_cache:
+        money = f"{money}; {report.from_cache} from the reply cache".lstrip(
+            "; "
+        )
+    print(
         f"{out}: {pluralize(total, 'verdict')}: "
-        f"{counted(report.statuses) or 'none'}"
+        f"{counted(report.statuses) or 'none'}{f' ({money})' if money else ''}"
     )
-    print(f"{verdicts} ({money})" if money else verdicts)
     errors = report.statuses["api_error"]
     excess = report.progress.budget.excess()
     served = " · ".join(f"{who} {n}" for who, n in report.served.most_common())
-    failures = report.diagnostics.failures
     server = report.server or ""
     reason = report.last_error or "no reason was given"
-    failed = (
-        f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}"
+    unread = Counter(
+        name
+        for verdict in (RunFolder(out).verdicts().values() if rubric else ())
+        for name, value in (verdict.criteria or {}).items()
+        if value == FAILED
     )
-    missing = pluralize(report.missing, "verdict is", "verdicts are")
     notes = {
         f"{out}: the last line was cut because the run was killed; its question was "
         "repeated": (report.torn_bytes),
@@ -180,13 +181,18 @@ def _finish(report: RunReport, out: Path) -> None:
         **dict.fromkeys(report.diagnostics.adjustments, True),
         f"answered by {len(report.served)} models: {served}": len(report.served)
         > 1,
-        f"failed calls, including those that succeeded on retry: {counted(failures)}": failures,
+        "failed calls, including those that succeeded on retry: "
+        f"{counted(report.diagnostics.failures)}": report.diagnostics.failures,
         f"verdicts without an answer, by cause: {counted(causes)}": causes,
-        f"{failed}; --resume --set retry_errors=true asks again": errors,
+        f"verdicts without a value of a criterion: {counted(unread)}": unread,
+        f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}; --resume "
+        "--set retry_errors=true asks again": errors,
         f"the last: {reason if server in reason else f'{server}: {reason}'}": errors,
         "no call was answered; --set attempts=25 waits about 5 minutes for a starting "
         "server": (causes["connection"] == total > 0),
-        f"{stopped or 'stopped'}; {missing} missing; continue with --resume": report.missing,
+        f"{stopped or 'stopped'}; "
+        f"{pluralize(report.missing, 'verdict is', 'verdicts are')} missing; continue "
+        "with --resume": report.missing,
     }
     if causes["declined"] == total > 0:
         replies = (
