@@ -20,6 +20,8 @@ from visualjudge.apps.adopt.answers import letter_of
 from visualjudge.cli.main import app
 from visualjudge.core import tables
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.runs.folder import RunFolder
 
 Row = dict[str, Any]
 
@@ -799,3 +801,23 @@ def test_scores_of_another_range_than_the_truths_are_noticed(
         warnings.simplefilter("always")
         vj.adopt(table, tmp_path / "study", score_range=(0, 100))
     assert any("one range" in str(item.message) for item in noticed) is warned
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"), [("{}", "pairwise"), ("8", "scoring")]
+)
+def test_replies_alone_say_whether_they_choose_or_score(
+    tmp_path: Path, reply: str, kind: str
+) -> None:
+    replies = tmp_path / "replies.csv"
+    lines = [
+        f'q{k},"It is sharper.\n{reply.format("AB"[k % 2])}"' for k in range(8)
+    ]
+    replies.write_text("\n".join(("item,reply", *lines)))
+    vj.adopt(replies, tmp_path / "study")
+    [name] = {
+        item.question_type for item in load_dataset(tmp_path / "study/dataset")
+    }
+    assert name == kind
+    verdicts = RunFolder(tmp_path / "study/judge").verdicts().values()
+    assert {verdict.status for verdict in verdicts} == {"ok"}

@@ -374,7 +374,10 @@ def meaning_of(
     raters = [role for role in roles if role.startswith(RATER)]
     known = ["truth"] if "truth" in roles else raters
     verdicts = _values(rows, ["verdict"], answers)
-    pairs = is_pairs(roles, verdicts, _values(rows, known, answers))
+    truths = _values(rows, known, answers)
+    pairs = is_pairs(roles, verdicts, truths) or (
+        not (verdicts or truths) and _end_in_letters(rows)
+    )
     scale = score_range or records.scale
     column = roles.get("verdict", "")
     counted = bool(verdicts) and all(
@@ -591,6 +594,13 @@ def is_pairs(
         is_number(value) or value.lower() in GRADES
         for value in truths or verdicts
     )
+
+
+def _end_in_letters(rows: Sequence[Row]) -> bool:
+    """Return whether most replies end with the letter of an option, or a tie."""
+    words = [re.findall(r"\w+", str(row.get("reply"))) for row in rows]
+    chosen = [own for own in words if own and is_answer(own[-1])]
+    return 2 * len(chosen) > len(rows)
 
 
 def verdict_of(
