@@ -84,7 +84,7 @@ row."""
 OVER: dict[str, int] = {
     "core": 1467,
     "vision": 4642,
-    "formats and data": 3063,
+    "formats and data": 3062,
     "prompts": 555,
     "dataset": 1798,
     "replies": 821,
@@ -96,7 +96,7 @@ OVER: dict[str, int] = {
     "cli": 1742,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_245
+MOST_STATEMENTS = 36_242
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}
