@@ -6,9 +6,9 @@ notice.
 A change is one of: a comparison, an arithmetic or boolean operator, a number or a truth
 value, the bound of a slice, a returned value. Each is made in a copy of the tracked
 files, where the tests that reach the module by the fewest imports run first, in turn
-with those that share most of its rare words. A test that also fails without the change
-is left out. Survivors are printed with their line:
-read each, since some change nothing that a user can see.
+with those that share most of its rare words. A test counts if it fails twice with the
+change and passes without it; any other that fails is left out. Survivors are printed
+with their line: read each, since some change nothing that a user can see.
 """
 
 from __future__ import annotations
@@ -332,12 +332,16 @@ class Copy:
         while True:
             path.write_bytes(change.applied(path.read_bytes()))
             failing = self.failing(tests)
+            again = self.failing(failing) if failing else failing
             shutil.copy2(ROOT / change.path, path)
-            if failing is None:
+            if failing is None or again is None:
                 return OUT_OF_TIME
             if not failing:
                 return ""
-            if not self.failing(failing):
+            without = self.failing(failing)
+            if without is None:
+                return OUT_OF_TIME
+            if again and not without:
                 return failing[0]
             self.broken.add(failing[0])
 

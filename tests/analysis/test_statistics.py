@@ -15,6 +15,7 @@ from visualjudge.analysis.figures.variance import variance_row
 from visualjudge.analysis.pairwise_figures import macro
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, kappa
+from visualjudge.core.records import FloatArray
 from visualjudge.core.seeding import rng_for
 
 
@@ -324,3 +325,30 @@ def test_variance_that_nothing_divides_has_no_shares() -> None:
     rows = [(f"i{i}", "e", "AB", 0, i % 3 > 0) for i in range(60)]
     row = variance_row(verdicts(rows), "t")
     assert (row.total, row.parts) == (0, {})
+
+
+def test_alpha_interval_is_that_of_leaving_out_images() -> None:
+    """By the package, on the scale -log(1 - α), with images of 1 and 2 units."""
+    rng = rng_for(4, "alpha by images")
+    ratings = rng.integers(0, 3, 24) + rng.integers(0, 2, (3, 24)) * 1.0
+    images = np.arange(24) // 2
+    images[-1] = 12
+
+    def value(ratings: FloatArray) -> float:
+        return float(
+            krippendorff.alpha(
+                reliability_data=ratings, level_of_measurement="interval"
+            )
+        )
+
+    whole = value(ratings)
+    without = [value(ratings[:, images != image]) for image in range(13)]
+    error = np.sqrt(12 / 13 * np.sum((np.array(without) - whole) ** 2))
+    _, ends = alpha(ratings, "interval", images)
+    low, high = ends or (1.0, 0.0)
+    ratio = (1 - low) / (1 - high)
+    counts = np.bincount(images)
+    effective = counts.sum() ** 2 / (counts**2).sum()
+    reach = stats.t.isf(0.025, effective - 1) * error / (1 - whole)
+    assert np.log(ratio) / 2 == pytest.approx(reach, rel=1e-6)
+    assert (1 - low) * (1 - high) == pytest.approx((1 - whole) ** 2)

@@ -459,3 +459,21 @@ def test_a_reply_is_cut_where_no_one_reads_on_and_not_sent_back() -> None:
         1,
     )
     assert read_reply(replies[0].text, "pairwise").cause == "too long"
+
+
+@each(
+    ("field", "header", "provider"),
+    [
+        ({"provider": "one"}, {}, "one"),
+        ({}, {"X-Provider": "two"}, "two"),
+        ({"provider": "one"}, {"x-inference-provider": "two"}, "one"),
+        ({}, {}, None),
+    ],
+)
+def test_who_served_a_reply_is_in_its_body_or_its_headers(
+    field: Any, header: Any, provider: str | None
+) -> None:
+    body = completion("A", model="m-1", system_fingerprint="fp") | field
+    body |= {"model": "m-1", "system_fingerprint": "fp"}
+    replies, _ = ask([(200, body, header)])
+    assert replies[0].served == Served("m-1", "fp", provider)

@@ -21,6 +21,7 @@ from visualjudge.core.records import Fault, Verdict
 from visualjudge.dataset.fault_truth import better_in, deciding
 from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import baseline_judge
+from visualjudge.judges.local.criteria import criteria_of
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts.rubric import Rubric, read_rubric, rubric_of
 from visualjudge.replies import read_reply
@@ -285,3 +286,32 @@ def test_a_run_asks_its_rubric_in_both_orders_each_repeat_and_after_tools(
             resume=True,
             **options,  # type: ignore[arg-type]
         )
+
+
+def test_the_local_judge_answers_what_differences_tell(tmp_path: Path) -> None:
+    text = """
+rubric: mine
+version: v1
+criteria:
+  - {id: kind, ask: Which?, answer: {choice: faults}}
+  - {id: place, ask: Where?, answer: place}
+  - {id: missed, ask: Which misses less?, answer: option, faults: [missing]}
+  - {id: shifted, ask: Which lies better?, answer: option, faults: [location]}
+  - {id: sharp, ask: Is it sharp?, answer: yes_no}
+"""
+    faults = [
+        Fault("missing", (20, 10, 60, 30), 0.25),
+        Fault("missing", (0, 0, 10, 10), 0.125),
+        Fault("extra", (5, 5, 9, 9), 0.3),
+    ]
+    asked = rubric(tmp_path, text)
+    values = criteria_of(asked, ASKED, "B", faults, (50, 200))
+    assert values == {
+        "kind": "missing",
+        "place": [100, 200, 300, 600],
+        "missed": "B",
+        "shifted": "tie",
+        "sharp": "Failed",
+    }
+    nothing = criteria_of(asked, ASKED, "B", [], (50, 200))
+    assert nothing["kind"] == nothing["place"] == "none"

@@ -5,6 +5,7 @@ settle it.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,20 @@ from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import checks
-from visualjudge.analysis.decisions.source_order import source_order
+from visualjudge.analysis.decisions.source_order import (
+    OrderOfKind,
+    SourceByJudge,
+    source_order,
+)
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.leaks import LEAKS
 from visualjudge.analysis.report.card import Card, card_of
+from visualjudge.analysis.separation import (
+    PairOfModels,
+    PairsOfModels,
+    PairState,
+)
+from visualjudge.analysis.statistics.favour import Favour
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import OptionFeatures, Verdict
 
@@ -402,3 +413,50 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
         "looking, is right in 100.0 % "
     )
     assert " of 30 questions." in said
+
+
+def _two(
+    pair: tuple[float, float, PairState, int],
+    other: tuple[float, float] = (5.0, 0.0),
+    value: float = 2.0,
+) -> tuple[int, str]:
+    """What is said of "a", which has a mean of 5 by the judge, 3 without its favour, in
+    a pair with "b"."""
+    judge, truth, state, order = pair
+    sides = [("a", 5.0, Favour(value, None, 0.01))]
+    sides.append(("b", other[0], Favour(other[1], None, None)))
+    rows = [
+        SourceByJudge(name, "", mean, 0.0, 1, (1, 2), bias)
+        for name, mean, bias in sides
+    ]
+    both = PairOfModels(
+        *("a", "b", judge, None, truth, None, state, None, 9, ""),
+        judge_order=order,
+    )
+    models = PairsOfModels((both,), None, None, 9, None)
+    return OrderOfKind("scoring", models, tuple(rows), True).moved()
+
+
+@pytest.mark.parametrize(
+    ("expected", "words", "pair", "other", "value"),
+    [
+        # wins against a better one, which the corrected means put back
+        (1, "1 rank above", (0.7, 0.3, "undecided", 0), (4.0, 0.0), 2.0),
+        # the corrected means have the same order, or none before
+        (0, "less than one rank", (0.7, 0.3, "undecided", 0), (2.5, 0.0), 2.0),
+        (0, "less than one rank", (0.7, 0.3, "undecided", 0), (5.0, 0.0), 2.0),
+        # proven wrong, whatever the means
+        (1, "1 rank above", (0.7, 0.3, "wrong", 1), (2.5, 0.0), 2.0),
+        (1, "1 rank below", (0.3, 0.7, "wrong", -1), (7.5, 0.0), -2.0),
+        # the truth has the same order, but does not separate the two
+        (1, "unlike the truth", (0.7, 0.6, "wrong", 1), (2.5, 0.0), 2.0),
+        # the judge errs against the one that it favours
+        (0, "less than one rank", (0.3, 0.7, "wrong", -1), (7.5, 0.0), 2.0),
+    ],
+)
+def test_a_favoured_source_passes_those_that_it_is_wrongly_placed_above(
+    expected: int, words: str, pair: Any, other: Any, value: float
+) -> None:
+    passed, text = _two(pair, other, value)
+    assert passed == expected
+    assert words in text

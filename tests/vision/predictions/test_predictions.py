@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from PIL import Image
 
 from folding import each
 from visualjudge.core.errors import DataError
+from visualjudge.vision.base import Mark, Prediction
 from visualjudge.vision.predictions import (
     DepthMap,
     Detections,
@@ -159,3 +161,27 @@ def test_bad_payload_is_refused_by_field(
 ) -> None:
     with pytest.raises(DataError, match=message):
         read_prediction(task, payload, size=(4, 4))
+
+
+class Extended(Prediction):
+    """A prediction of a plug-in that states the size of its image."""
+
+    extent = (4, 6)
+
+
+class Marked(Prediction):
+    """A prediction of a plug-in with a place and nothing else."""
+
+    def marks(self) -> Iterator[Mark]:
+        return iter([Mark("sky", (0, 0, 2, 2))])
+
+
+@pytest.mark.parametrize("placed", [Extended(), Marked()])
+def test_a_prediction_with_places_is_not_passed_off_as_scaled(
+    placed: Prediction,
+) -> None:
+    assert placed.scaled((4, 6), (4, 6)) is placed
+    with pytest.raises(DataError, match=r"scaled\(size, target\).*4×6 to 8×3"):
+        placed.scaled((4, 6), (8, 3))
+    free = Prediction()
+    assert free.scaled((4, 6), (8, 3)) is free
