@@ -87,9 +87,15 @@ def _tasks(view: Shown) -> Section:
 
 
 def _graded(view: Shown) -> Table:
+    # errors stand on the scale of the study
     cells = {
         (f"{plain_name(cell.name)} · {name}", judge.name): Styled(
-            f"{with_ends(figure, number)}, {many(figure.images, 'image')}",
+            (
+                scale_of(judge.study).sized(figure)
+                if name.endswith("error")
+                else with_ends(figure, number)
+            )
+            + f", {many(figure.images, 'image')}",
             link=judge.address(type=name.split(",")[0], **dict(cell.keys)),
         )
         for judge in view.judges
