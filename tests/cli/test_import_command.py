@@ -394,12 +394,12 @@ def test_doubtful_truth_is_told_by_kind(
     [
         (
             [0, 1],
-            "warning: predictions identical to another of their image: 2 of 4; remove "
+            "predictions identical to another of their image: 2 of 4; remove "
             "them",
         ),
         (
             [0],
-            "warning: predictions identical to another of their image: 1 of 3; remove "
+            "predictions identical to another of their image: 1 of 3; remove "
             "them",
         ),
         ([], ""),

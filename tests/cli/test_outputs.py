@@ -133,7 +133,7 @@ def test_outputs_of_a_command_come_together_or_not_at_all(
     )
     first.write("old")
     with (
-        pytest.raises(UsageError, match=r"b\.json is a folder"),
+        pytest.raises(UsageError, match=r"b\.json must be a regular file"),
         together(force=True),
     ):
         first.write("new")

@@ -139,6 +139,7 @@ OPTIONS = {
     "extractor": "--extractor-model",
     "prices": "--price",
     "score_range": "--score-range",
+    "types": "--type",
 }
 """Of fields that are no option of the command, or have another name there."""
 

@@ -213,7 +213,7 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
     if asked.is_empty():
         raise DataError(
             f"{study.runs[run].name}: must have verdicts on scoring questions, got none; "
-            "judge them with `type` scoring"
+            "judge them with `types=scoring`"
         )
     return (
         asked.with_columns(

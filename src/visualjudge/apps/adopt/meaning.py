@@ -461,7 +461,7 @@ def _check_ranges(
             warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
     least = min(tops, key=tops.__getitem__)
     most = max(tops, key=tops.__getitem__)
-    if 0 < 2 * tops[least] <= tops[most]:
+    if len(rows) > FEW and 0 < 2 * tops[least] <= tops[most]:
         warnings.warn(
             f"{name}: {roles[most]} goes up to {tops[most]:g} and {roles[least]} up to "
             f"{tops[least]:g}, but one range is read for both; bring them to one range "
