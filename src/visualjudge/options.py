@@ -8,13 +8,12 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.errors import UsageError, check_score_range, one_of
 
 Result = TypeVar("Result")
 ENCODING_ANALYSIS = "encoding_analysis"
@@ -48,21 +47,6 @@ def setting(default: Any, least: float | None = None) -> Any:
     """Declare a field that few need: on the command line it is given as ``--set
     NAME=VALUE``."""
     return field(default=default, metadata={"setting": True, "least": least})
-
-
-def check_score_range(limits: tuple[float, float] | None) -> None:
-    """Refuse limits of scores that are not finite, or of which the first is not lower;
-    None is 0 to 10.
-
-    Raises
-    ------
-    UsageError
-    """
-    low, high = limits or (0, 10)
-    if not -math.inf < low < high < math.inf:
-        raise UsageError(
-            f"`score_range` must be a lower and a higher number, got {low:g} {high:g}"
-        )
 
 
 class Options:

@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -117,6 +118,21 @@ def one_of(value: object, known: Collection[object]) -> str:
         )
         return f"one of {', '.join(names)}{hint}"
     return f"one of {len(names)} names, such as {', '.join(close or names[:EXAMPLES])}"
+
+
+def check_score_range(limits: tuple[float, float] | None) -> None:
+    """Refuse limits of scores that are not finite, or of which the first is not lower;
+    None is 0 to 10.
+
+    Raises
+    ------
+    UsageError
+    """
+    low, high = limits or (0, 10)
+    if not -math.inf < low < high < math.inf:
+        raise UsageError(
+            f"`score_range` must be a lower and a higher number, got {low:g} {high:g}"
+        )
 
 
 def summarized(problems: Iterable[Problem]) -> list[str]:

@@ -96,7 +96,12 @@ def loads(text: bytes | str) -> Any:
         If it is not JSON, or is more than 200 levels deep.
     """
     value = orjson.loads(text)
-    if is_deep(value):
+    opened = (
+        text.count("[") + text.count("{")
+        if isinstance(text, str)
+        else text.count(b"[") + text.count(b"{")
+    )
+    if opened > DEEPEST_JSON and is_deep(value):
         raise orjson.JSONDecodeError(
             f"must be at most {DEEPEST_JSON} levels deep", "", 0
         )
@@ -120,8 +125,7 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
     """
     try:
         if isinstance(text, bytes):
-            encoding = detect_encoding(text)
-            text = text if encoding == "utf-8" else text.decode(encoding)
+            text = text.decode(detect_encoding(text))
         value = from_json(text)
         orjson.dumps(value)
     except (ValueError, TypeError) as error:

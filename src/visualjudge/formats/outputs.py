@@ -9,7 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import (
+    DataError,
+    Problem,
+    UsageError,
+    check_score_range,
+)
 from visualjudge.core.tables import check_table
 from visualjudge.formats.hugging_face import read_data_set
 from visualjudge.formats.pairing import stated_file
@@ -93,10 +98,7 @@ def outputs(
         )
     check_type(task, TYPES, "output")
     limits = (0, 10) if score_range is None else score_range
-    if not -math.inf < limits[0] < limits[1] < math.inf:
-        raise UsageError(
-            "`score_range` must be two numbers, the lowest score first"
-        )
+    check_score_range(limits)
     needed = (
         {"output": "`column` output=NAME maps another name"}
         | dict.fromkeys(score_column, "`score_column` names another")

@@ -33,7 +33,7 @@ from visualjudge.apps.adopt.items import (
     on_ten,
 )
 from visualjudge.apps.adopt.roles import RATER
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError, check_score_range
 from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import (
@@ -48,7 +48,6 @@ from visualjudge.core.records import (
 from visualjudge.formats.outputs import warn_of_range
 from visualjudge.formats.tables import whole
 from visualjudge.judges.panel import majority
-from visualjudge.options import check_score_range
 from visualjudge.prompts.rubric import Rubric
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
