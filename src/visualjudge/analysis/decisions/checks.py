@@ -165,7 +165,7 @@ class Check:
         """The value, and the interval on which an open state rests."""
         if self.state != "undecided" or self.interval is None:
             return self.shown
-        return f"{self.shown}, 95 %: {self.threshold.ends(self.interval)}"
+        return f"{self.shown}, {self.threshold.ends(self.interval)}"
 
     @property
     def failing(self) -> str:
