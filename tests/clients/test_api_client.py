@@ -275,6 +275,22 @@ def test_an_error_status_carries_the_servers_words_and_its_wish() -> None:
     assert "slow down" in str(error)
 
 
+@each(
+    ("message", "wish"),
+    [
+        ("Rate limit reached. Please try again in 1.5s.", 1.5),
+        ("Retry in 250 ms", 0.25),
+        ("Try again in a minute", None),
+    ],
+)
+def test_a_wait_that_only_the_message_states_is_read(
+    message: str, wish: float | None
+) -> None:
+    error = error_of([refused(429, message)])
+    assert isinstance(error, ApiError)
+    assert error.retry_after == wish
+
+
 def test_a_key_that_the_server_repeats_is_masked_everywhere() -> None:
     error = error_of([refused(401, f"Incorrect API key provided: {KEY}.")])
     chain, seen = error, ""

@@ -47,6 +47,12 @@ def test_margins_are_of_pairs_within_a_group_that_differ() -> None:
     assert whole["score_median"] == 5
 
 
+def test_a_margin_below_1_counts_and_one_of_0_does_not() -> None:
+    close = [note(0, "x", 2), note(1, "x", 2, "b"), note(2, "x", 2.5, "c")]
+    whole = describe("keypoint", close).to_json()
+    assert (whole["pairs"], whole["margin_median"]) == (2, 0.5)
+
+
 def test_sources_are_told_apart_and_a_missing_one_is_named() -> None:
     parts = describe("keypoint", NOTES).to_json()["by_source"]
     assert [(part["name"], part["annotations"]) for part in parts] == [

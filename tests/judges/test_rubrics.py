@@ -66,6 +66,13 @@ def test_criteria_are_asked_after_the_unchanged_text(tmp_path: Path) -> None:
     assert list(schema["properties"]) == ["criteria", "answer"]
     rules = schema["properties"]["criteria"]["properties"]
     assert rules["kind"]["enum"] == ["yes", "no", "blurred edges"]
+    assert rules["sharp"]["enum"] == ["yes", "no"]
+    assert rules["better"]["enum"] == ["A", "B", "tie"]
+    assert (rules["level"]["minimum"], rules["level"]["maximum"]) == (1, 5)
+    box, no_box = rules["place"]["anyOf"]
+    assert (box["type"], box["minItems"], box["maxItems"]) == ("array", 4, 4)
+    assert (box["items"]["minimum"], box["items"]["maximum"]) == (0, 1000)
+    assert no_box["enum"] == ["none"]
 
 
 def test_each_form_is_read_and_a_bad_value_fails_alone(tmp_path: Path) -> None:

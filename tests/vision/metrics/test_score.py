@@ -56,6 +56,18 @@ def test_duplicate_is_a_false_positive() -> None:
     )
 
 
+def test_a_person_too_many_is_wrong_as_a_box_is() -> None:
+    """A person that is not there, with one that is found; a crowd elsewhere."""
+    points = {k: (10.0 + 2 * k, 20.0 + k) for k in range(17)}
+    moved = {k: (x + 200, y + 100) for k, (x, y) in points.items()}
+    here = person(points, bbox=[10, 20, 42, 36], area=500)
+    crowd = {**person({}), "bbox": [300, 300, 340, 340], "iscrowd": 1}
+    for truths in ([here], [here, crowd]):
+        assert score(
+            "keypoint", {"persons": [here, person(moved)]}, {"persons": truths}
+        ) == pytest.approx(10 * 2 / 3, abs=1e-4)
+
+
 def test_boxes_match_within_a_label_only() -> None:
     dog = {**BOX, "label": "dog"}
     assert score("object_detection", boxes(dog), boxes(BOX)) == 0
