@@ -19,7 +19,6 @@ from visualjudge.cli.options import (
 from visualjudge.cli.output import following, remark
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import FAILED
 from visualjudge.options import Choice, JudgeOptions
 
 if TYPE_CHECKING:
@@ -148,6 +147,7 @@ def _dry_run(
 def _finish(report: RunReport, out: Path, *, rubric: bool) -> None:
     """Report how the run ended; exit with status 1 if a call failed or verdicts are
     missing."""
+    from visualjudge.core.records import FAILED
     from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
 
