@@ -91,12 +91,12 @@ OVER: dict[str, int] = {
     "judges": 1463,
     "runs": 1332,
     "analysis": 8262,
-    "apps": 6355,
+    "apps": 6353,
     "studio": 2490,
     "cli": 1742,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_240
+MOST_STATEMENTS = 36_238
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

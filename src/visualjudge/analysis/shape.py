@@ -48,16 +48,11 @@ def shape_of(study: Study, run: int) -> Shape:
 def _are_errors(asked: pl.DataFrame) -> bool:
     """Return whether each source is a type of error with its severity, or the unchanged
     truth, as `perturb` names them."""
-    parts = asked.select(
-        error=pl.col("error_type").cast(pl.String),
-        source=pl.col("sources").cast(pl.List(pl.String)),
-    ).explode("source")
-    of_error = pl.col("source").str.starts_with(pl.format("{} ", "error"))
-    return bool(
-        parts.select(
-            ((pl.col("source") == UNCHANGED) | of_error).fill_null(False).all()
-        ).item()
-    )
+    pairs = asked.select("error_type", "sources").explode("sources").unique()
+    named = (pl.col("sources") == UNCHANGED) | pl.col(
+        "sources"
+    ).str.starts_with(pl.format("{} ", "error_type"))
+    return pairs.cast(pl.String).filter(~named.fill_null(False)).is_empty()
 
 
 def _named(compared: pl.DataFrame) -> bool:

@@ -342,9 +342,9 @@ def _tell(
     from visualjudge.data.importing import doubts, notices
 
     counts, *lines = notices(task, done, predicted=predicted)
-    print(f"{out}: {task}: {source or 'sources of the table'}: {counts}")
+    name = source or "sources of the table"
+    print(f"{out}: {task}: {name}: {counts}")
     if predicted:
-        name = source or "sources of the table"
         say(*(f"warning: {name}: {doubt}" for doubt in doubts(task, done)))
     for line in lines:
         print(as_options(line))

@@ -46,7 +46,8 @@ _LATEX = str.maketrans(
 _EVALUATED = re.compile(
     r"(?![+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z)[=+\-@\t\r]", re.ASCII
 )
-"""Begin of a text that a spreadsheet would evaluate, and that is no number."""
+"""The first character of a text that a spreadsheet would evaluate, unless the text is
+a number."""
 
 
 def visible(value: Any) -> Any:

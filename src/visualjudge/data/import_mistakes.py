@@ -401,12 +401,9 @@ def _reach(
     if places is None or None in sizes:
         return 0.0
     corners = [places(side)[:, 2:] for side in corrected]
-    frames = [
-        np.broadcast_to(np.array(size, np.float64)[::-1], own.shape)
-        for own, size in zip(corners, sizes, strict=True)
-    ]
+    frames = np.array(sizes, np.float64)[:, ::-1]
     own = np.concatenate(corners)
-    frame = np.concatenate(frames)
+    frame = np.repeat(frames, list(map(len, corners)), axis=0)
     leaving = (own > frame + SLACK).any(axis=1)
     # some predictions of a pose reach beyond, also where their scale is right
     if leaving.sum() > LEAVING * len(own):

@@ -5,7 +5,7 @@ accuracy, and canaries. It names no keys and no paths.
 import hashlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NotRequired
 
@@ -48,8 +48,6 @@ IDENTITY = (
 own words."""
 ROUNDING = 2e-4
 """Accuracies are stored with four decimals."""
-BYTE = 8
-"""Number of bits of a byte."""
 MOST_ASKS = 9
 """Answers to one question, of orders and repeats, that a digit can count."""
 
@@ -329,13 +327,12 @@ def locked_questions(
     questions: Questions, dataset: Dataset, kind: QuestionType
 ) -> tuple[str, ...]:
     """Return the ids of the questions of a lock: all of its kind where it does not say
-    which, or where the dataset has other ones."""
+    which. In a dataset with other ones, these are others, as their digests show."""
     every = questions_like(dataset, {kind})
-    packed = np.frombuffer(bytes.fromhex(questions.get("asked", "")), np.uint8)
-    bits = np.unpackbits(packed).tolist()
-    if not 0 <= len(bits) - len(every) < BYTE:
+    if "asked" not in questions:
         return tuple(every)
-    return tuple(name for name, bit in zip(every, bits, strict=False) if bit)
+    packed = np.frombuffer(bytes.fromhex(questions["asked"]), np.uint8)
+    return tuple(compress(every, np.unpackbits(packed)))
 
 
 def _wording(question: Question) -> str:
