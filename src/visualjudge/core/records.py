@@ -315,3 +315,8 @@ class Verdict:
     @property
     def tokens_paid(self) -> Mapping[str, int]:
         return (self.usage or {}) if self.paid is None else self.paid
+
+    @property
+    def error(self) -> str | None:
+        """The error message of the server or socket if there is no reply."""
+        return self.extra.get("error")
