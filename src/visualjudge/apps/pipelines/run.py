@@ -125,8 +125,9 @@ class JudgedRow:
     def tokens_paid(self) -> Mapping[str, int]:
         return self.line.usage
 
-    def record(self) -> Json:
-        return self.line.record()
+
+def record_of(judged: JudgedRow) -> Json:
+    return judged.line.record()
 
 
 @dataclass
@@ -394,7 +395,7 @@ async def run_pipeline(
             journal.drop(lambda line: bool(line.get("errors")))
             await Runner(
                 journal,
-                JudgedRow.record,
+                record_of,
                 progress,
                 concurrency,
                 on_event,
