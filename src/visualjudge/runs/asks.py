@@ -170,14 +170,19 @@ def changes(old: Fields, new: Fields) -> list[Change]:
     after = _shape(new)
     if before["media"] is None:  # written by an older version
         after["media"] = None
-    return _differences(before, after, dict.fromkeys([*before, *after]))
+    return [*differences(before, after)]
 
 
-def _differences(
-    old: Fields, new: Fields, names: Iterable[str]
-) -> list[Change]:
-    pairs = ((name, old.get(name), new.get(name)) for name in names)
-    return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
+def differences(old: Fields, new: Fields, within: str = "") -> Iterator[Change]:
+    """Yield what differs in two objects; of an object inside both, only what differs
+    there, by a name such as ``parameters.temperature``.
+    """
+    for name in {**old, **new}:
+        was, now = old.get(name), new.get(name)
+        if isinstance(was, Mapping) and isinstance(now, Mapping):
+            yield from differences(was, now, f"{within}{name}.")
+        elif was != now:
+            yield Change(f"{within}{name}", was, now)
 
 
 def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
@@ -189,7 +194,7 @@ def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
     if unasked <= accepted:
         return []
     return [
-        *_differences(old, new, _ASKED),
+        *(change for change in differences(old, new) if change.name in _ASKED),
         Change("verdicts not asked for", accepted, unasked),
     ]
 
@@ -232,17 +237,22 @@ def _shape(manifest: Fields) -> Json:
     # trip.
     parameters = manifest.get("parameters")
     dataset = manifest.get("dataset")
-    shape = {name: manifest.get(name) for name in _NAMED}
-    shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
-    shape["questions.json"] = (
-        dataset.get("checksum") if isinstance(dataset, Mapping) else None
-    )
-    shape["media"] = manifest.get("media_checksum")
+    shape = {
+        **{name: manifest.get(name) for name in _NAMED},
+        **(parameters if isinstance(parameters, Mapping) else {}),
+        "questions.json": dataset.get("checksum")
+        if isinstance(dataset, Mapping)
+        else None,
+        "media": manifest.get("media_checksum"),
+    }
     return dict(orjson.loads(orjson.dumps(shape, default=str)))
 
 
 def _short(value: Any) -> str:
+    values = value.values() if isinstance(value, Mapping) else value
     text = "unset" if value is None else orjson.dumps(value).decode()
+    if isinstance(value, Mapping | list):
+        text = " ".join(_short(part) for part in values if part is not None)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -302,6 +302,7 @@ class Reply:
     """
 
     judge: str
+    question_type: str
     verdict: Verdict
     outcome: str
     asked: str
@@ -323,6 +324,7 @@ def reply_of(
     counts = zip(token_counts(verdict.usage), ("in", "out"), strict=True)
     return Reply(
         place.name,
+        question.question_type,
         verdict,
         outcome,
         asked(verdict),
