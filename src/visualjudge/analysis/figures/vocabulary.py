@@ -62,13 +62,13 @@ from visualjudge.analysis.plots.series import (
     SHARES,
     UNADJUSTED,
     Cells,
-    FigurePlot,
     estimates_of_judges,
     estimates_plot,
     lines_of_judges,
 )
 from visualjudge.analysis.results import (
     Analysis,
+    FigurePlot,
     JudgeFigure,
     JudgeResult,
     Shown,
