@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,9 +34,9 @@ def keys_of(
     settings: RunSettings, question_id: str, question_type: str
 ) -> Iterator[Key]:
     """Yield the keys of a question's verdicts."""
-    for order in ORDERS[: 1 + (settings.swap and question_type == "pairwise")]:
-        for repeat in range(settings.repeats):
-            yield question_id, order, repeat
+    orders = ORDERS[: 1 + (settings.swap and question_type == "pairwise")]
+    for order, repeat in product(orders, range(settings.repeats)):
+        yield question_id, order, repeat
 
 
 @dataclass
@@ -138,15 +139,13 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
             try:
                 find(name)
             except DataError as error:
-                question = f"question {question_id}: images"
                 raise DataError(
-                    f"{dataset.root}: {question}: {error}"
+                    f"{dataset.root}: question {question_id}: images: {error}"
                 ) from None
 
 
 # ---------------------------------------------------------------- other settings
 
-_NAMED = ("backend", "model", "base_url")
 _ASKED = ("swap", "repeats", "asked")
 _LONGEST = 80
 
@@ -238,7 +237,9 @@ def _shape(manifest: Fields) -> Json:
     parameters = manifest.get("parameters")
     dataset = manifest.get("dataset")
     shape = {
-        **{name: manifest.get(name) for name in _NAMED},
+        "backend": manifest.get("backend"),
+        "model": manifest.get("model"),
+        "base_url": manifest.get("base_url"),
         **(parameters if isinstance(parameters, Mapping) else {}),
         "questions.json": dataset.get("checksum")
         if isinstance(dataset, Mapping)
@@ -249,10 +250,11 @@ def _shape(manifest: Fields) -> Json:
 
 
 def _short(value: Any) -> str:
-    values = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return _short([part for part in value.values() if part is not None])
     text = "unset" if value is None else orjson.dumps(value).decode()
-    if isinstance(value, Mapping | list):
-        text = " ".join(_short(part) for part in values if part is not None)
+    if isinstance(value, list):
+        text = " ".join(map(_short, value))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -355,9 +355,11 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         head = f"{verdict} on {many(models.images, 'image')}"
         advice = _next(accuracy, "" if helps else ANOTHER)
         return _Draft("too_few", head, verdict, others, advice)
-    rightly = "is separated, rightly"
-    if len(right) > 1:
-        rightly = "are separated, all rightly"
+    rightly = (
+        "are separated, all rightly"
+        if len(right) > 1
+        else "is separated, rightly"
+    )
     separated = f"{len(right)} of {total} {rightly}"
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
@@ -466,8 +468,11 @@ def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
     against = [pair for pair in rest if _against(pair)]
     unclear = [pair for pair in rest if pair not in against]
     if soon:
-        most = max(max(pair.needs_images or ()) for pair in soon)
-        yield f"{_named(soon, groups)} yet: up to {most:,} more images are needed"
+        yield (
+            f"{_named(soon, groups)} yet: up to "
+            f"{max(max(pair.needs_images or ()) for pair in soon):,} more images are "
+            "needed"
+        )
     if against:
         yield (
             f"{_named(against, groups)}, and more images will not help: it does not "

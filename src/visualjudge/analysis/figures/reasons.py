@@ -186,18 +186,19 @@ def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
 def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
     """Return the figures of a table of
     :data:`~visualjudge.analysis.reasons.REASONS`."""
-    item = pl.lit(1)
-    sums = image_sums(table, [], {"n": item, "right": pl.col(name)})
+    sums = image_sums(table, [], {"n": pl.lit(1), "right": pl.col(name)})
     paired = table.filter(pl.col(f"{name}_gap").is_not_null())
     own = pl.col(name).cast(pl.Float64)
     gap = pl.col(f"{name}_gap")
     gaps = image_sums(
-        paired, [], {"n": item, "own": own, "other": own - gap, "gap": gap}
+        paired, [], {"n": pl.lit(1), "own": own, "other": own - gap, "gap": gap}
     )
     value, dispersion = gaps.ratio("gap", "n")
     gain = estimate_of(value, dispersion, _gain_ends(gaps), paired.height, 0)
-    shuffled = known(gaps.ratio("other", "n")[0][0])
-    return Reason(name, task, sums.shares("right", "n")[0], shuffled, gain)
+    right = sums.shares("right", "n")[0]
+    return Reason(
+        name, task, right, known(gaps.ratio("other", "n")[0][0]), gain
+    )
 
 
 def _gain_ends(gaps: ImageSums) -> Ends:
