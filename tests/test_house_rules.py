@@ -89,14 +89,14 @@ OVER: dict[str, int] = {
     "dataset": 1798,
     "replies": 821,
     "judges": 1463,
-    "runs": 1332,
-    "analysis": 8262,
-    "apps": 6353,
+    "runs": 1336,
+    "analysis": 8261,
+    "apps": 6349,
     "studio": 2490,
     "cli": 1742,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_238
+MOST_STATEMENTS = 36_237
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}
