@@ -24,9 +24,8 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis.answers import by_models, letters_dealt
+from visualjudge.analysis.answers import by_models, letters_dealt, points
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.source_groups import points
 from visualjudge.analysis.study_table import (
     NO_REMARKS,
     ColumnTypes,

@@ -108,6 +108,8 @@ QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
 # The answer of a question whose truth nobody has stated.
 UNKNOWN = "unknown"
+# The source of predictions without an error, beside those of `perturb`.
+TRUTH = "truth"
 Order = Literal["AB", "BA"]
 Status = Literal[
     "ok",
@@ -182,6 +184,10 @@ ProbeDesign = Literal[
 ]
 
 
+UNCHANGED: ProbeDesign = "control"
+"""The design of a probe's question that it did not change."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """Describes a probe's question: what was changed, what the answer must be, and
@@ -252,6 +258,12 @@ class Question:
     faults: tuple[tuple[Fault, ...], ...] | None = None
     criteria: Mapping[str, Any] | None = None
     votes: tuple[Answer, ...] | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether a probe changed it: reports count it with the probe's other
+        questions only."""
+        return self.probe is not None and self.probe.design != UNCHANGED
 
     @property
     def has_answer(self) -> bool:
