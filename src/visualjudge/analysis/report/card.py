@@ -130,7 +130,12 @@ def open_checks(checks: Sequence[Check]) -> str:
     for state in OPEN:
         rows = [row for row in checks if row.state == state]
         names = ", ".join(map(_in_words, rows))
-        parts += [f"{STATES[state]}: {names}"] if rows else []
+        words = (
+            "not decided on these images"
+            if state == "undecided"
+            else STATES[state]
+        )
+        parts += [f"{words}: {names}"] if rows else []
     passed = sum(row.state == "pass" for row in checks)
     rest = f"{passed} of {len(checks)} pass"
     return f"Checks: {'; '.join([*parts, rest])}."
