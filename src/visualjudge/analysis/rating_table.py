@@ -153,11 +153,10 @@ def read_ratings(
             f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}; or item and "
             "a column per rater (`column` item=NAME if it has another name)"
         )
-    alike = {
-        name: value for name, value in SINGLE.items() if name not in raw.columns
-    }
     raw = raw.with_columns(
-        **{name: pl.lit(value) for name, value in alike.items()}
+        pl.lit(value).alias(name)
+        for name, value in SINGLE.items()
+        if name not in raw.columns
     )
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
     table = raw.select(

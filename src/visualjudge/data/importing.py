@@ -636,10 +636,10 @@ def notices(
     task: str, done: Imported, *, predicted: bool = True
 ) -> Iterator[str]:
     """Yield what was imported, how it scored, and what was left out, one line each."""
-    scored = predicted and not done.truths
-    truths = "each with its score" if scored else f"truths {done.truths}"
+    of_table = predicted and not done.truths  # has scores, and no ground truth
     yield (
-        f"annotations {done.annotations}, images {len(done.images)}, {truths}, "
+        f"annotations {done.annotations}, images {len(done.images)}, "
+        f"{'each with its score' if of_table else f'truths {done.truths}'}, "
         f"predictions {done.predictions}"
     )
     if not predicted:

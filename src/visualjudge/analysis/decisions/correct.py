@@ -149,9 +149,9 @@ class Leaderboard:
             names = ", ".join(row.source for row in self.rows if row.why == why)
             notes.append(f"No interval and no ranks: {names} ({why}).")
         doubtful = [row for row in self.assumptions if not row.holds]
-        holding = len(self.assumptions) - len(doubtful)
+        every = len(self.assumptions)
         notes.append(
-            f"Assumptions: {holding} of {len(self.assumptions)} are checked and hold."
+            f"Assumptions: {every - len(doubtful)} of {every} are checked and hold."
         )
         for row in doubtful:
             answer = "not checked" if row.holds is None else "DOES NOT HOLD"
