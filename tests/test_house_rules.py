@@ -89,14 +89,14 @@ OVER: dict[str, int] = {
     "dataset": 1798,
     "replies": 821,
     "judges": 1463,
-    "runs": 1332,
-    "analysis": 8266,
-    "apps": 6351,
+    "runs": 1336,
+    "analysis": 8264,
+    "apps": 6349,
     "studio": 2490,
     "cli": 1737,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_236
+MOST_STATEMENTS = 36_234
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

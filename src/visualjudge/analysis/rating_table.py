@@ -18,16 +18,16 @@ Repeats and known questions, which check the rater, are not ratings either.
 """
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 import polars as pl
+import polars.selectors as cs
 
-from visualjudge.analysis.answers import by_models, letters_dealt
+from visualjudge.analysis.answers import by_models, letters_dealt, points
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.source_groups import points
 from visualjudge.analysis.study_table import (
     NO_REMARKS,
     ColumnTypes,
@@ -76,30 +76,21 @@ VOTES = {"a": "1", "b": "0", "tie": "0.5"}
 Problems = list[Problem]
 
 
-def _read(path: Path, used: Collection[str]) -> pl.DataFrame:
-    """Return the rows of a table; of JSONL as text, and its ``used`` columns alone."""
+def _read(path: Path) -> pl.DataFrame:
+    """Return the rows of a table, of JSONL as text; without images."""
     if path.suffix.lower() == ".csv":
         return read_texts(path)
     if path.suffix.lower() == ".parquet":
         check_table(path)
         with readable(path):
-            table = scan(path)
-            named = table.collect_schema().names()
-            known = [name for name in named if name in used]
-            return table.select(
-                known if {"rater", "score"} & set(named) else named
-            ).collect()
+            return scan(path).select(~(cs.binary() | cs.nested())).collect()
     if path.suffix.lower() != ".jsonl":
         raise UsageError(f"{path}: ratings must be .csv, .jsonl or .parquet")
     records = list(read_table(path))
-    held = {name for record in records for name in record}
-    names = [name for name in used if name in held]
+    names = dict.fromkeys(name for record in records for name in record)
     rows = [
-        {
-            name: None if row.get(name) is None else str(row[name])
-            for name in names
-        }
-        for row in records
+        {k: None if v is None else str(v) for k, v in record.items()}
+        for record in records
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
 
@@ -127,12 +118,10 @@ def read_ratings(
         raise UsageError(
             f"`column` must name {one_of(role, (*COLUMNS, *OPTIONAL))}, got {role!r}"
         )
-    names = {**NAMES, **stated}
-    used = dict.fromkeys((*COLUMNS, *OPTIONAL, *chain(*names.values())))
-    raw = _read(Path(path), used)
+    raw = _read(Path(path))
     for name in {*chain(*stated.values())}.difference(raw.columns):
         raise DataError(f"{path}: has no column {name}")
-    raw = _renamed(raw, names).with_row_index("__line", 2)
+    raw = _renamed(raw, {**NAMES, **stated}).with_row_index("__line", 2)
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
     if votes and "verdict" in raw.columns:
         raise DataError(
