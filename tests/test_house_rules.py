@@ -83,20 +83,20 @@ BUDGET = {
 row."""
 OVER: dict[str, int] = {
     "core": 1477,
-    "vision": 4642,
+    "vision": 4636,
     "formats and data": 3061,
     "prompts": 554,
     "dataset": 1790,
     "replies": 821,
     "judges": 1463,
-    "runs": 1341,
-    "analysis": 8262,
+    "runs": 1340,
+    "analysis": 8265,
     "apps": 6358,
-    "studio": 2490,
-    "cli": 1742,
+    "studio": 2489,
+    "cli": 1735,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_237
+MOST_STATEMENTS = 36_234
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -8,7 +8,7 @@ import itertools
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from visualjudge.clients.base import layers
@@ -119,8 +119,7 @@ class LiveEngine:
                 advice = "; give the same command later, or with `resume` to continue"
             at = "" if server in error else f"{server}: "
             raise RunError(f"{at}{error}{advice}")
-        answered = first.served or Served()
-        now = Served(answered.model, answered.fingerprint)
+        now = replace(first.served or Served(), provider=None)
         before = {
             Served(served.model, served.fingerprint) for served in self.known
         }

@@ -143,9 +143,9 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
 @lru_cache(maxsize=1 << 14)
 def has_letter(font: int, letter: str) -> bool:
     """Return whether a font is installed and has a glyph for a letter."""
-    if font_file(font) is None:
-        return False
-    return _glyph(font, letter) != _glyph(font, "\uffff")
+    return font_file(font) is not None and (
+        _glyph(font, letter) != _glyph(font, "\uffff")
+    )
 
 
 @lru_cache(maxsize=8)
