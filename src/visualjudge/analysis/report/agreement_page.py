@@ -1,11 +1,11 @@
 """The agreement of judges and people as a table, a plot and a page."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from visualjudge.analysis.figure_text import (
-    listed,
     many,
     number,
     number3,
@@ -30,8 +30,8 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INTERVALS = (
-    "95 % intervals are computed by leaving out each item (for runs, each image) in "
-    "turn; a single influential item widens them."
+    "Same order: pairs of sources of an item that are put in the order of the people. "
+    "Intervals (95 %) leave out each item in turn, with the others of its image."
 )
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
@@ -64,7 +64,7 @@ ALPHA = Layout[AlphaRow](
     named("dimension", "Dimension", plain_name, text=True),
     named("alpha", "Krippendorff’s α", number3),
     named("ci95", "95 %", span),
-    named("units", "Units", number),
+    named("units", "Answers compared", number),
     named("level", "Level"),
     named("people", "People", number),
 )
@@ -127,28 +127,10 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
             else []
         )
     several = [row for row in result.alpha if row.people > 1]
-    without = [
-        plain_name(row.dimension) for row in several if row.alpha is None
-    ]
-    notes = (
-        [f"No α (too few units, or all alike): {listed(without)}."]
-        if without
-        else []
-    )
-    rated = [row for row in several if row.alpha is not None]
-    tables += (
-        [
-            grid(
-                ALPHA,
-                rated,
-                title="Do people agree?",
-                notes=notes,
-                hidden=hidden,
-            )
-        ]
-        if several
-        else []
-    )
+    if several:
+        tables.append(
+            grid(ALPHA, several, title="Do people agree?", hidden=hidden)
+        )
     tests = grid(
         ALT_TEST,
         result.alt_test,
@@ -183,7 +165,7 @@ def sentence(result: PeopleAgreement) -> str:
     ceiling = _mean_rho(row for row in result.rows if row.kind == "ceiling")
     if ceiling is not None:
         parts.append(
-            f"One person agrees with the others with ρ {number(ceiling)}."
+            f"One person agrees with the mean of the others with ρ {number(ceiling)}."
         )
     return " ".join(parts)
 
@@ -194,18 +176,22 @@ def _mean_rho(rows: Iterable[RaterRow]) -> float | None:
 
 
 def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
-    """Plot Spearman’s ρ with people: a row for each dimension, a marker for each judge
-    and for the mean of people.
+    """Plot Spearman’s ρ with people: a row for each rater; of several dimensions, a row
+    for each, and a marker for each judge and for the mean of people.
     """
-    selected = [
-        row
-        for row in result.rows
-        if row.kind != "person" and row.spearman is not None
-    ]
+    known = [row for row in result.rows if row.spearman is not None]
+    several = len({row.dimension for row in known}) > 1
     collected: dict[str, dict[str, Estimate]] = {}
-    for row in selected:
+    for row in known:
         rho = Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
-        collected.setdefault(row.rater, {})[plain_name(row.dimension)] = rho
+        if not several:
+            collected.setdefault("rater", {})[row.rater] = rho
+        elif row.kind != "person":
+            series = collected.setdefault(row.rater, {})
+            series[plain_name(row.dimension)] = rho
+    least = min(
+        (e for row in known for e in row.spearman_ci95 or () if e), default=-1
+    )
     return estimates_plot(
         "agreement",
         "Rank correlation with people",
@@ -219,7 +205,7 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         reading="Lines are 95 % intervals (none for the mean of people); hollow "
         "markers stand for "
         "fewer than 5 items.",
-        scale=SCALE,
+        scale=SCALE if least < 0 else replace(SCALE, low=0.0),
     )
 
 
