@@ -369,18 +369,9 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
             else ""
         )
         reasons = (Reason("✓", separated), *others)
-        return _Draft("yes", f"Yes{_least(models)}", f"Yes{won}", reasons)
+        return _Draft("yes", f"Yes{won}", f"Yes{won}", reasons)
     verdict = f"In part: {separated}"
     return _Draft("in_part", verdict, verdict, others)
-
-
-def _least(models: PairsOfModels) -> str:
-    if models.resolution is None:
-        return ""
-    points = models.resolution_points
-    same = "" if points is None else f" ({points:.1f} points)"
-    share = percent(models.resolution, 0)
-    return f", from {share} of images won{same}"
 
 
 def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:
