@@ -90,13 +90,13 @@ OVER: dict[str, int] = {
     "replies": 821,
     "judges": 1463,
     "runs": 1336,
-    "analysis": 8264,
-    "apps": 6349,
+    "analysis": 8263,
+    "apps": 6346,
     "studio": 2490,
     "cli": 1737,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_234
+MOST_STATEMENTS = 36_230
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

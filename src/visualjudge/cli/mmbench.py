@@ -147,9 +147,9 @@ def evaluate(
 
     names = name or models_of(predictions)
     if len(names) != len(predictions) or len(set(names)) != len(names):
-        message = "a name of its own for each result file"
         raise UsageError(
-            f"--name must be given {message}, got {', '.join(names)}"
+            "--name must be given a name of its own for each result file, got "
+            f"{', '.join(names)}"
         )
     table = _table(data, skip_invalid)
     models = []
@@ -175,12 +175,12 @@ def evaluate(
             )
             or (),
         }
-        for what, names in doubts.items():
-            remark(
-                {
-                    f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names
-                }
-            )
+        remark(
+            {
+                f"{len(rows)} {what}: {', '.join(map(str, [*rows][:SHOWN]))}": rows
+                for what, rows in doubts.items()
+            }
+        )
     following(
         "mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx"
     )

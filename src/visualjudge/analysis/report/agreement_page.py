@@ -91,9 +91,9 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     annotator test. Rows without a figure are only counted.
     """
     tables = []
-    alone = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
-    hidden = ["dimension"] if alone else []
-    keys = 1 if alone else 2
+    dimensions = {row.dimension for row in result.rows}
+    hidden = ["dimension"] if dimensions in ({"ratings"}, {"votes"}) else []
+    keys = 2 - len(hidden)
     for title, choices in (
         ("Scores", False),
         ("Choices between two options", True),
@@ -108,17 +108,15 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
             for row in own
             if {row.spearman, row.kendall_tau, row.pairwise_accuracy} != {None}
         ]
-        few = (
-            f"{many(len(own) - len(rows), 'row')} with too few items left out."
-        )
-        notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
+        few = len(own) - len(rows)
+        left_out = f"{many(few, 'row')} with too few items left out."
         tables += (
             [
                 grid(
                     RATER,
                     rows,
                     title=title,
-                    notes=notes,
+                    notes=[INTERVALS, left_out] if few else [INTERVALS],
                     keys=keys,
                     hidden=hidden,
                 )
@@ -149,8 +147,8 @@ def sentence(result: PeopleAgreement) -> str:
     rows = [row for row in result.alpha if row.same is not None]
     units = sum(row.units for row in rows)
     if units:
-        same = sum((row.same or 0) * row.units for row in rows) / units
-        words = f"People give the same answer in {percent(same, 0)} of pairs of ratings"
+        same = percent(sum((r.same or 0) * r.units for r in rows) / units, 0)
+        words = f"People give the same answer in {same} of pairs of ratings"
         known = [row.alpha for row in rows if row.alpha is not None]
         if known:
             ends = " to ".join(map(number, sorted({min(known), max(known)})))
@@ -189,9 +187,6 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         elif row.kind != "person":
             series = collected.setdefault(row.rater, {})
             series[plain_name(row.dimension)] = rho
-    least = min(
-        (e for row in known for e in row.spearman_ci95 or () if e), default=-1
-    )
     return estimates_plot(
         "agreement",
         "Rank correlation with people",
@@ -205,7 +200,11 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         reading="Lines are 95 % intervals (none for the mean of people); hollow "
         "markers stand for "
         "fewer than 5 items.",
-        scale=SCALE if least < 0 else replace(SCALE, low=0.0),
+        scale=SCALE
+        if any(
+            (low or 0) < 0 for row in known for low in row.spearman_ci95 or ()
+        )
+        else replace(SCALE, low=0.0),
     )
 
 

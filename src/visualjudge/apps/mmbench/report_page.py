@@ -26,8 +26,6 @@ from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 IMAGE_SIDE = 480
-HEAD_SHOWN = 1200
-TAIL_SHOWN = 800
 
 
 def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
@@ -36,21 +34,25 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
     All text is escaped, because questions and replies come from others.
     """
     accuracy = accuracy_table(models)
-    env = environment(__package__)
-    env.filters["clipped"] = _clipped
-    return env.get_template("report.html").render(
-        style=Markup(page_style((TEMPLATES / "report.css").read_text("utf-8"))),
-        table_name=table.path.name,
-        rules=models[0].evaluation.rules,
-        opening=[_opening(model) for model in models],
-        abilities=", ".join(
-            f"{short}: {long.replace('_', ' ')}"
-            for long, short in ABILITIES.items()
-            if short in accuracy.columns
-        ),
-        tables=[accuracy, ability_table(models)],
-        models=[_section(table, model, most) for model in models],
-        most=most,
+    return (
+        environment(__package__)
+        .get_template("report.html")
+        .render(
+            style=Markup(
+                page_style((TEMPLATES / "report.css").read_text("utf-8"))
+            ),
+            table_name=table.path.name,
+            rules=models[0].evaluation.rules,
+            opening=[_opening(model) for model in models],
+            abilities=", ".join(
+                f"{short}: {long.replace('_', ' ')}"
+                for long, short in ABILITIES.items()
+                if short in accuracy.columns
+            ),
+            tables=[accuracy, ability_table(models)],
+            models=[_section(table, model, most) for model in models],
+            most=most,
+        )
     )
 
 
@@ -90,14 +92,3 @@ def _thumbnails(table: Table, line: ScoredRow) -> list[str]:
 def _thumbnail(part: ImagePart) -> str:
     with opened(io.BytesIO(part.data), "image") as image:
         return jpeg_uri(rgb_of(image), IMAGE_SIDE)
-
-
-def _clipped(text: str) -> str:
-    """Shorten a long reply to its beginning and end, where the answer usually is."""
-    if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
-        return text
-    left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN
-    return (
-        f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … "
-        f"{text[-TAIL_SHOWN:]}"
-    )
