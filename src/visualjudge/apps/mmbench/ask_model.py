@@ -24,6 +24,7 @@ from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
+from visualjudge.core.records import FAILED, Status, Verdict
 from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.asks import differences
@@ -37,14 +38,13 @@ from visualjudge.runs.budget import (
 )
 from visualjudge.runs.job_runner import (
     Listener,
-    Outcome,
     Progress,
     Runner,
     Stop,
 )
 from visualjudge.runs.journal import Journal, read_records
 
-STATUS = {
+STATUS: dict[str, Status] = {
     "stop": "ok",
     "length": "truncated",
     "refusal": "refusal",
@@ -77,9 +77,9 @@ class InferReport:
 
 async def _asked(
     row: Row, table: Table, client: Client, template: PromptTemplate
-) -> Outcome:
-    """Ask about one row, in one user message of images and text; a failed call returns
-    a record with its cause.
+) -> Verdict:
+    """Ask about one row, in one user message of images and text; a failed call is a
+    verdict with its cause. Its value is the reply, which is read later.
     """
     started = time.monotonic()
     request = Request(
@@ -88,34 +88,44 @@ async def _asked(
     try:
         reply = await client.ask(request)
     except ClientError as error:
-        cause = cause_of(error)
-        usage = dict(error.usage)
-        failed = {
-            "index": row.index,
-            "prediction": None,
-            "status": "api_error",
-            "cause": cause,
-        }
-        record = {**failed, "error": str(error)[:500], PAID: usage}
-        return Outcome(
-            record, "api_error", cause, usage, error=str(error)[:500]
+        return Verdict(
+            str(row.index),
+            "AB",
+            FAILED,
+            "api_error",
+            None,
+            cause=cause_of(error),
+            extra={"error": str(error)[:500]},
+            paid=dict(error.usage),
         )
     # JSON in UTF-8 cannot hold lone surrogates.
     text = reply.text.encode("utf-16", "surrogatepass").decode(
         "utf-16", "replace"
     )
-    status = STATUS[reply.finish_reason]
-    answered: Json = {
-        "index": row.index,
-        "prediction": text,
-        "status": status,
-        "usage": dict(reply.usage) or None,
-        "latency_s": round(time.monotonic() - started, 3),
-        **({PAID: {}} if reply.cached else {}),
-    }
-    return Outcome(
-        answered, status, usage=reply.usage, calls=int(not reply.cached)
+    return Verdict(
+        str(row.index),
+        "AB",
+        text,
+        STATUS[reply.finish_reason],
+        text,
+        usage=dict(reply.usage) or None,
+        latency_s=round(time.monotonic() - started, 3),
+        paid={} if reply.cached else None,
+        calls=int(not reply.cached),
     )
+
+
+def _record(verdict: Verdict) -> Json:
+    """Return a verdict as a line of the journal."""
+    replied = {"usage": verdict.usage, "latency_s": verdict.latency_s}
+    failed = {"cause": verdict.cause, "error": verdict.error}
+    return {
+        "index": int(verdict.id),
+        "prediction": verdict.raw_response,
+        "status": verdict.status,
+        **(failed if verdict.raw_response is None else replied),
+        **({} if verdict.paid is None else {PAID: verdict.paid}),
+    }
 
 
 async def infer(
@@ -175,7 +185,12 @@ async def infer(
                 total=len(todo), budget=budget, server=client.identity.base_url
             )
             await Runner(
-                journal, progress, concurrency, on_event, stop or Stop()
+                journal,
+                _record,
+                progress,
+                concurrency,
+                on_event,
+                stop or Stop(),
             ).run(todo, asked)
     finally:
         await client.aclose()
