@@ -5,7 +5,6 @@ The journal (JSONL) is authoritative; the workbook is written from it at the end
 """
 
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import FAILED, Status, Verdict
 from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.store import PromptTemplate
+from visualjudge.runs.asks import differences
 from visualjudge.runs.budget import (
     PAID,
     Budget,
@@ -226,6 +226,16 @@ def _digest(table: Table) -> str:
     return total.hexdigest()
 
 
+def models_of(results: Sequence[Path]) -> list[str]:
+    """Return the names of the models that were asked, by the manifests beside the
+    results; those of the files where a name is missing or not unique."""
+    before = [_earlier(path.with_suffix(".run.json")) for path in results]
+    asked = {earlier.get("client", {}).get("model") for earlier in before}
+    if None in asked or len(asked) < len(results):
+        return [path.stem for path in results]
+    return [earlier["client"]["model"] for earlier in before]
+
+
 def _earlier(path: Path) -> Earlier:
     """Return the manifest of earlier invocations, or an empty dict."""
     if not path.is_file():
@@ -236,13 +246,10 @@ def _earlier(path: Path) -> Earlier:
 
 def _check_same(path: Path, before: Earlier, manifest: Fields) -> None:
     """Check that the run to resume asked the same model in the same way."""
-    for name in ("client", "template", "questions"):
-        if before.get(name) != manifest[name]:
-            was, now = (
-                json.dumps(value, ensure_ascii=False)[:200]
-                for value in (before.get(name), manifest[name])
-            )
-            raise UsageError(
-                f"`resume`: {path} says {name} {was}, this command has {now}; choose "
-                "another `out`"
-            )
+    settings = ("client", "template", "questions")
+    changed = differences(
+        {name: before.get(name) for name in settings},
+        {name: manifest[name] for name in settings},
+    )
+    if different := "; ".join(map(str, changed)):
+        raise UsageError(f"`resume`: {path}: {different}; choose another `out`")
