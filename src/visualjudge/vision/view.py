@@ -143,7 +143,11 @@ def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
     if whole > 1:
         cut = np.ascontiguousarray(pixels[: height * whole, : width * whole])
         pixels = np.asarray(
-            cv2.resize(cut, (width, height), interpolation=cv2.INTER_AREA),
+            cv2.resize(
+                cut,
+                (width, height),
+                interpolation=cv2.INTER_AREA,
+            ),
             dtype=np.uint8,
         )
     return np.asarray(

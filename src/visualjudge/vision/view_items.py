@@ -24,7 +24,9 @@ STACKED = 0.5
 
 
 def region_features(
-    view: View, labels: Sequence[str], regions: Sequence[Mask]
+    view: View,
+    labels: Sequence[str],
+    regions: Sequence[Mask],
 ) -> Features:
     """Return the features of the labelled regions of one image."""
     masks = [mask_on_view(view, region) for region in regions]
@@ -58,7 +60,11 @@ def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
     learned from them did not transfer to photographs.
     """
     sums = {f"sum_{name}": float(values.sum()) for name, values in rows.items()}
-    return {"count": float(count), "log_count": float(np.log1p(count)), **sums}
+    return {
+        "count": float(count),
+        "log_count": float(np.log1p(count)),
+        **sums,
+    }
 
 
 def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
@@ -66,7 +72,11 @@ def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
     items, the one that overlaps more in total counts as the repeat.
     """
     less = iou.sum(axis=1)[:, None] > iou.sum(axis=1)
-    earlier = np.where(less | (np.tri(len(iou), k=-1) > 0) & ~less.T, iou, 0)
+    earlier = np.where(
+        less | (np.tri(len(iou), k=-1) > 0) & ~less.T,
+        iou,
+        0,
+    )
     names, number = (
         np.unique(labels, return_inverse=True)
         if labels
@@ -146,14 +156,23 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     places = {}
     for name, share in PARTITION_SHIFTS.items():
         step = max(1, round(share * max(half.shape)))
-        ways = [(step, 0), (-step, 0), (0, step), (0, -step)]
+        ways = [
+            (step, 0),
+            (-step, 0),
+            (0, step),
+            (0, -step),
+        ]
         explained = [
             _explained(colours, np.roll(half, way, axis=(0, 1))) for way in ways
         ]
         edges = [
             cv2.mean(
                 view.edges,
-                mask=np.roll(rim, (2 * down, 2 * right), axis=(0, 1)),
+                mask=np.roll(
+                    rim,
+                    (2 * down, 2 * right),
+                    axis=(0, 1),
+                ),
             )[0]
             for down, right in ways
         ]
@@ -181,14 +200,27 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
         return on_view
     height, width = view.edges.shape
     tall, wide = mask.crop.shape
-    rows, inside_y = _met(height, view.size[0], mask.top, tall)
-    columns, inside_x = _met(width, view.size[1], mask.left, wide)
+    rows, inside_y = _met(
+        height,
+        view.size[0],
+        mask.top,
+        tall,
+    )
+    columns, inside_x = _met(
+        width,
+        view.size[1],
+        mask.left,
+        wide,
+    )
     on_view[rows, columns] = mask.crop[np.ix_(inside_y, inside_x)]
     return on_view
 
 
 def _met(
-    n: int, full: int, start: int, length: int
+    n: int,
+    full: int,
+    start: int,
+    length: int,
 ) -> tuple[slice, np.ndarray]:
     """Return which of n positions along a side of ``full`` pixels lie in the crop from
     ``start``, and the crop's pixels at those positions."""
@@ -207,7 +239,14 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
             "parts": 1.0,
             "log_area": -9.0,
         }, np.zeros(3)
-    padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
+    padded = cv2.copyMakeBorder(
+        near,
+        1,
+        1,
+        1,
+        1,
+        cv2.BORDER_REPLICATE,
+    )
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     kernel = np.ones((2 * BAND + 1,) * 2, np.uint8)
     inner = near - cv2.erode(near, kernel)

@@ -13,7 +13,10 @@ BISECTIONS = 24
 
 
 def smooth_field(
-    size: Size, rng: np.random.Generator, *, grain: float = 0.15
+    size: Size,
+    rng: np.random.Generator,
+    *,
+    grain: float = 0.15,
 ) -> FloatArray:
     """Return a smooth random field of (height, width) ``size``: float64, zero median,
     largest magnitude 1.
@@ -25,7 +28,11 @@ def smooth_field(
     knots = rng.standard_normal(
         (max(2, round(cells * height / max(size))) + 1, cells + 1)
     )
-    field = cv2.resize(knots, (width, height), interpolation=cv2.INTER_CUBIC)
+    field = cv2.resize(
+        knots,
+        (width, height),
+        interpolation=cv2.INTER_CUBIC,
+    )
     field = field - np.median(field)
     return np.asarray(
         field / max(float(np.abs(field).max()), 1e-9), dtype=np.float64
@@ -86,7 +93,10 @@ def box_iou(first: Xyxy, second: Xyxy) -> float:
 
 
 def elsewhere(
-    box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]
+    box: Xyxy,
+    size: Size,
+    rng: np.random.Generator,
+    taken: list[Xyxy],
 ) -> Xyxy:
     """Return a box of about the same size on the image, with the least overlap with
     ``taken`` in 20 random tries.

@@ -64,7 +64,9 @@ def measured(pixels: Pixels) -> Source:
     )
     red, green, blue = cv2.split(middle)
     specks = cv2.morphologyEx(
-        cv2.min(cv2.min(red, green), blue), cv2.MORPH_TOPHAT, SPECK
+        cv2.min(cv2.min(red, green), blue),
+        cv2.MORPH_TOPHAT,
+        SPECK,
     )
     return Source(
         pixels,
@@ -143,7 +145,12 @@ def _gains(output: Source, source: Source) -> dict[str, float]:
     changes elsewhere."""
     gain = min(output.sharp - source.sharp, 1.0)
     if output.pixels.shape != source.pixels.shape:
-        return {"gain": gain, "left": 0.0, "collateral": 0.0, "lost": 0.0}
+        return {
+            "gain": gain,
+            "left": 0.0,
+            "collateral": 0.0,
+            "lost": 0.0,
+        }
     bright = source.specks
     calm = bright <= max(12.0, float(bright.mean()) * 2)
     return {

@@ -65,7 +65,9 @@ def keypoint_similarity(
     """
     real = replace(truth, keypoints=truth.keypoints[order])
     shares: FloatArray = _similarity(
-        person.keypoints[None, :, :2], person.present[None], real
+        person.keypoints[None, :, :2],
+        person.present[None],
+        real,
     )[0]
     return shares
 
@@ -88,7 +90,9 @@ def _similarity(
     variances = (2 * np.array(OKS_SIGMAS)) ** 2
     exponent = (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
     shares: FloatArray = np.where(
-        present & truth.present, np.exp(-exponent), 0.0
+        present & truth.present,
+        np.exp(-exponent),
+        0.0,
     )
     return shares
 
