@@ -39,7 +39,10 @@ def region_features(
     boxes = np.array(
         [region.xyxy for region in regions], dtype=np.float64
     ).reshape(-1, 4)
-    number = np.zeros(view.edges.shape, dtype=np.uint16)
+    number = np.zeros(
+        view.edges.shape,
+        dtype=np.uint16,
+    )
     for k, mask in enumerate(masks, 1):
         number[mask] = k
     return (
@@ -52,7 +55,10 @@ def region_features(
     )
 
 
-def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
+def set_features(
+    rows: Mapping[str, FloatArray],
+    count: int,
+) -> Features:
     """Return the number of items and the sum of each of their features.
 
     With a weight for each feature and for the number, each item contributes a positive
@@ -67,7 +73,10 @@ def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
     }
 
 
-def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
+def overlaps(
+    labels: Sequence[str],
+    iou: FloatArray,
+) -> Features:
     """Measure how far items repeat others, of the same label and of any label. Of two
     items, the one that overlaps more in total counts as the repeat.
     """
@@ -80,10 +89,17 @@ def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
     names, number = (
         np.unique(labels, return_inverse=True)
         if labels
-        else (np.array([]), np.array([], dtype=int))
+        else (
+            np.array([]),
+            np.array([], dtype=int),
+        )
     )
     equal = number[:, None] == number[None, :]
-    same = np.where(equal & (earlier > SAME), earlier, 0).max(axis=1, initial=0)
+    same = np.where(
+        equal & (earlier > SAME),
+        earlier,
+        0,
+    ).max(axis=1, initial=0)
     stacked = np.where(earlier > STACKED, earlier, 0).max(axis=1, initial=0)
     most = int(np.bincount(number).max()) if labels else 0
     return {
@@ -94,11 +110,20 @@ def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
     }
 
 
-def alike(labels: Sequence[str], looks: FloatArray) -> Features:
+def alike(
+    labels: Sequence[str],
+    looks: FloatArray,
+) -> Features:
     """Return the mean colour distance (n×3 CIELAB) between items of the same label and
     of different labels, in units of 20.
     """
-    apart = np.linalg.norm(looks[:, None] - looks[None, :], axis=2) / 20
+    apart = (
+        np.linalg.norm(
+            looks[:, None] - looks[None, :],
+            axis=2,
+        )
+        / 20
+    )
     equal = np.array(
         [[label == two for two in labels] for label in labels], dtype=bool
     ).reshape(apart.shape)
@@ -155,7 +180,10 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     own = _explained(colours, half) / total, cv2.mean(view.edges, mask=rim)[0]
     places = {}
     for name, share in PARTITION_SHIFTS.items():
-        step = max(1, round(share * max(half.shape)))
+        step = max(
+            1,
+            round(share * max(half.shape)),
+        )
         ways = [
             (step, 0),
             (-step, 0),
@@ -163,7 +191,11 @@ def partition_places(view: View, number: np.ndarray) -> Features:
             (0, -step),
         ]
         explained = [
-            _explained(colours, np.roll(half, way, axis=(0, 1))) for way in ways
+            _explained(
+                colours,
+                np.roll(half, way, axis=(0, 1)),
+            )
+            for way in ways
         ]
         edges = [
             cv2.mean(
@@ -297,9 +329,10 @@ def _window(mask: BoolArray) -> tuple[slice, slice]:
     """Return the rows and columns of a mask's neighbourhood."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     margin = BAND + 2
-    return slice(max(0, y - margin), y + height + margin), slice(
-        max(0, x - margin), x + width + margin
-    )
+    return slice(
+        max(0, y - margin),
+        y + height + margin,
+    ), slice(max(0, x - margin), x + width + margin)
 
 
 def _at(plane: Plane, where: np.ndarray) -> tuple[float, ...]:

@@ -130,7 +130,11 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
             max(n - r, n / 2),
             GRID,
         )
-        for r, n in zip(reach, (width, height), strict=True)
+        for r, n in zip(
+            reach,
+            (width, height),
+            strict=True,
+        )
     ]
     places += [
         (

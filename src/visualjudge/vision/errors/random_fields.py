@@ -26,7 +26,14 @@ def smooth_field(
     height, width = size
     cells = max(2, round(1 / grain))
     knots = rng.standard_normal(
-        (max(2, round(cells * height / max(size))) + 1, cells + 1)
+        (
+            max(
+                2,
+                round(cells * height / max(size)),
+            )
+            + 1,
+            cells + 1,
+        )
     )
     field = cv2.resize(
         knots,
@@ -54,7 +61,10 @@ def lowest_share(
     return result
 
 
-def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
+def sweep(
+    size: Size,
+    rng: np.random.Generator,
+) -> FloatArray:
     """Return the distance along a random direction with a wavy front, H×W float64, for
     :func:`lowest_share`.
     """
@@ -67,7 +77,10 @@ def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
     )
 
 
-def reach(similarity: Callable[[float], float], target: float) -> float:
+def reach(
+    similarity: Callable[[float], float],
+    target: float,
+) -> float:
     """Return the t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) falls to
     ``target``; 1 if it never does.
     """
@@ -105,8 +118,14 @@ def elsewhere(
     tries = []
     for _ in range(20):
         scale = rng.uniform(0.6, 1.1)
-        w = min((box[2] - box[0]) * scale, width * 0.8)
-        h = min((box[3] - box[1]) * scale, height * 0.8)
+        w = min(
+            (box[2] - box[0]) * scale,
+            width * 0.8,
+        )
+        h = min(
+            (box[3] - box[1]) * scale,
+            height * 0.8,
+        )
         x = rng.uniform(0, width - w)
         y = rng.uniform(0, height - h)
         tries.append((x, y, x + w, y + h))

@@ -157,10 +157,19 @@ def _gains(output: Source, source: Source) -> dict[str, float]:
         "gain": gain,
         "left": float(
             (output.specks * bright).sum()
-            / max(float((bright * bright).sum()), 1.0)
+            / max(
+                float((bright * bright).sum()),
+                1.0,
+            )
         ),
-        "collateral": _log_mean(np.abs(output.gray - source.gray), calm),
-        "lost": _log_mean(np.abs(output.smooth - source.smooth), calm),
+        "collateral": _log_mean(
+            np.abs(output.gray - source.gray),
+            calm,
+        ),
+        "lost": _log_mean(
+            np.abs(output.smooth - source.smooth),
+            calm,
+        ),
     }
 
 
@@ -175,8 +184,14 @@ def _structure(a: np.ndarray, b: np.ndarray) -> float:
     first = cv2.blur(a, size)
     second = cv2.blur(b, size)
     covariance = cv2.blur(a * b, size) - first * second
-    own = np.maximum(cv2.blur(a * a, size) - first * first, 0)
-    other = np.maximum(cv2.blur(b * b, size) - second * second, 0)
+    own = np.maximum(
+        cv2.blur(a * a, size) - first * first,
+        0,
+    )
+    other = np.maximum(
+        cv2.blur(b * b, size) - second * second,
+        0,
+    )
     return float(((covariance + 1) / (np.sqrt(own * other) + 1)).mean())
 
 
@@ -188,7 +203,10 @@ def _flat_noise(gray: Plane, smooth: Plane) -> float:
     )
     flat = (
         slope
-        <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
+        <= np.partition(
+            slope.ravel()[::4],
+            slope.size // 8,
+        )[slope.size // 8]
     )
     return _log_mean(np.abs(gray - smooth), flat)
 
