@@ -33,9 +33,9 @@ from visualjudge.analysis.study_table import (
     Remarks,
     remarks_on,
 )
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.tables import check_table, readable, scan
-from visualjudge.formats.tables import read_table, read_texts
+from visualjudge.formats.tables import read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -51,6 +51,8 @@ ITEMS = (
     "image_id",
     "uid",
     "key",
+    "image",
+    "prompt",
 )
 """Names of the column of what is rated, the first that there is."""
 MEETING = {
@@ -71,35 +73,19 @@ Problems = list[Problem]
 
 
 def _read(path: Path) -> pl.DataFrame:
-    """Return the rows of a table; of JSONL as text."""
-    if path.suffix.lower() == ".csv":
-        return read_texts(path)
+    """Return the rows of a table; of other files than Parquet as text."""
     if path.suffix.lower() == ".parquet":
         check_table(path)
         with readable(path):
-            table = scan(path)
-            named = table.collect_schema().names()
-            known = [
-                name for name in named if name in (*COLUMNS, *OPTIONAL, *ITEMS)
-            ]
-            return table.select(
-                known if {"rater", "score"} & set(named) else named
-            ).collect()
-    if path.suffix.lower() != ".jsonl":
-        raise UsageError(f"{path}: ratings must be .csv, .jsonl or .parquet")
-    records = list(read_table(path))
-    held = {name for record in records for name in record}
-    names = [
-        n for n in dict.fromkeys((*COLUMNS, *OPTIONAL, *ITEMS)) if n in held
-    ]
-    rows = [
-        {
-            name: None if row.get(name) is None else str(row[name])
-            for name in names
-        }
-        for row in records
-    ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+            return _known(scan(path)).collect()
+    return _known(read_texts(path).lazy()).collect()
+
+
+def _known(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the table without columns that ratings, a row each, do not have."""
+    named = table.collect_schema().names()
+    known = [name for name in named if name in (*COLUMNS, *OPTIONAL, *ITEMS)]
+    return table.select(known if {"rater", "score"} & set(named) else named)
 
 
 def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
@@ -111,7 +97,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     DataError
         If the file cannot be read or lacks a column.
     UsageError
-        If its name does not end in .csv, .jsonl or .parquet.
+        If its name is not that of a table.
     """
     raw = _with_item(_read(Path(path))).with_row_index("__line", 2)
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
@@ -130,7 +116,8 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     needed = [name for name in COLUMNS if name not in SINGLE]
     if missing := [name for name in needed if name not in raw.columns]:
         raise DataError(
-            f"{path}: has no column {', '.join(missing)}; ratings have "
+            f"{path}: has no column {', '.join(missing)}, but "
+            f"{', '.join(raw.columns[1:])[:200]}; rename them: ratings have "
             f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}; or item and "
             "a column per rater"
         )
@@ -181,9 +168,15 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
 
 
 def _with_item(raw: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with its column of items under that name."""
-    name = next((name for name in ITEMS if name in raw.columns), "item")
-    return raw.rename({name: "item"}) if name in raw.columns else raw
+    """Return the table with its columns of items and of sources under these names."""
+    alike = {"item": ITEMS, "source": ("source", "model")}
+    return raw.rename(
+        {
+            next((name for name in names if name in raw.columns), role): role
+            for role, names in alike.items()
+        },
+        strict=False,
+    )
 
 
 def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:

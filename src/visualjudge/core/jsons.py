@@ -42,8 +42,7 @@ def lines(path: Path) -> Iterator[bytes]:
         If the file cannot be read, or a line is longer than a record may be.
     """
     for number, line in enumerate(untrusted.lines(path, "record")):
-        own = line if number else line.removeprefix(BOM_UTF8)
-        yield own.rstrip(b"\r\n")
+        yield line.removeprefix(b"" if number else BOM_UTF8).rstrip(b"\r\n")
 
 
 def content(path: Path, kind: Kind) -> bytes:
@@ -131,10 +130,14 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
     except (ValueError, TypeError) as error:
         reason, _, spot = str(error)[:300].partition(" at line ")
         number = line or spot.partition(" ")[0]
-        place = f"{where}: line {number}" if number else where
-        if reason.startswith("trailing characters") and line is None:
+        begin = text.lstrip()[:24]
+        if begin[:1] not in ("[", "{", b"[", b"{"):
+            reason = f"it begins with {begin!r}" if begin else "it is empty"
+        elif reason.startswith("trailing characters") and line is None:
             reason += "; JSON lines must become one array"
-        raise DataError(f"{place}: is not JSON: {reason}") from None
+        raise DataError(
+            f"{where}{f': line {number}' * bool(number)}: is not JSON: {reason}"
+        ) from None
     return value
 
 

@@ -98,6 +98,7 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
         )
     if not rings:
         return empty_mask(size)
+    fields.check_in_pixels(np.concatenate(rings), "a polygon")
     whole = coco_mask.merge(
         [coco_mask.fr_poly(ring.tolist(), *size) for ring in rings]
     )
@@ -126,8 +127,8 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
 def _outline(ring: NDArray[np.float64]) -> int:
     """Return the number of pixels along a polygon, at least one per point."""
     points = ring.reshape(-1, 2)
-    steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
-    return int(steps.sum()) + len(points)
+    steps = np.abs(np.roll(points, -1, axis=0) - points)
+    return int(steps.max(axis=1).sum()) + len(points)
 
 
 def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
