@@ -84,19 +84,19 @@ row."""
 OVER: dict[str, int] = {
     "core": 1472,
     "vision": 4642,
-    "formats and data": 3061,
+    "formats and data": 3062,
     "prompts": 555,
     "dataset": 1798,
     "replies": 821,
     "judges": 1463,
-    "runs": 1332,
-    "analysis": 8262,
-    "apps": 6353,
+    "runs": 1336,
+    "analysis": 8264,
+    "apps": 6349,
     "studio": 2490,
-    "cli": 1742,
+    "cli": 1737,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_238
+MOST_STATEMENTS = 36_234
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -167,7 +167,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good
     ]
     cases = {
-        "yes": ("Yes, from ", card(asked, good)),
+        "yes": ("Yes, where one wins ", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
         "few images": (
             "Not with these images: at least 10 images are needed",
@@ -384,13 +384,13 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
     assert found.needs_images is None
     assert (
-        "it can’t separate alder from birch yet (60 to 200 more images); it can’t "
-        "separate alder from cedar yet; how many more images is not known"
+        "it can’t separate alder from birch yet: up to 200 more images are needed; it "
+        "can’t separate alder from cedar yet; how many more images is not known"
         in found.sentence
     )
     rows = (*rows, row("elm", "undecided", (10, 30), 0))
     found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
-    assert "the truth can’t separate alder from elm yet (10 to 30 more" in (
+    assert "the truth can’t separate alder from elm yet: up to 30 more" in (
         found.sentence
     )
 

@@ -194,8 +194,7 @@ class Probe:
     - ``cue``: a cue is placed with option ``cue``, and in another question of the group
       with the other option.
     - ``change``: all options were changed in the same way, so the answer must be that
-      of
-      the control.
+      of the control.
     - ``same``: both options are identical, so neither position may be preferred.
     - ``withheld``: the information needed for the answer is missing.
     - ``staircase``: one step of a group whose scores must follow the quality.

@@ -120,11 +120,12 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
         for path, number, _, cells in rows
         if not all(cell.strip("0.") for cell in cells[1:3])
     ]
-    message = (
+    warn_once(
+        "VOC boxes",
         "xmin or ymin is below 1, so pixels are counted from 0 in all files, not "
-        "from 1 as in VOC"
+        "from 1 as in VOC",
+        zeros,
     )
-    warn_once("VOC boxes", message, zeros)
     return 0 if zeros else 1
 
 

@@ -22,7 +22,7 @@ from visualjudge.core.addresses import question_address
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields
-from visualjudge.core.records import LETTERS, Fault, Pixels
+from visualjudge.core.records import LETTERS, TURNED, Fault, Pixels
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
@@ -229,7 +229,7 @@ def _value(
     text: str | None, value: float | None, scale: ScoreScale, *, turned: bool
 ) -> str:
     if text is not None:
-        return {"A": "B", "B": "A"}.get(text, text) if turned else text
+        return TURNED.get(text, text) if turned else text
     return "–" if value is None else f"{scale.score(value):.1f}"
 
 

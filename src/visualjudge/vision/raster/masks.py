@@ -127,8 +127,8 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
 def _outline(ring: NDArray[np.float64]) -> int:
     """Return the number of pixels along a polygon, at least one per point."""
     points = ring.reshape(-1, 2)
-    steps = np.abs(np.roll(points, -1, axis=0) - points)
-    return int(steps.max(axis=1).sum()) + len(points)
+    steps = np.abs(np.diff(points, axis=0, append=points[:1])).max(axis=1)
+    return int(steps.sum()) + len(points)
 
 
 def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
@@ -149,8 +149,7 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
         if size is not None and size != image.size[::-1]:
             fields.check_size(str(path), image.size[::-1], size)
         samples = mask_samples(image)
-        mode = image.mode
-    if mode in (
+    if image.mode in (
         "RGBA",
         "LA",
     ):  # drawn only in the alpha channel, it has no white
