@@ -274,6 +274,6 @@ def _shares(lettered: Sequence[Answered]) -> str:
     ]
     if not known:
         return ""
-    columns = sum(hit for hit, _ in known) / len(known)
-    shown = sum(hit != turned for hit, turned in known) / len(known)
-    return f" (equal to the truth in {columns:.1%}, by the order shown in {shown:.1%})"
+    columns = 100 * sum(hit for hit, _ in known) / len(known)
+    shown = 100 * sum(hit != turned for hit, turned in known) / len(known)
+    return f" (equal to the truth in {columns:.1f} %, by the order shown in {shown:.1f} %)"
