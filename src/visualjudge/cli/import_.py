@@ -8,7 +8,6 @@ parameters of a row's reader become options, between those of :func:`first` and
 
 from __future__ import annotations
 
-import gc
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -272,7 +271,6 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         tell(state.problems)
         yield state
 
-    gc.set_threshold(0)  # records form no circles; searching millions takes 6 %
     task = values["task"]
     out = values["out"]
     preds = values.get(row.each[0]) or []

@@ -502,9 +502,8 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> _Draft:
 
 
 def _unknown(images: int, accuracy: str | None, why: str | None) -> _Draft:
-    known = f"it was asked about {many(images, 'image')}"
-    if accuracy:
-        known = f"it is right in {accuracy}"
+    asked = f"it was asked about {many(images, 'image')}"
+    known = f"it is right in {accuracy}" if accuracy else asked
     advice = "Import or perturb predictions of two models."
     if why == NO_ANSWER:
         advice = "`visualjudge report` says why its replies could not be used."

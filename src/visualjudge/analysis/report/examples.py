@@ -171,7 +171,6 @@ def _example(
     scale = asked_scale(study.meta)
     scores = [scale.score(score) for score in row["scores"][::side]]
     options = _options(scores, row["sources"][::side], scored=study.has_scores)
-    prompt = question.prompt if question else ""
     stated = _value(row["text"], row["number"], scale, turned=turned)
     answer = _value(row["answer"], row["truth"], scale, turned=turned)
     stored = placed.question if placed else None
@@ -188,7 +187,7 @@ def _example(
         stated if row["usable"] else "not read",
         answer,
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
-        prompt,
+        question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
         _images(placed.root, question.images, list(options))
         if placed and question

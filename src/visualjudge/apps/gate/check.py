@@ -73,15 +73,9 @@ class Check:
 
 def changes(
     lock: Locked, judge: Fields, questions: Fields | None = None
-) -> tuple[str, ...]:
-    """Return what differs from the lock, in sentences; ``questions`` None: not looked
-    at."""
-    return tuple(_changes(lock, judge, questions))
-
-
-def _changes(
-    lock: Locked, judge: Fields, questions: Fields | None
 ) -> Iterator[str]:
+    """Yield what differs from the lock, in sentences; ``questions`` None: not looked
+    at."""
     if lock.tool != __version__:
         yield f"the tool was visualjudge {lock.tool}, is {__version__}"
     yield from map(str, differences(lock.judge, judge))
@@ -109,7 +103,8 @@ def check_run(
     if run.folder is None:
         raise DataError("the run must have a folder")
     questions = None if run.unfinished else questions_of(dataset, table["id"])
-    if stale := changes(lock, identity_of(RunFolder(run.folder)), questions):
+    identity = identity_of(RunFolder(run.folder))
+    if stale := tuple(changes(lock, identity, questions)):
         return Check("stale", stale)
     others = table.filter(pl.col("asks") != lock.asks).height
     if run.unfinished or others:
@@ -141,8 +136,8 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     run = analysis.study.runs[0]
     table = counted(analysis)
     if run.folder is not None:
-        stale = changes(lock, identity_of(RunFolder(run.folder)))
-        if stale:
+        identity = identity_of(RunFolder(run.folder))
+        if stale := tuple(changes(lock, identity)):
             return Check("stale", stale)
     before = {row["id"]: right_answers(row) for row in lock.canaries}
     counts = pl.Series("before", [before[name] for name in table["id"]])
