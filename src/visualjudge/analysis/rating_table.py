@@ -36,7 +36,7 @@ from visualjudge.analysis.study_table import (
 )
 from visualjudge.core.errors import DataError, Problem, UsageError, one_of
 from visualjudge.core.tables import check_table, readable, scan
-from visualjudge.formats.tables import read_table, read_texts
+from visualjudge.formats.tables import read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -77,22 +77,12 @@ Problems = list[Problem]
 
 
 def _read(path: Path) -> pl.DataFrame:
-    """Return the rows of a table, of JSONL as text; without images."""
-    if path.suffix.lower() == ".csv":
-        return read_texts(path)
+    """Return the rows of a table, as text but of Parquet; without images."""
     if path.suffix.lower() == ".parquet":
         check_table(path)
         with readable(path):
             return scan(path).select(~(cs.binary() | cs.nested())).collect()
-    if path.suffix.lower() != ".jsonl":
-        raise UsageError(f"{path}: ratings must be .csv, .jsonl or .parquet")
-    records = list(read_table(path))
-    names = dict.fromkeys(name for record in records for name in record)
-    rows = [
-        {k: None if v is None else str(v) for k, v in record.items()}
-        for record in records
-    ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+    return read_texts(path)
 
 
 def read_ratings(
@@ -111,7 +101,7 @@ def read_ratings(
     DataError
         If the file cannot be read or lacks a column.
     UsageError
-        If its name does not end in .csv, .jsonl or .parquet.
+        If its name is not that of a table.
     """
     stated = {role: (name,) for role, name in (columns or {}).items()}
     for role in stated.keys() - {*COLUMNS, *OPTIONAL}:

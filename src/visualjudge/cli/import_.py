@@ -319,8 +319,14 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         raise DataError(
             f"{named}: nothing was imported, since there is no image to score"
         )
-    failed = left_out and not values["skip_invalid"]
-    end_with([f"invalid records left out: {left_out}"] if failed else [])
+    failed = left_out and not (written and values["skip_invalid"])
+    end_with(
+        [
+            f"invalid records left out: {left_out}{'; nothing was imported' * (not written)}"
+        ]
+        if failed
+        else []
+    )
 
 
 def _arguments(row: Importer, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -131,10 +131,14 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
     except (ValueError, TypeError) as error:
         reason, _, spot = str(error)[:300].partition(" at line ")
         number = line or spot.partition(" ")[0]
-        place = f"{where}: line {number}" if number else where
-        if reason.startswith("trailing characters") and line is None:
+        begin = text.lstrip()[:24]
+        if begin[:1] not in ("[", "{", b"[", b"{"):
+            reason = f"it begins with {begin!r}" if begin else "it is empty"
+        elif reason.startswith("trailing characters") and line is None:
             reason += "; JSON lines must become one array"
-        raise DataError(f"{place}: is not JSON: {reason}") from None
+        raise DataError(
+            f"{where}{f': line {number}' if number else ''}: is not JSON: {reason}"
+        ) from None
     return value
 
 
