@@ -66,9 +66,11 @@ def color_at(number: int) -> RGB:
     """Return colour ``number`` (from 0) of the palette; beyond its end a generated
     colour, distinct from all earlier ones.
     """
-    if number < len(PALETTE):
-        return PALETTE[number][1]
-    return _generated(number)[-1]
+    return (
+        PALETTE[number][1]
+        if number < len(PALETTE)
+        else _generated(number)[-1]
+    )
 
 
 def name_at(number: int) -> str:
@@ -171,8 +173,10 @@ def _candidates() -> FloatArray:
     """Return saturated colours, (n, 3) float, drawn with a fixed seed."""
     rng = rng_for(0, "palette candidates")
     drawn = rng.integers(0, 256, (_CANDIDATES, 3))
-    saturated = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA]
-    return np.asarray(saturated, dtype=np.float64)
+    return np.asarray(
+        drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA],
+        dtype=np.float64,
+    )
 
 
 @lru_cache(maxsize=512)
