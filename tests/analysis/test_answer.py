@@ -18,7 +18,7 @@ from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
-from visualjudge.analysis.resolution import further_images
+from visualjudge.analysis.resolution import further_images, skill_of
 from visualjudge.analysis.separation import (
     Comparisons,
     PairOfModels,
@@ -98,6 +98,22 @@ def test_models_equal_by_truth_are_rarely_separated() -> None:
         state(compared((5.0, 5.0, 7.0), 60, 0.9, seed)) for seed in range(60)
     ]
     assert sum(found in ("right", "wrong") for found in states) <= 3
+
+
+def test_differences_of_means_that_rounding_moves_are_the_same_differences() -> (
+    None
+):
+    rng = np.random.default_rng(4)
+    steps = rng.integers(-6, 7, 240) / 3
+    right = (rng.random(240) < 0.8).astype(float)
+    each, pair = np.ones(240), np.zeros(240, dtype=np.int64)
+    exact, moved = (
+        skill_of(size, right, each, pair, graded=True)
+        for size in (steps, steps + 3e-10 * rng.integers(-1, 2, 240))
+    )
+    assert exact is not None and moved is not None
+    assert moved.weight == pytest.approx(exact.weight)
+    assert moved.lapse == pytest.approx(exact.lapse)
 
 
 def test_at_the_resolution_the_power_is_as_stated() -> None:
