@@ -380,11 +380,9 @@ def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:
         (pair.a, pair.b) if pair.judge_order > 0 else (pair.b, pair.a)
     )
     puts = f"it puts {above} above {below}"
-    shares = (
-        f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
-    )
     against = (
-        f"{puts}{_task(pair, groups)}, wrongly (it prefers {pair.a} {shares})"
+        f"{puts}{_task(pair, groups)}, wrongly (it prefers {pair.a} in "
+        f"{percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)})"
     )
     reasons: Reasons = (Reason("✗", against),)
     if right:

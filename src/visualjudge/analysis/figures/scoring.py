@@ -184,7 +184,7 @@ def _section(view: Shown) -> Section:
     ]
     return Section(
         "scores",
-        "May I use its scores?",
+        "How far are its scores from the truth?",
         "Scores of items beside their true scores. ρ is Spearman’s correlation over "
         "all items, r Pearson’s; a judge is lenient where the mean difference is above "
         "0. Always the median: the error of giving every item the median of the true "

@@ -170,7 +170,11 @@ def _example(
             question = None
     scale = asked_scale(study.meta)
     scores = [scale.score(score) for score in row["scores"][::side]]
-    options = _options(scores, row["sources"][::side], scored=study.has_scores)
+    options = _options(
+        scores,
+        row["sources"][::side],
+        scored=study.has_scores and len(scores) > 1,
+    )
     stated = _value(row["text"], row["number"], scale, turned=turned)
     answer = _value(row["answer"], row["truth"], scale, turned=turned)
     stored = placed.question if placed else None
@@ -236,7 +240,7 @@ def _options(
     scores: list[float], sources: list[str | None], *, scored: bool
 ) -> dict[str, str]:
     """Describe each option by letter: "true score 7.50 (yolo)", or its source without a
-    score."""
+    score. Of one prediction, the score is the right answer."""
     letters = (
         [f"Option {letter}" for letter in LETTERS]
         if len(scores) > 1
