@@ -67,9 +67,7 @@ def color_at(number: int) -> RGB:
     colour, distinct from all earlier ones.
     """
     return (
-        PALETTE[number][1]
-        if number < len(PALETTE)
-        else _generated(number)[-1]
+        PALETTE[number][1] if number < len(PALETTE) else _generated(number)[-1]
     )
 
 
