@@ -133,6 +133,7 @@ def test_bad_records_are_told_counted_and_left_out(
         (("--engine", "cloud"), "'cloud' is not one of"),
         (("--workers", "0"), "--workers must be at least 1, got 0"),
         (("--set", "per_group=9"), "per_group must be at most 5, got 9"),
+        (("--set", "per_group=true"), "per_group: must be a whole number"),
     ],
 )
 def test_wrong_option_is_one_line_and_status_2(

@@ -15,7 +15,7 @@ from clients.loopback import Loopback, completion, refused, serving
 from folding import each
 from visualjudge.clients import Reply, Request, TextPart, image_part
 from visualjudge.clients.api import ApiClient, VllmClient
-from visualjudge.clients.registry import build_client
+from visualjudge.clients.registry import build_client, open_client
 from visualjudge.core.errors import ApiError, TransportError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.replies import read_reply
@@ -63,6 +63,12 @@ def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(
         build_client(
             backend, model_name="m", base_url="localhost:8765/v1", api_key=KEY
         )
+
+
+@pytest.mark.parametrize("name", ["temperature", "timeout", "attempts"])
+def test_a_number_of_the_client_is_not_true_or_false(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name}: must be a number"):
+        open_client({"model_name": "m", "api_key": KEY, name: True})
 
 
 def test_a_url_without_a_scheme_in_the_environment_is_refused(

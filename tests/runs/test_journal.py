@@ -98,6 +98,16 @@ def test_a_whole_last_line_without_line_feed_is_kept(tmp_path: Path) -> None:
     assert [record["id"] for record in read_records(path)] == [1, 2, 3]
 
 
+def test_a_byte_order_mark_costs_no_record(tmp_path: Path) -> None:
+    """As an editor of Windows saves the file, or two of them are joined."""
+    path = tmp_path / "j"
+    path.write_bytes(b'\xef\xbb\xbf{"id":1}\r\n\xef\xbb\xbf{"id":2}\r\n')
+    with Journal(path, resume=True) as journal:
+        assert journal.torn_bytes == 0
+        journal.write({"id": 3})
+    assert [record["id"] for record in read_records(path)] == [1, 2, 3]
+
+
 def test_a_bad_line_in_the_middle_is_an_error_that_names_it(
     tmp_path: Path,
 ) -> None:

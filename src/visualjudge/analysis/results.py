@@ -13,8 +13,7 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import ServedBy, moved, served_by
-from visualjudge.analysis.plots.plot import Plot
-from visualjudge.analysis.plots.series import FigurePlot
+from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.scores import RANKED, SCORED
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.study_facts import (
@@ -70,6 +69,16 @@ order. ``scores``: the truth says by how much an option is better.
 Subject = TypeVar("Subject")
 LAST = 1000
 """Place of a figure that does not say where it stands."""
+
+
+@dataclass(frozen=True)
+class FigurePlot:
+    """A plot of a figure; ``opening``: the first of these that is drawn stands beside
+    the answer."""
+
+    name: str
+    draw: Callable[[Shown], Plot | LeftOut]
+    opening: bool = False
 
 
 @dataclass(frozen=True, eq=False)

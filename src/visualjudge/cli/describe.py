@@ -61,7 +61,7 @@ def describe(
 def _describe_dataset(
     folder: Path, json: OutputFile | None, part: Selection
 ) -> None:
-    from visualjudge.apps.audit import audit
+    from visualjudge.apps.planning.dataset_faults import audit
     from visualjudge.dataset.validate import validate
 
     dataset, problems = validate(folder)

@@ -152,8 +152,9 @@ def with_settings(
     }
     for name in known.keys() & values.keys():
         try:
-            changes[name] = TypeAdapter(known[name]).validate_python(
-                values.pop(name)
+            # JSON, because a strict check of Python's values takes no list for a tuple
+            changes[name] = TypeAdapter(known[name]).validate_json(
+                TypeAdapter(Any).dump_json(values.pop(name)), strict=True
             )
         except ValidationError as error:
             raise UsageError(

@@ -106,7 +106,6 @@ class Wire:
                 body = await content_within(
                     LARGEST_DOWNLOAD if bulk else bound.size, response
                 )
-                # Each object takes far more memory than its bytes.
                 # Each takes far more memory than its bytes.
                 if not bulk and sum(map(body.count, _VALUES)) > bound.items:
                     raise DataError(
@@ -131,9 +130,9 @@ class Wire:
             message = (
                 one_line(self._redact(_reason(error))) or type(error).__name__
             )
-            reached = not isinstance(error, aiohttp.ClientConnectorError)
             failure = TransportError(
-                f"{self._name}: {message}", reached=reached
+                f"{self._name}: {message}",
+                reached=not isinstance(error, aiohttp.ClientConnectorError),
             )
         # outside the handler: the original exception may contain the headers sent
         raise failure

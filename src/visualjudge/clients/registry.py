@@ -15,6 +15,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationError,
+    field_validator,
 )
 
 from visualjudge.clients.base import Client
@@ -41,7 +42,7 @@ CLIENT_REGISTRY: Registry[str, Any] = Registry(
     home=f"{__name__}:CLIENT_REGISTRY",
 )
 
-# The batch interface of each backend that has one.
+# The batch interface of each backend that has one; not a table of plug-ins.
 BATCH_REGISTRY: Registry[str, Any] = Registry(
     "backend with batches",
     {
@@ -110,6 +111,13 @@ class ClientConfig(
     cache_dir: Path | None = None
     headers: dict[str, str] | None = None
     extra_body: Json | None = None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_flag(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError(f"must be a number or text, got {value}")
+        return value
 
 
 def unknown_backend(
@@ -196,10 +204,9 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     make = CLIENT_REGISTRY.find(checked["backend"])
     accepted = _accepted(make)
     if unknown := sorted(checked.keys() - accepted - _ELSEWHERE):
-        known = ", ".join(sorted(accepted))
         raise UsageError(
             f"backend {backend!r} has no field {', '.join(unknown)}; known fields: "
-            f"{known}"
+            + ", ".join(sorted(accepted))
         )
     client = make(
         **{name: value for name, value in checked.items() if name in accepted}
@@ -259,17 +266,22 @@ def open_client(
     """
     checked = _checked(config)
     policy = retry or RetryPolicy()
-    if "attempts" in checked:
-        policy = replace(
-            policy, attempts=checked["attempts"], absent=checked["attempts"]
-        )
     policy = replace(
-        policy, patience_s=checked.get("longest_wait", policy.patience_s)
+        policy,
+        attempts=checked.get("attempts", policy.attempts),
+        absent=checked.get("attempts", policy.absent),
+        patience_s=checked.get("longest_wait", policy.patience_s),
     )
-    ceiling = concurrency or checked.get("concurrency", 32)
     backend: Client = build_client(**checked)
     client: Client = (
-        Retrying(Limited(backend, ceiling, policy.patience_s), policy)
+        Retrying(
+            Limited(
+                backend,
+                concurrency or checked.get("concurrency", 32),
+                policy.patience_s,
+            ),
+            policy,
+        )
         if batch is None
         else Batched(backend, batch)
     )

@@ -34,20 +34,19 @@ BYTES_AN_OBJECT = 24
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, without line ends and byte order mark.
+    """Yield the lines of a file, without line ends and byte order marks.
 
     Raises
     ------
     DataError
         If the file cannot be read, or a line is longer than a record may be.
     """
-    for number, line in enumerate(untrusted.lines(path, "record")):
-        own = line if number else line.removeprefix(BOM_UTF8)
-        yield own.rstrip(b"\r\n")
+    for line in untrusted.lines(path, "record"):
+        yield line.removeprefix(BOM_UTF8).rstrip(b"\r\n")
 
 
 def content(path: Path, kind: Kind) -> bytes:
-    """Return the text of a JSON file without byte order mark.
+    """Return the text of a JSON file.
 
     Raises
     ------
@@ -69,7 +68,7 @@ def content(path: Path, kind: Kind) -> bytes:
                 f"{bound.items:,} objects and arrays, more if they have "
                 f"{BYTES_AN_OBJECT} bytes each"
             )
-    return read_file(path, kind).removeprefix(BOM_UTF8)
+    return read_file(path, kind)
 
 
 def read(path: Path, kind: Kind, hint: str = "") -> Any:
@@ -88,20 +87,21 @@ def read(path: Path, kind: Kind, hint: str = "") -> Any:
 
 
 def loads(text: bytes | str) -> Any:
-    """Return the value of a JSON text.
+    """Return the value of a JSON text, which may begin with a byte order mark, as
+    editors of Windows write it.
 
     Raises
     ------
     orjson.JSONDecodeError
         If it is not JSON, or is more than 200 levels deep.
     """
-    value = orjson.loads(text)
-    opened = (
-        text.count("[") + text.count("{")
-        if isinstance(text, str)
-        else text.count(b"[") + text.count(b"{")
-    )
-    if opened > DEEPEST_JSON and is_deep(value):
+    raw = (
+        text
+        if isinstance(text, bytes)
+        else text.encode("utf-8", "surrogatepass")
+    ).removeprefix(BOM_UTF8)
+    value = orjson.loads(raw)
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST_JSON and is_deep(value):
         raise orjson.JSONDecodeError(
             f"must be at most {DEEPEST_JSON} levels deep", "", 0
         )
@@ -131,10 +131,14 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
     except (ValueError, TypeError) as error:
         reason, _, spot = str(error)[:300].partition(" at line ")
         number = line or spot.partition(" ")[0]
-        place = f"{where}: line {number}" if number else where
-        if reason.startswith("trailing characters") and line is None:
+        begin = text.lstrip()[:24]
+        if begin[:1] not in ("[", "{", b"[", b"{"):
+            reason = f"it begins with {begin!r}" if begin else "it is empty"
+        elif reason.startswith("trailing characters") and line is None:
             reason += "; JSON lines must become one array"
-        raise DataError(f"{place}: is not JSON: {reason}") from None
+        raise DataError(
+            f"{where}{f': line {number}' if number else ''}: is not JSON: {reason}"
+        ) from None
     return value
 
 

@@ -9,7 +9,7 @@ from visualjudge.analysis.accuracy_cells import (
     accuracy_cells,
     by_task,
     guessed,
-    guessed_among_allowed,
+    guessed_among_used,
 )
 from visualjudge.analysis.figure_text import (
     NONE,
@@ -62,13 +62,13 @@ from visualjudge.analysis.plots.series import (
     SHARES,
     UNADJUSTED,
     Cells,
-    FigurePlot,
     estimates_of_judges,
     estimates_plot,
     lines_of_judges,
 )
 from visualjudge.analysis.results import (
     Analysis,
+    FigurePlot,
     JudgeFigure,
     JudgeResult,
     Shown,
@@ -155,7 +155,7 @@ __all__ = [
     "grid",
     "group_name",
     "guessed",
-    "guessed_among_allowed",
+    "guessed_among_used",
     "image_sums",
     "inside",
     "known",

@@ -4,20 +4,16 @@ points."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from visualjudge.analysis.figure_text import points, signed, with_ends
 from visualjudge.analysis.plots.canvas import Sign, percent_tick
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.points import Line, Trace, lines
+from visualjudge.analysis.results import FigurePlot, JudgeResult, Shown
 from visualjudge.analysis.value_and_interval import Estimate
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.results import JudgeResult, Shown
 
 MOST_ROWS = 24
 SHARES = Scale(0.0, 1.0, percent_tick, with_ends, "Right answers")
@@ -127,16 +123,6 @@ def estimates_plot(
         lambda width: forest(rows, names, scale, width, colours=colours),
         reading,
     )
-
-
-@dataclass(frozen=True)
-class FigurePlot:
-    """A plot of a figure; ``opening``: the first of these that is drawn stands beside
-    the answer."""
-
-    name: str
-    draw: Callable[[Shown], Plot | LeftOut]
-    opening: bool = False
 
 
 def estimates_of_judges(

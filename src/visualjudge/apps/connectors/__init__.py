@@ -2,7 +2,8 @@
 
 ::
 
-    inspect_tasks    a dataset as a task of Inspect: ``inspect eval visualjudge/judge``
-    lmms_eval_tasks  a dataset as a task of lmms-eval
-    results          the figures of a run in forms that other sites read
+    inspect_tasks     a dataset as a task of Inspect: ``inspect eval visualjudge/judge``
+    lmms_eval_tasks   a dataset as a task of lmms-eval
+    training_rewards  questions as verifiable rewards for training
+    results           the figures of a run in forms that other sites read
 """

@@ -12,7 +12,7 @@ from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from visualjudge.apps.training import reward, truth_of
+from visualjudge.apps.connectors.training_rewards import reward, truth_of
 from visualjudge.core.records import FAILED, Question
 from visualjudge.dataset.exports.media import answer_text, truth_columns
 from visualjudge.dataset.folder import Dataset, load_dataset

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 from PIL import Image
 
-from visualjudge.apps.training import reward
+from visualjudge.apps.connectors.training_rewards import reward
 from visualjudge.core.atomic import write_bytes
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.media import absolute_paths, truth_columns
