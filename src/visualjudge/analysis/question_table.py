@@ -14,7 +14,6 @@ import orjson
 import polars as pl
 
 from visualjudge.analysis.study_table import (
-    VERDICT_SCHEMA,
     WIRE,
     Placed,
     asked_table,
@@ -37,6 +36,8 @@ from visualjudge.runs.verdicts import verdict_in
 
 MOST_NAMED = 100
 """Maximum number of unreadable lines that are named; the others are counted."""
+MOST_UNREAD = 100_000
+"""Maximum number of unreadable lines; a file with more is no run's."""
 _ROWS = 50_000
 
 
@@ -50,26 +51,18 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     Raises
     ------
     DataError
-        If there is no file of verdicts.
+        If there is no file of verdicts, or over 100,000 lines are none.
     """
     run = RunFolder(folder)
     path = run.existing_verdicts_path()
-    frames = []
+    places = list[int]()
     unread = list[Line]()
-    rest = run.lines()
-    while lines := list(islice(rest, _ROWS)):
-        read = list[Verdict]()
-        places = list[int]()
-        for line in lines:
-            verdict = verdict_in(line)
-            if verdict is None:
-                unread.append(line)
-            else:
-                read.append(verdict)
-                places.append(line.start)
-        starts = pl.Series(places, dtype=pl.Int64)
-        frames.append(verdict_table(read).with_columns(offset=starts))
-    table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
+    verdicts = _verdicts(run, places, unread)
+    frames = [verdict_table(islice(verdicts, _ROWS))]
+    while frames[-1].height == _ROWS:
+        frames.append(verdict_table(islice(verdicts, _ROWS)))
+    starts = pl.Series(places, dtype=pl.Int64)
+    table = pl.concat(frames).with_columns(offset=starts)
     last = table.unique(
         ["id", "order", "repeat"], keep="last", maintain_order=True
     )
@@ -92,6 +85,26 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
             f"{path}: {again} verdicts were asked again; the last one of each counts"
         )
     return last, problems, warnings
+
+
+def _verdicts(
+    run: RunFolder, places: list[int], unread: list[Line]
+) -> Iterator[Verdict]:
+    """Yield the verdicts, and note where they begin; note the other lines, without
+    what is in them."""
+    for line in run.lines():
+        verdict = verdict_in(line)
+        if verdict is not None:
+            places.append(line.start)
+            yield verdict
+        elif len(unread) < MOST_UNREAD:
+            empty = line.record and {}
+            unread.append(line._replace(raw=line.raw[-1:], record=empty))
+        else:
+            raise DataError(
+                f"{run.journal_path}: must be verdicts, got over {MOST_UNREAD:,} lines "
+                "that are none"
+            )
 
 
 PIECE = 2_000_000
