@@ -22,8 +22,7 @@ from judged_records import (
 )
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.accuracy_cells import (
-    guessed_among_allowed,
-    pairwise_asked,
+    guessed_among_used,
 )
 from visualjudge.analysis.figures.leaks import leak_audit
 from visualjudge.analysis.figures.sensitivity import SENSITIVITY, curves
@@ -272,7 +271,8 @@ def _sensitive(
     ties: tuple[str, ...] | None = None,
     seed: int = 3,
 ) -> dict[str, Any]:
-    rng, chance = rng_for(seed, "sensitive", alpha), 1 / (2 + len(ties or ()))
+    rng, wrong = rng_for(seed, "sensitive", alpha), ("B", *(ties or ()))
+    chance = 1 / (1 + len(wrong))
     questions, verdicts = [], []
     for i in range(1500):
         margin = float(rng.uniform(0.05, 9.9))
@@ -282,11 +282,12 @@ def _sensitive(
         )
         questions.append(q)
         status = "unparseable" if rng.random() < failed else "ok"
-        verdicts.append(said(q, "A" if right else "B", status=status))
+        answer = "A" if right else wrong[i % len(wrong)]
+        verdicts.append(said(q, answer, status=status))
     table = study_of(questions, {"judge": verdicts})
     pairs, floor = (
         table.kind(0, "pairwise"),
-        guessed_among_allowed(pairwise_asked(table, 0)),
+        guessed_among_used(table.kind(0, "pairwise")),
     )
     found = curves(pairs, floor)[0]
     return SENSITIVITY.in_json((found,))[0]
@@ -354,8 +355,8 @@ def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
 def test_failed_replies_and_more_answers_lower_the_beginning_of_the_curve() -> (
     None
 ):
-    """A guess is right as often as it is read and hits one of the answers that are
-    allowed."""
+    """A guess is right as often as it is read and hits one of the answers that the
+    judge gives, whatever else a question allows."""
     failed, four = (
         _sensitive(2.0, failed=0.1),
         _sensitive(2.0, ties=("tie", "both_bad")),

@@ -18,7 +18,7 @@ from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
-from visualjudge.analysis.resolution import further_images
+from visualjudge.analysis.resolution import further_images, skill_of
 from visualjudge.analysis.separation import (
     Comparisons,
     PairOfModels,
@@ -100,6 +100,22 @@ def test_models_equal_by_truth_are_rarely_separated() -> None:
     assert sum(found in ("right", "wrong") for found in states) <= 3
 
 
+def test_differences_of_means_that_rounding_moves_are_the_same_differences() -> (
+    None
+):
+    rng = np.random.default_rng(4)
+    steps = rng.integers(-6, 7, 240) / 3
+    right = (rng.random(240) < 0.8).astype(float)
+    each, pair = np.ones(240), np.zeros(240, dtype=np.int64)
+    exact, moved = (
+        skill_of(size, right, each, pair, graded=True)
+        for size in (steps, steps + 3e-10 * rng.integers(-1, 2, 240))
+    )
+    assert exact is not None and moved is not None
+    assert moved.weight == pytest.approx(exact.weight)
+    assert moved.lapse == pytest.approx(exact.lapse)
+
+
 def test_at_the_resolution_the_power_is_as_stated() -> None:
     found = [compared((5.0, 5.5), 80, 0.8, seed) for seed in range(10)]
     points = [each.resolution_points for each in found]
@@ -167,7 +183,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good
     ]
     cases = {
-        "yes": ("Yes, from ", card(asked, good)),
+        "yes": ("Yes, where one wins ", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
         "few images": (
             "Not with these images: at least 10 images are needed",
@@ -384,13 +400,13 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
     assert found.needs_images is None
     assert (
-        "it can’t separate alder from birch yet (60 to 200 more images); it can’t "
-        "separate alder from cedar yet; how many more images is not known"
+        "it can’t separate alder from birch yet: up to 200 more images are needed; it "
+        "can’t separate alder from cedar yet; how many more images is not known"
         in found.sentence
     )
     rows = (*rows, row("elm", "undecided", (10, 30), 0))
     found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
-    assert "the truth can’t separate alder from elm yet (10 to 30 more" in (
+    assert "the truth can’t separate alder from elm yet: up to 30 more" in (
         found.sentence
     )
 

@@ -637,46 +637,68 @@ def _adopted(seed: int) -> tuple[list[Question], list[Verdict]]:
 
 
 def _answered(
-    questions: list[Question], verdicts: list[Verdict]
+    questions: list[Question], verdicts: list[Verdict], order_shown: bool
 ) -> tuple[object, ...]:
-    study = study_of(questions, {"judge": verdicts})
-    runs = tuple(
-        replace(
-            run,
-            info={"order_shown": False},
-            answered=without_order(run.answered),
+    study = study_of(questions, {"judge": verdicts, "again": verdicts[::2]})
+    runs = (
+        study.runs
+        if order_shown
+        else tuple(
+            replace(
+                run,
+                info={"order_shown": False},
+                answered=without_order(run.answered),
+            )
+            for run in study.runs
         )
-        for run in study.runs
     )
     analysis = analyse_study(
         replace(study, runs=runs, meta={"benchmark": {"name": "t"}})
     )
     judge = card_of(analysis).judges[0]
-    kappa = judge.result[PAIRWISE].kappa.value
+    (two,) = analysis.metrics["comparisons"]
+    kappas = judge.result[PAIRWISE].kappa.value, two["kappa"]
     checks = [(line.name, line.state, line.why) for line in judge.checks]
     pairs = [(p.a, p.b, p.state, p.needs_images) for p in judge.models.pairs]
-    return judge.sentence, checks, pairs, kappa is None or round(kappa, 9)
+    same = [value is None or round(value, 9) for value in kappas]
+    return judge.sentence, checks, pairs, same
 
 
 @pytest.mark.parametrize("seed", range(max(6, STUDIES * 2 // 3)))
 def test_exchanging_the_columns_of_a_table_changes_nothing(seed: int) -> None:
+    order_shown = bool(seed % 2)
     questions, verdicts = _adopted(seed)
+    if order_shown:
+        verdicts += [replace(verdict, order="BA") for verdict in verdicts]
     rng = rng_for(seed, "half")
+    half = {question.id for question in questions if rng.random() < 0.5}
     other = {"A": "B", "B": "A"}
-    turned_questions, turned = [], []
-    for question, verdict in zip(questions, verdicts, strict=True):
-        if rng.random() < 0.5:
-            question = replace(
-                question,
-                sources=question.sources[::-1],
-                answer=other[str(question.answer)],
-                final_scores=question.final_scores[::-1],
-                annotation_ids=question.annotation_ids[::-1],
-            )
-            verdict = replace(verdict, value=other[str(verdict.value)])
-        turned_questions.append(question)
-        turned.append(verdict)
-    assert _answered(questions, verdicts) == _answered(turned_questions, turned)
+    shown = {"AB": "BA", "BA": "AB"} if order_shown else {"AB": "AB"}
+    turned_questions = [
+        replace(
+            question,
+            sources=question.sources[::-1],
+            answer=other[str(question.answer)],
+            final_scores=question.final_scores[::-1],
+            annotation_ids=question.annotation_ids[::-1],
+        )
+        if question.id in half
+        else question
+        for question in questions
+    ]
+    turned = [
+        replace(
+            verdict,
+            value=other[str(verdict.value)],
+            order=shown[verdict.order],
+        )
+        if verdict.id in half
+        else verdict
+        for verdict in verdicts
+    ]
+    assert _answered(questions, verdicts, order_shown) == _answered(
+        turned_questions, turned, order_shown
+    )
 
 
 def test_letters_of_models_do_not_depend_on_their_names() -> None:

@@ -370,3 +370,19 @@ def test_one_dimension_has_one_alpha_in_the_sentence(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("\n".join(lines))
     table, _ = read_ratings(tmp_path / "r.csv")
     assert "Krippendorff’s α 1.00." in sentence(agreement(table))
+
+
+def test_columns_of_another_name_are_read_as_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("file,net,anna,ben\n1,flux,4,5\n2,sdxl,2,1\n", "utf-8")
+    table, problems = read_ratings(path, {"item": "file", "source": "net"})
+    assert not problems
+    assert set(table["item"]) == {"1", "2"}
+    assert set(table["source"]) == {"flux", "sdxl"}
+    assert set(table["rater"]) == {"anna", "ben"}
+    path.write_text("image,model,anna,ben\n1,flux,4,5\n2,sdxl,2,1\n", "utf-8")
+    assert read_ratings(path)[0].equals(table)
+    with pytest.raises(DataError, match="no column net"):
+        read_ratings(path, {"source": "net"})
+    with pytest.raises(UsageError, match="must name one of item"):
+        read_ratings(path, {"itm": "image"})

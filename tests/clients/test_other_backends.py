@@ -45,7 +45,7 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import Served
 from visualjudge.judges.registry import check_backend
-from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, openai_style
+from visualjudge.prompts.provider_payloads import openai_style
 from visualjudge.runs.budget import token_counts
 
 KEY = "a-secret-of-some-length"
@@ -779,9 +779,8 @@ def test_a_backend_with_a_payload_style_of_its_own_has_its_own_replies(
         )
 
     class Own(ApiClient):
-        prompt_adapter = "shouting"
+        prompt_adapter = staticmethod(shouting)
 
-    monkeypatch.setitem(PROMPT_ADAPTERS._rows, "shouting", shouting)
     monkeypatch.setitem(CLIENT_REGISTRY._rows, "own", Own)
 
     async def main() -> list[Reply]:

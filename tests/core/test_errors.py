@@ -20,7 +20,7 @@ def test_more_become_a_count_with_three_examples() -> None:
     ]
     other = Problem("a.json", "r7", "score", "must be a number")
     assert summarized([*problems, other]) == [
-        "a.json: r0, r1, r2 and 497 more: file: there is no file /data/0.jpg (of r0)",
+        "a.json: r0, r1, r2 and 497 more: file: there is no file /data/0.jpg (the first)",
         str(other),
     ]
     same = [
@@ -38,5 +38,5 @@ def test_one_problem_of_many_files_is_one_line() -> None:
         for k in range(20)
     ]
     assert summarized(problems) == [
-        "20 files: 0, 1, 2 and 17 more: prediction: no image d/0.png (of 0)"
+        "0.png and 19 other files: 0, 1, 2 and 17 more: prediction: no image d/0.png (the first)"
     ]

@@ -413,11 +413,11 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("this is {not json", "line 1: must be JSON"),
+        ("this is {not json", "line 1: is not JSON"),
         ('{"a": 1}', "name it .jsonl"),
-        ('[{"a": {"b": 1}', "line 1: must be JSON"),
+        ('[{"a": {"b": 1}', "line 1: is not JSON"),
         ("3", "must be a JSON array"),
-        ("", "must be JSON"),
+        ("", "is not JSON"),
     ],
 )
 def test_file_that_is_no_array_is_a_problem_that_names_it(

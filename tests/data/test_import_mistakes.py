@@ -243,7 +243,7 @@ def test_predictions_that_belong_to_the_next_image_are_named() -> None:
     truths = [_boxes(np.random.default_rng(seed)) for seed in range(IMAGES)]
     shifted = list(zip(truths[1:], truths[:-1], strict=True))
     found = likely_mistake("object_detection", shifted, {})
-    assert found is not None and "belongs to the image after" in found
+    assert found is not None and "belongs to the ground truth after" in found
 
 
 def test_a_mistake_that_cannot_be_tried_stops_no_import(

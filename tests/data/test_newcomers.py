@@ -271,7 +271,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
             DETECTION,
         )[-1],
         1,
-        "pred.json: line 2: must be JSON: trailing characters; JSON lines must become one array",
+        "pred.json: line 2: is not JSON: trailing characters; JSON lines must become one array",
     ),
     "boxes far beyond their image": (
         joined_as_text,

@@ -133,7 +133,7 @@ def test_a_folder_whose_records_cannot_be_read_is_not_written_over(
     grow(tmp_path / "data", image, note("x"))
     path = tmp_path / "data" / "annotations" / f"{TASK}_annotations.json"
     path.write_text("[{]")
-    with pytest.raises(DataError, match="must be JSON"):
+    with pytest.raises(DataError, match="is not JSON"):
         grow(tmp_path / "data", image, note("y"))
     assert path.read_text() == "[{]"
 

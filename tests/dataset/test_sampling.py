@@ -12,11 +12,10 @@ from hypothesis import given, settings, strategies as st
 
 from folding import each
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import Annotation
+from visualjudge.core.records import Annotation, Question
 from visualjudge.core.seeding import seed_for
 from visualjudge.dataset import sampling as sampling_module
 from visualjudge.dataset.sampling import (
-    Item,
     Stems,
     deal,
     group,
@@ -56,7 +55,7 @@ def _sample(
     caps: Caps | None = None,
     seed: int = 42,
     stems: Stems = STEMS,
-) -> list[Item]:
+) -> list[Question]:
     items = sample(
         "depth_estimation", notes, stems, SUBSETS, caps or Caps(), seed
     )
@@ -97,7 +96,7 @@ def test_caps_of_both_subsets_are_reached_and_kept() -> None:
         mine = [
             item
             for item in items
-            if subset in item.subset and item.stem == "s0"
+            if subset in item.subset and item.encoding == "s0"
         ]
         assert len(mine) == pairs
         assert len({item.image_id for item in mine}) == groups
@@ -110,7 +109,7 @@ def test_every_encoding_asks_about_the_same_pairs() -> None:
         if item.question_type == "pairwise"
     ]
     pairs = {
-        stem: {frozenset(i.annotation_ids) for i in items if i.stem == stem}
+        stem: {frozenset(i.annotation_ids) for i in items if i.encoding == stem}
         for stem in STEMS.base
     }
     assert pairs["s0"] == pairs["s1"] == pairs["s2"]
@@ -149,7 +148,7 @@ def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(
             mine = [
                 item
                 for item in items
-                if item.stem == stem and subset in item.subset
+                if item.encoding == stem and subset in item.subset
             ]
             right = sum(
                 scores[item.annotation_ids[0]] > scores[item.annotation_ids[1]]
@@ -164,7 +163,7 @@ def test_paraphrases_are_used_alike() -> None:
         for item in _sample(_notes(40, [1, 2, 3]))
         if item.question_type == "pairwise"
     ]
-    used = Counter(item.paraphrase % 5 for item in items)
+    used = Counter(int(item.id) % 5 for item in items)
     assert max(used.values()) - min(used.values()) <= 1
 
 
@@ -182,7 +181,7 @@ def test_ranking_leaves_the_prompt_out_of_its_key_and_takes_distinct_scores() ->
     rankings = [
         item for item in _sample(moved) if item.question_type == "ranking"
     ]
-    assert Counter(item.stem for item in rankings) == {
+    assert Counter(item.encoding for item in rankings) == {
         "s0": 6,
         "s1": 6,
         "s2": 6,
@@ -211,7 +210,7 @@ def test_scoring_takes_at_most_five_of_at_most_twenty_groups() -> None:
     items = [
         item
         for item in _sample(_notes(30, range(8)))
-        if item.question_type == "scoring" and item.stem == "s0"
+        if item.question_type == "scoring" and item.encoding == "s0"
     ]
     assert len(items) == 100
     assert set(Counter(item.image_id for item in items).values()) == {5}
@@ -258,7 +257,7 @@ def test_order_of_records_does_not_matter(random: object, seed: int) -> None:
 def test_another_seed_asks_otherwise() -> None:
     notes = _notes(30, [1, 2, 3])
     first, second = (
-        {(i.stem, i.annotation_ids) for i in _sample(notes, seed=seed)}
+        {(i.encoding, i.annotation_ids) for i in _sample(notes, seed=seed)}
         for seed in (42, 43)
     )
     assert len(first & second) < len(first) * 0.6

@@ -59,18 +59,13 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
 def test_the_script_of_the_multiple_choice_page_writes_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = next(
-        block for block in blocks("mmbench.md", "python") if "DATA.tsv" in block
-    )
-    for name in ("coffee", "chelsea", "rocket", "coins"):
-        write_png(
-            tmp_path / f"demo-out/data/files/{name}.png",
-            np.zeros((4, 4, 3), np.uint8),
-        )
+    [script] = blocks("routes/multiple-choice.md", "python")
+    for name in ("cup", "cat"):
+        write_png(tmp_path / f"{name}.png", np.zeros((4, 4, 3), np.uint8))
     monkeypatch.chdir(tmp_path)
     exec(script)
     table = read_table("DATA.tsv")
-    assert [row.answer for row in table.rows] == ["A", "B", "C", "D"]
+    assert [row.answer for row in table.rows] == ["A", "B"]
     assert not table.problems
 
 
@@ -91,6 +86,30 @@ def test_arrays_of_segmenters_become_a_report(
         for note in vj.open_data("data").annotations(task)
     }
     assert scores["careful"] > scores["hasty"]
+
+
+def test_a_metric_and_an_encoding_of_a_script_become_an_answer(
+    tmp_path: Path,
+) -> None:
+    """In a process of its own, since rows are registered for good."""
+    [prompts] = blocks("routes/own.md", "yaml")
+    asset = tmp_path / "prompts/questions/format/detection/v1.yaml"
+    asset.parent.mkdir(parents=True)
+    asset.write_text(prompts, "utf-8")
+    [script] = blocks("routes/own.md", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("Yes: 1 of 1 pair"), done.stderr
+    notes = vj.open_data(tmp_path / "data").annotations("object_detection")
+    scores = {note.source: note.final_score for note in notes}
+    assert scores["alder"] > scores["birch"]
+    questions = json.loads((tmp_path / "dataset/questions.json").read_bytes())
+    assert "top-left corner in pixels" in questions[0]["prompt"]
 
 
 def test_configurations_of_judge_modules_are_valid(

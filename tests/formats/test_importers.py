@@ -258,7 +258,7 @@ class TestCoco:
         self, tmp_path: Path
     ) -> None:
         (tmp_path / "gt.json").write_text("{\n oh")
-        with pytest.raises(DataError, match=r"gt\.json: line 2: must be JSON"):
+        with pytest.raises(DataError, match=r"gt\.json: line 2: is not JSON"):
             list(coco("object_detection", tmp_path / "gt.json", None, tmp_path))
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, strategies as st
 
 from folding import each
 from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
-from visualjudge.core.records import QuestionType
+from visualjudge.core.records import QuestionType, Spans
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
 from visualjudge.prompts.question_text import (
     Option,
-    Prompt,
     QuestionScene,
     question_prompt,
 )
@@ -30,15 +30,19 @@ Texts = st.text(min_size=1, max_size=40).filter(
 )
 
 
+class Made(NamedTuple):
+    text: str
+    spans: Spans
+
+
 def _prompt(
     kind: QuestionType, texts: list[str], prompts: PromptSet = V1
-) -> Prompt:
+) -> Made:
     scene = QuestionScene(
         TASKS["object_detection"], "text_xyxy", (480, 640), True
     )
-    return question_prompt(
-        kind, scene, [Option(None, text) for text in texts], prompts=prompts
-    )
+    options = [Option(None, text) for text in texts]
+    return Made(*question_prompt(kind, scene, options, prompts=prompts))
 
 
 @pytest.mark.parametrize("kind", COUNT)
@@ -76,7 +80,7 @@ def test_options_of_older_datasets_are_found_where_spans_say_they_are(
         )
         for name in "ab"
     ]
-    made = question_prompt("pairwise", scene, options)
+    made = Made(*question_prompt("pairwise", scene, options))
     found = find_spans(made.text)
     assert [made.text[s:e].strip() for s, e in found.options] == [
         made.text[s:e] for s, e in made.spans.options

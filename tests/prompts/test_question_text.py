@@ -26,7 +26,8 @@ ROWS = [(row, kind) for row in encodings() for kind in COUNT]
 
 
 def question_prompt(*args: Any, **options: Any) -> str:
-    return built(*args, **options).text
+    text, _ = built(*args, **options)
+    return text
 
 
 def _shown(kind: str, prompt: str | None = None) -> Option:
@@ -238,21 +239,20 @@ def test_turned_prompt_is_that_of_the_options_in_the_other_order(
         replace(_shown(row.kind, said), legend=f"B.\n\n{said}")
         for said in prompts
     ]  # type: ignore[attr-defined]
-    straight, turned = (
-        built("pairwise", scene, shown, 3) for shown in (options, options[::-1])
-    )
-    images = tuple(map(str, range(straight.text.count(IMAGE_MARK))))
+    straight, spans = built("pairwise", scene, options, 3)
+    turned, spans_turned = built("pairwise", scene, options[::-1], 3)
+    images = tuple(map(str, range(straight.count(IMAGE_MARK))))
     shown = swapped(
         pair(
             0,
             (2.0, 1.0),
-            prompt=straight.text,
-            spans=straight.spans,
+            prompt=straight,
+            spans=spans,
             images=images,
         )
     )
-    assert (shown.prompt, shown.spans) == (turned.text, turned.spans)
-    assert swapped(shown).prompt == straight.text
+    assert (shown.prompt, shown.spans) == (turned, spans_turned)
+    assert swapped(shown).prompt == straight
 
 
 @each(

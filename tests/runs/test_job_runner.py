@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,22 @@ import pytest
 from visualjudge.core.errors import RunError
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.job_runner import (
-    Outcome,
     Progress,
     Runner,
     Stop,
     run_until_stopped,
 )
 from visualjudge.runs.journal import Journal, read_records
+
+
+@dataclass(frozen=True)
+class Outcome:
+    record: Mapping[str, Any]
+    status: str = "ok"
+    cause: str | None = None
+    tokens_paid: Mapping[str, int] = field(default_factory=dict)
+    calls: int = 1
+    error: str | None = None
 
 
 def outcome(
@@ -46,6 +55,7 @@ def runs(path: Path, jobs: Any, ask: Any, **options: Any) -> Progress:
             }
             runner = Runner(
                 journal,
+                lambda outcome: outcome.record,
                 options.get("progress") or Progress(**own),
                 options.get("concurrency", 8),
                 options.get("on_event"),
@@ -281,16 +291,20 @@ def test_where_failures_are_asked_again_those_of_a_living_server_do_not_end_it(
 INTERRUPTED = """
 import asyncio, sys
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.job_runner import Outcome, Progress, Runner, run_until_stopped
+from visualjudge.core.records import Verdict
+from visualjudge.runs.job_runner import Progress, Runner, run_until_stopped
 
 async def ask(number):
     print(number, flush=True)
     await asyncio.sleep(float(sys.argv[2]))
-    return Outcome({"id": number})
+    return Verdict(str(number), "AB", "A", "ok", "A")
+
+def record(verdict):
+    return {"id": int(verdict.id)}
 
 async def main(stop):
     with Journal(sys.argv[1], resume=True) as journal:
-        return await Runner(journal, concurrency=2, stop=stop).run(range(1000), ask)
+        return await Runner(journal, record, concurrency=2, stop=stop).run(range(1000), ask)
 
 try:
     print(run_until_stopped(main).stopped)

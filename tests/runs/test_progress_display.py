@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from visualjudge.core.records import Verdict
 from visualjudge.runs import job_runner
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.job_runner import Progress
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.progress_display import Display, counted, spent, waiting
+from visualjudge.runs.verdicts import verdict_line
 
 
 def state(done: int) -> Progress:
@@ -131,9 +133,9 @@ def test_the_run_tells_how_it_stands_while_nothing_comes_back(
     async def main() -> None:
         told = asyncio.Event()
 
-        async def ask(job: int) -> job_runner.Outcome:
+        async def ask(job: int) -> Verdict:
             await told.wait()
-            return job_runner.Outcome({"job": job})
+            return Verdict(str(job), "AB", "A", "ok", "A")
 
         def hear(progress: Progress) -> None:
             seen.append((progress.done, progress.budget.in_flight))
@@ -141,7 +143,7 @@ def test_the_run_tells_how_it_stands_while_nothing_comes_back(
 
         with Journal(tmp_path / "journal.jsonl") as journal:
             runner = job_runner.Runner(
-                journal, Progress(total=2), on_event=hear
+                journal, verdict_line, Progress(total=2), on_event=hear
             )
             await asyncio.wait_for(runner.run([1, 2], ask), 20)
 

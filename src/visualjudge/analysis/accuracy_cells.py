@@ -123,21 +123,17 @@ def guessed(questions: pl.DataFrame) -> float:
     ½ if there are no questions.
     """
     right = questions["answer"].unique().implode()
-    return _share(
-        questions, pl.col("ties").list.set_intersection(right).list.len()
-    )
-
-
-def guessed_among_allowed(questions: pl.DataFrame) -> float:
-    """Like :func:`guessed`, but with all ties that a question allows. An accuracy curve
-    starts at this value for a judge that answers "tie" for pairs that hardly differ.
-    """
-    return _share(questions, pl.col("ties").list.len())
-
-
-def _share(questions: pl.DataFrame, ties: pl.Expr) -> float:
+    ties = pl.col("ties").list.set_intersection(right).list.len()
     result = questions.select((1 / (2 + ties.fill_null(0))).mean()).item()
     return OF_TWO if result is None else float(result)
+
+
+def guessed_among_used(pairs: pl.DataFrame) -> float:
+    """Return the chance that a random choice among A, B and the ties that a judge
+    answered is right. Its accuracy curve starts at this value: where pairs hardly
+    differ, it may answer "tie".
+    """
+    return 1 / (2 + pairs.filter("tie")["text"].n_unique())
 
 
 def pairwise_asked(study: Study, run: int) -> pl.DataFrame:

@@ -12,13 +12,14 @@ names the image, and ``cluster`` numbers it: the unit of every interval.
 Nothing is repaired here.
 """
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import polars as pl
 from scipy import special
 
 from visualjudge.analysis.estimate import within
-from visualjudge.core.records import FAILED, LETTERS, TIES
+from visualjudge.core.records import FAILED, LETTERS, TIES, TURNED
 
 EXTRACTED = "ok_extracted"
 UNFIT = "the value does not fit the question"
@@ -35,6 +36,13 @@ def is_tie(column: str = "text") -> pl.Expr:
 def is_option(column: str = "text") -> pl.Expr:
     """Return whether an answer, or the truth, is one of two options."""
     return pl.col(column).is_in(OPTIONS)
+
+
+def points(answer: str) -> pl.Expr:
+    """Return the points of option A for an answer: 1, 0, or ½ for a tie."""
+    return pl.col(answer).replace_strict(
+        {"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64
+    )
 
 
 def models_of(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -81,10 +89,7 @@ def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
     The letters then depend on no table's columns. Questions without named models keep
     theirs.
     """
-    letter = pairs[columns[0]].cast(pl.String)
-    worth = pl.DataFrame({"x": letter}).select(
-        pl.col("x").replace_strict({"A": 1.0, "B": 0.0}, default=0.5)
-    )["x"]
+    worth = pairs.select(points(columns[0])).to_series()
     two = models_of(pairs).with_columns(worth=worth)
     sides = [
         two.select(name="a", worth="worth"),
@@ -104,11 +109,25 @@ def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
     turned = later.otherwise(pl.col("worth_a") < pl.col("worth_b")).fill_null(
         False
     )
-    place = two.select(turned=turned)["turned"]
-    other = {"A": "B", "B": "A"}
+    return _exchanged(pairs, two.select(turned=turned)["turned"], columns)
+
+
+def as_dealt(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return pairwise verdicts whose letters, in ``columns``, are those shown (by
+    ``order``) where letters were dealt at random, else those :func:`by_models`.
+    """
+    if not letters_dealt(pairs):
+        return by_models(pairs, *columns)
+    return _exchanged(pairs, pairs["order"].cast(pl.String) == "BA", columns)
+
+
+def _exchanged(
+    pairs: pl.DataFrame, place: pl.Series, columns: Sequence[str]
+) -> pl.DataFrame:
+    """Return pairwise verdicts with A and B exchanged in ``columns`` at ``place``."""
     return pairs.with_columns(
         pl.when(place)
-        .then(pairs[name].cast(pl.String).replace(other))
+        .then(pairs[name].cast(pl.String).replace(TURNED))
         .otherwise(pairs[name].cast(pl.String))
         .alias(name)
         for name in columns

@@ -18,41 +18,47 @@ Repeats and known questions, which check the rater, are not ratings either.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
+import polars.selectors as cs
 
-from visualjudge.analysis.answers import by_models, letters_dealt
+from visualjudge.analysis.answers import by_models, letters_dealt, points
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.source_groups import points
 from visualjudge.analysis.study_table import (
     NO_REMARKS,
     ColumnTypes,
     Remarks,
     remarks_on,
 )
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import DataError, Problem, UsageError, one_of
 from visualjudge.core.tables import check_table, readable, scan
-from visualjudge.formats.tables import read_table, read_texts
+from visualjudge.formats.tables import read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
 SINGLE = {"source": "ratings", "dimension": "ratings"}
 """What stands for a column that ratings of one source, or of one dimension, need not
 have."""
-ITEMS = (
-    "item",
-    "id",
-    "question",
-    "item_id",
-    "question_id",
-    "image_id",
-    "uid",
-    "key",
-)
-"""Names of the column of what is rated, the first that there is."""
+NAMES = {
+    "item": (
+        "item",
+        "id",
+        "question",
+        "item_id",
+        "question_id",
+        "image_id",
+        "uid",
+        "key",
+        "prompt",
+        "image",
+    ),
+    "source": ("source", "model"),
+}
+"""Names of a column under which it is read, the first that there is."""
 MEETING = {
     "dimension": "task",
     "item": "image_id (of a question about one class of interest image_id/CLASS)",
@@ -71,49 +77,41 @@ Problems = list[Problem]
 
 
 def _read(path: Path) -> pl.DataFrame:
-    """Return the rows of a table; of JSONL as text."""
-    if path.suffix.lower() == ".csv":
-        return read_texts(path)
+    """Return the rows of a table, as text but of Parquet; without images."""
     if path.suffix.lower() == ".parquet":
         check_table(path)
         with readable(path):
-            table = scan(path)
-            named = table.collect_schema().names()
-            known = [
-                name for name in named if name in (*COLUMNS, *OPTIONAL, *ITEMS)
-            ]
-            return table.select(
-                known if {"rater", "score"} & set(named) else named
-            ).collect()
-    if path.suffix.lower() != ".jsonl":
-        raise UsageError(f"{path}: ratings must be .csv, .jsonl or .parquet")
-    records = list(read_table(path))
-    held = {name for record in records for name in record}
-    names = [
-        n for n in dict.fromkeys((*COLUMNS, *OPTIONAL, *ITEMS)) if n in held
-    ]
-    rows = [
-        {
-            name: None if row.get(name) is None else str(row[name])
-            for name in names
-        }
-        for row in records
-    ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+            return scan(path).select(~(cs.binary() | cs.nested())).collect()
+    return read_texts(path)
 
 
-def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
+def read_ratings(
+    path: str | Path, columns: Mapping[str, str] | None = None
+) -> tuple[pl.DataFrame, Problems]:
     """Return a ratings file as a long table (COLUMNS, and OPTIONAL if present), and its
     problems.
+
+    Parameters
+    ----------
+    columns
+        Names of the file's columns by ours, where they are not the usual ones.
 
     Raises
     ------
     DataError
         If the file cannot be read or lacks a column.
     UsageError
-        If its name does not end in .csv, .jsonl or .parquet.
+        If its name is not that of a table.
     """
-    raw = _with_item(_read(Path(path))).with_row_index("__line", 2)
+    stated = {role: (name,) for role, name in (columns or {}).items()}
+    for role in stated.keys() - {*COLUMNS, *OPTIONAL}:
+        raise UsageError(
+            f"`column` must name {one_of(role, (*COLUMNS, *OPTIONAL))}, got {role!r}"
+        )
+    raw = _read(Path(path))
+    for name in {*chain(*stated.values())}.difference(raw.columns):
+        raise DataError(f"{path}: has no column {name}")
+    raw = _renamed(raw, {**NAMES, **stated}).with_row_index("__line", 2)
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
     if votes and "verdict" in raw.columns:
         raise DataError(
@@ -132,13 +130,12 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         raise DataError(
             f"{path}: has no column {', '.join(missing)}; ratings have "
             f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}; or item and "
-            "a column per rater"
+            "a column per rater (`column` item=NAME if it has another name)"
         )
-    alike = {
-        name: value for name, value in SINGLE.items() if name not in raw.columns
-    }
     raw = raw.with_columns(
-        **{name: pl.lit(value) for name, value in alike.items()}
+        pl.lit(value).alias(name)
+        for name, value in SINGLE.items()
+        if name not in raw.columns
     )
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
     table = raw.select(
@@ -180,10 +177,16 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     return rated, problems
 
 
-def _with_item(raw: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with its column of items under that name."""
-    name = next((name for name in ITEMS if name in raw.columns), "item")
-    return raw.rename({name: "item"}) if name in raw.columns else raw
+def _renamed(
+    raw: pl.DataFrame, names: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
+    """Return the table with each column under our name, for which it has the first of
+    ``names`` that there is."""
+    for role, known in names.items():
+        name = next((name for name in known if name in raw.columns), role)
+        if name != role:
+            raw = raw.drop(role, strict=False).rename({name: role})
+    return raw
 
 
 def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:

@@ -76,11 +76,6 @@ class Skill:
     scale: FloatArray
     scatter: FloatArray | None
 
-    @property
-    def most(self) -> float:
-        """The largest number to try in :meth:`at`."""
-        return 0.5 if self.scatter is None else WIDEST
-
     def at(self, number: float) -> tuple[float, FloatArray, float]:
         """Return the win rate by truth, the judge's preferences (G,), and the
         difference of two models in points, at a mean difference of their scores of
@@ -120,6 +115,8 @@ def skill_of(
     graded
         Whether differences say more than which prediction is better.
     """
+    # means of equal scores differ by rounding alone
+    difference = difference.round(6)
     apart = difference != 0
     if not apart.any():
         return None
@@ -214,7 +211,7 @@ def resolution(
     if skill is None or trial is None or images < LEAST_IMAGES:
         return None, None
     low = 0.0
-    high = skill.most
+    high = 0.5 if skill.scatter is None else WIDEST
     if trial.power(skill, high, images) < POWER:
         return None, None
     for _ in range(STEPS):

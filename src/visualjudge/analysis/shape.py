@@ -6,14 +6,13 @@ from typing import Literal
 import polars as pl
 
 from visualjudge.analysis.study_table import Study
+from visualjudge.core.records import TRUTH
 
 Shape = Literal[
     "named_pairs", "scores", "unnamed_pairs", "no_truth", "controlled_errors"
 ]
 CHOOSING: tuple[Shape, ...] = ("unnamed_pairs", "controlled_errors")
 """Shapes whose answer is the share of right choices."""
-UNCHANGED = "truth"
-"""The source that makes no error."""
 QUESTIONS: Mapping[Shape, str] = {
     "named_pairs": "May I rank my models?",
     "scores": "May I use its scores?",
@@ -49,9 +48,9 @@ def _are_errors(asked: pl.DataFrame) -> bool:
     """Return whether each source is a type of error with its severity, or the unchanged
     truth, as `perturb` names them."""
     pairs = asked.select("error_type", "sources").explode("sources").unique()
-    named = (pl.col("sources") == UNCHANGED) | pl.col(
-        "sources"
-    ).str.starts_with(pl.format("{} ", "error_type"))
+    named = (pl.col("sources") == TRUTH) | pl.col("sources").str.starts_with(
+        pl.format("{} ", "error_type")
+    )
     return pairs.cast(pl.String).filter(~named.fill_null(False)).is_empty()
 
 

@@ -84,10 +84,3 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
                 {a, b}.union(*met)
             ]
     return sorted(map(sorted, parts))
-
-
-def points(answer: str) -> pl.Expr:
-    """Return the points of option A for an answer: 1, 0, or ½ for a tie."""
-    return pl.col(answer).replace_strict(
-        {"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64
-    )

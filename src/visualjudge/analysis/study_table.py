@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from visualjudge.analysis.answers import join
 from visualjudge.analysis.statistics.score_bar import Bar
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
+from visualjudge.core.records import (
+    UNCHANGED,
+    UNKNOWN,
+    IntArray,
+    Question,
+    Verdict,
+)
 from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE, Manifest
@@ -350,9 +356,8 @@ def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
 def unchanged() -> pl.Expr:
     """Return whether a question is an ordinary one, or a probe's question without a
     change."""
-    return pl.col("probe_design").is_null() | (
-        pl.col("probe_design") == "control"
-    )
+    design = pl.col("probe_design")
+    return design.is_null() | (design == UNCHANGED)
 
 
 def has_truth() -> pl.Expr:

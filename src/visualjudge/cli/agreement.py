@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import JsonFile, PageFile
+from visualjudge.cli.options import JsonFile, PageFile, pairs_of
 from visualjudge.cli.output import end_with, following, say, tell, write
 from visualjudge.core.errors import DataError, UsageError
 
@@ -41,6 +41,12 @@ def agreement(
         list[Path] | None,
         typer.Option(help="Run of a judge or of people.", metavar="RUN"),
     ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of another name, as item=image.", metavar="ROLE=NAME"
+        ),
+    ] = None,
     level: Annotated[
         Literal["nominal", "ordinal", "interval"] | None,
         typer.Option(help="Of α; default: by type."),
@@ -59,10 +65,10 @@ def agreement(
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item (or id, question), rater, score; of several sources or
-    dimensions, source and dimension; and image if several items show one. Or item and a
-    column of votes (A, B, tie) for each rater. Beside a --run, dimension is the task
-    and item the image_id (image_id/CLASS).
+    Ratings have the columns item (or id, prompt, image), rater, score; of several
+    sources or dimensions, source and dimension; and image if several items show one. Or
+    item and a column of scores or votes (A, B, tie) for each rater. Beside a --run,
+    dimension is the task and item the image_id (image_id/CLASS).
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
     """
@@ -80,7 +86,8 @@ def agreement(
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
-    read = [read_ratings(path) for path in ratings or []]
+    columns = pairs_of(column, "--column")
+    read = [read_ratings(path, columns) for path in ratings or []]
     problems = [problem for _, outcome in read for problem in outcome]
     of_runs = ratings_of_runs(run or [])
     every = pl.concat(

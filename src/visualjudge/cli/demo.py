@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection
-from contextlib import nullcontext, redirect_stdout
+from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -255,12 +255,14 @@ def _visualjudge(*arguments: object) -> None:
     from visualjudge.cli.main import app as visualjudge
 
     words = [str(argument) for argument in arguments]
-    print(f"$ {shell('visualjudge', *words)}", flush=True)
-    quiet = (
-        nullcontext() if words[0] in ANSWERS else redirect_stdout(StringIO())
-    )
-    with quiet:
+    if words[0] != "judge":  # a simulated one has options that no other needs
+        print(f"$ {shell('visualjudge', *words)}", flush=True)
+    printed = StringIO()
+    with redirect_stdout(printed):
         status = visualjudge(words, standalone_mode=False)
+    if words[0] in ANSWERS:
+        answer, _, _ = printed.getvalue().partition("\nnext: ")
+        print(answer)
     if status:
         raise RunError(
             f"the demo stopped: visualjudge {words[0]} ended with status {status}"

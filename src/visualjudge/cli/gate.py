@@ -188,7 +188,8 @@ def _of_model(
     from visualjudge.options import Choice
 
     pairs = locked_questions(lock.questions, dataset, "pairwise")
-    if stale := changes(lock, lock.judge, questions_of(dataset, pairs)):
+    asked = questions_of(dataset, pairs)
+    if stale := tuple(changes(lock, lock.judge, asked)):
         return Check("stale", stale)
     check_canaries_of(lock, dataset, pairs)
     canaries = tuple(row["id"] for row in lock.canaries)

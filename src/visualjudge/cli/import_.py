@@ -8,7 +8,6 @@ parameters of a row's reader become options, between those of :func:`first` and
 
 from __future__ import annotations
 
-import gc
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -272,7 +271,6 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         tell(state.problems)
         yield state
 
-    gc.set_threshold(0)  # records form no circles; searching millions takes 6 %
     task = values["task"]
     out = values["out"]
     preds = values.get(row.each[0]) or []
@@ -321,8 +319,14 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         raise DataError(
             f"{named}: nothing was imported, since there is no image to score"
         )
-    failed = left_out and not values["skip_invalid"]
-    end_with([f"invalid records left out: {left_out}"] if failed else [])
+    failed = left_out and not (written and values["skip_invalid"])
+    end_with(
+        [
+            f"invalid records left out: {left_out}{'; nothing was imported' * (not written)}"
+        ]
+        if failed
+        else []
+    )
 
 
 def _arguments(row: Importer, values: Mapping[str, Any]) -> dict[str, Any]:

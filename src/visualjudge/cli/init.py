@@ -14,11 +14,8 @@ STUDY = (
     ("describe", "data"),
     ("plan", "data", "--goal", "rank", "--json", "plan.json"),
     ("build", "data", "--plan", "plan.json", "--out", "dataset"),
-    ("judge", "dataset", "--swap", "--model", "MODEL", "--out", "run"),
-    ("card", "run"),
-    ("report", "run", "--out", "report.html"),
 )
-"""The commands after an import."""
+"""The commands after an import; those that `build` prints come next."""
 
 
 def init(
@@ -50,6 +47,9 @@ def init(
     if "--out" in first and first[0] in ("import", "perturb"):
         for words in STUDY:
             following(*words, title="then")
+        print(
+            "then: the command that `build` prints, which asks what was planned"
+        )
 
 
 def _is_verdicts(header: list[str]) -> bool:

@@ -133,17 +133,23 @@ def evaluate(
 
     Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --out report.html
     """
+    from visualjudge.apps.mmbench.ask_model import models_of
     from visualjudge.apps.mmbench.evaluate import evaluate as score
     from visualjudge.apps.mmbench.llm_matcher import match, unread
     from visualjudge.apps.mmbench.reply_files import read_predictions
     from visualjudge.apps.mmbench.report_page import page
-    from visualjudge.apps.mmbench.scores import Model, as_json, as_text, scores
+    from visualjudge.apps.mmbench.scores import (
+        Model,
+        accuracy_table,
+        as_json,
+        scores,
+    )
 
-    names = name or [path.stem for path in predictions]
+    names = name or models_of(predictions)
     if len(names) != len(predictions) or len(set(names)) != len(names):
-        message = "a name of its own for each result file"
         raise UsageError(
-            f"--name must be given {message}, got {', '.join(names)}"
+            "--name must be given a name of its own for each result file, got "
+            f"{', '.join(names)}"
         )
     table = _table(data, skip_invalid)
     models = []
@@ -159,22 +165,23 @@ def evaluate(
     numbers = [scores(model.evaluation) for model in models]
     write(json, as_json(models) if len(models) > 1 else numbers[0])
     write(out, page(table, models, most=wrong) if out else None)
-    print(as_text(models))
+    print(accuracy_table(models).text())
     for number in numbers:
         doubts = {
             "lack a rotation and count neither way": number["invalid_groups"],
-            "have an index that the table does not have": number["unknown"],
+            "have an index that the table lacks (from 1000000 on of rotations: give the "
+            "table that `mmbench circular` wrote)": number["unknown"],
             "are read differently by the strict rules (see differs)": number.get(
                 "differs"
             )
             or (),
         }
-        for what, names in doubts.items():
-            remark(
-                {
-                    f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names
-                }
-            )
+        remark(
+            {
+                f"{len(rows)} {what}: {', '.join(map(str, [*rows][:SHOWN]))}": rows
+                for what, rows in doubts.items()
+            }
+        )
     following(
         "mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx"
     )

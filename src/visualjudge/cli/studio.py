@@ -17,7 +17,7 @@ import typer
 from visualjudge.cli.main import Group, command_of
 from visualjudge.cli.options import SeedOption
 from visualjudge.cli.output import remark, say
-from visualjudge.core.addresses import PORT, grid_address, question_address
+from visualjudge.core.addresses import PORT
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.options import Options, Selection, option
 
@@ -115,41 +115,17 @@ class Asked(Options):
 def browse(
     folders: Folders = None,
     port: Port = PORT,
-    question: Annotated[
-        str | None, typer.Option(help="Print the link to it.", metavar="ID")
-    ] = None,
-    filters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filter", help="Print the link to these.", metavar="NAME=VALUE"
-        ),
-    ] = None,
 ) -> None:
     """Browse datasets and runs on this machine; `studio FOLDER` is short for this.
 
-    Example: visualjudge studio dataset runs/gpt --filter outcome.gpt=wrong
+    Example: visualjudge studio dataset runs/gpt
     """
-    pairs = [text.partition("=") for text in filters or ()]
-    for name, equals, _ in pairs:
-        if not name or not equals:
-            raise UsageError(f"--filter must be NAME=VALUE, got {name!r}")
     site = _site(folders, port)
     from visualjudge.studio.app import create_app
 
     app = create_app(site)
     site.open_all()
-    address = f"http://{_HERE}:{port}"
-    for place in site.places.datasets:
-        if question is not None and place.checksum:
-            print(
-                f"{place.name}: {question_address(place.checksum, question, address)}"
-            )
-        elif pairs and place.checksum:
-            chosen = [(name, value) for name, _, value in pairs]
-            print(
-                f"{place.name}: {grid_address(place.checksum, chosen, address)}"
-            )
-    print(f"{address}  (Ctrl-C stops it)", flush=True)
+    print(f"http://{_HERE}:{port}  (Ctrl-C stops it)", flush=True)
     _serve(app, port, site.stop)
 
 

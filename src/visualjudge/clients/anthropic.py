@@ -19,7 +19,6 @@ from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.tool_calls import call_of, echo_of
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.prompts.provider_payloads import (
-    PROMPT_ADAPTERS,
     Text,
     anthropic_style,
 )
@@ -41,7 +40,7 @@ class AnthropicClient(RemoteClient):
     """
 
     backend = "anthropic"
-    prompt_adapter = "anthropic_style"
+    prompt_adapter = staticmethod(anthropic_style)
     default_url = "https://api.anthropic.com"
     key_variables = ("ANTHROPIC_API_KEY",)
     models_path = "/v1/models"
@@ -79,9 +78,7 @@ class AnthropicClient(RemoteClient):
                 for tool in full.tools
             ]
         fields = stated(fixed) | self.extra
-        return conversation_body(
-            full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn
-        )
+        return conversation_body(full, fields, self.prompt_adapter, _turn)
 
     def _reply(self, body: Mapping[str, Any]) -> Reply:
         content = body["content"]

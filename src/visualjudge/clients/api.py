@@ -35,7 +35,6 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.provider_payloads import (
-    PROMPT_ADAPTERS,
     Text,
     openai_style,
 )
@@ -106,7 +105,7 @@ class ApiClient(RemoteClient):
     """
 
     backend = "api"
-    prompt_adapter = "openai_style"
+    prompt_adapter = staticmethod(openai_style)
     default_url = "https://api.openai.com/v1"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     versioned = True
@@ -161,9 +160,7 @@ class ApiClient(RemoteClient):
                 for tool in full.tools
             ]
         fields = stated(fixed) | self._effort() | self.extra
-        return conversation_body(
-            full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn
-        )
+        return conversation_body(full, fields, self.prompt_adapter, _turn)
 
     def _effort(self) -> Json:
         effort = self.effort

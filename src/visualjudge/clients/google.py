@@ -30,7 +30,6 @@ from visualjudge.clients.tool_calls import (
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.provider_payloads import (
-    PROMPT_ADAPTERS,
     Text,
     google_style,
 )
@@ -70,7 +69,7 @@ class GoogleClient(RemoteClient):
     """
 
     backend = "google"
-    prompt_adapter = "google_style"
+    prompt_adapter = staticmethod(google_style)
     default_url = "https://generativelanguage.googleapis.com"
     key_variables = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
     models_path = "/v1beta/models"
@@ -126,8 +125,9 @@ class GoogleClient(RemoteClient):
                 for tool in full.tools
             ]
             fixed["tools"] = [{"functionDeclarations": declared}]
-        style = PROMPT_ADAPTERS.find(self.prompt_adapter)
-        return conversation_body(full, fixed, style, _turn, "contents")
+        return conversation_body(
+            full, fixed, self.prompt_adapter, _turn, "contents"
+        )
 
     def _reply(self, body: Fields) -> Reply:
         if blocked := text_of(

@@ -42,7 +42,7 @@ CLIENT_REGISTRY: Registry[str, Any] = Registry(
     home=f"{__name__}:CLIENT_REGISTRY",
 )
 
-# The batch interface of each backend that has one.
+# The batch interface of each backend that has one; not a table of plug-ins.
 BATCH_REGISTRY: Registry[str, Any] = Registry(
     "backend with batches",
     {

@@ -52,7 +52,7 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Served
-from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS
+from visualjudge.prompts import provider_payloads
 
 CONTENT_FILTER = "content filter"
 _RESERVED_HEADERS = frozenset(
@@ -117,8 +117,8 @@ class RemoteClient(ABC):
 
     # Name in the table of backends; a class that inherits it is named when it is built.
     backend: str
-    # Payload style: a row of PROMPT_ADAPTERS.
-    prompt_adapter: ClassVar[str]
+    # Payload style: a static function (visualjudge/prompts/provider_payloads.py).
+    prompt_adapter: ClassVar["staticmethod[..., Json]"]
     default_url: ClassVar[str]
     # Environment variables that may hold the key.
     key_variables: ClassVar[tuple[str, ...]]
@@ -220,8 +220,8 @@ class RemoteClient(ABC):
             **stated({"effort": self.effort}),
             **self.extra,
         }
-        if self.prompt_adapter not in PROMPT_ADAPTERS.own:
-            parameters["prompt_adapter"] = self.prompt_adapter
+        if self.prompt_adapter.__module__ != provider_payloads.__name__:
+            parameters["prompt_adapter"] = self.prompt_adapter.__name__
         masked = self.masked.setting("", parameters)
         return Identity(
             self.backend, self.base_url, self.masked(self.model), masked

@@ -151,7 +151,7 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
     for cause, alike in causes.items():
         files = [_LINE.sub("", problem.file) for problem in alike]
         if (many := len(set(files))) > EXAMPLES:
-            files = [f"{many} files"] * len(files)
+            files = [f"{files[0]} and {many - 1} other files"] * len(files)
         for file, problem in zip(files, alike, strict=True):
             kinds.setdefault((file, *cause), []).append(problem)
     lines: list[str] = []
@@ -164,7 +164,7 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
             )
             rest = f"{records} and {len(same) - EXAMPLES} more"
             differ = any(problem.reason != same[0].reason for problem in same)
-            whose = f" (of {same[0].record[:LONGEST_NAME]})" if differ else ""
+            whose = " (the first)" if differ else ""
             lines.append(f"{file}: {rest}: {field}: {same[0].reason}{whose}")
     return [" ".join(line.split()) for line in lines]
 

@@ -150,10 +150,19 @@ def lenient(
     except ValueError as error:
         reason, _, spot = str(error)[:300].partition(" at line ")
         number = line or spot.partition(" ")[0]
-        place = f"{where}: line {number}" if number else where
-        if reason.startswith("trailing characters") and line is None:
+        begin = text[:99].lstrip()[:24]
+        if begin[:1] not in ("[", "{", b"[", b"{"):
+            reason = (
+                f"it begins with {repr(begin).removeprefix('b')}"
+                if begin
+                else "it is empty"
+            )
+        elif reason.startswith("trailing characters") and line is None:
             reason += "; JSON lines must become one array"
-        raise DataError(f"{place}: must be JSON: {reason}{hint}") from None
+        raise DataError(
+            f"{where}{f': line {number}' if number else ''}: is not JSON: "
+            f"{reason}{hint}"
+        ) from None
     return value
 
 

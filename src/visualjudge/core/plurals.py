@@ -6,10 +6,8 @@ def pluralize(number: int, noun: str, several: str = "") -> str:
 
 
 def plural(number: int, noun: str, several: str = "") -> str:
-    if number == 1:
-        return noun
-    if several:
-        return several
+    if number == 1 or several:
+        return noun if number == 1 else several
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{noun[:-1]}ies"
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")

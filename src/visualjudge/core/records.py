@@ -108,6 +108,8 @@ QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
 # The answer of a question whose truth nobody has stated.
 UNKNOWN = "unknown"
+# The source of predictions without an error, beside those of `perturb`.
+TRUTH = "truth"
 Order = Literal["AB", "BA"]
 Status = Literal[
     "ok",
@@ -182,6 +184,10 @@ ProbeDesign = Literal[
 ]
 
 
+UNCHANGED: ProbeDesign = "control"
+"""The design of a probe's question that it did not change."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """Describes a probe's question: what was changed, what the answer must be, and
@@ -254,6 +260,12 @@ class Question:
     votes: tuple[Answer, ...] | None = None
 
     @property
+    def changed(self) -> bool:
+        """Whether a probe changed it: reports count it with the probe's other
+        questions only."""
+        return self.probe is not None and self.probe.design != UNCHANGED
+
+    @property
     def has_answer(self) -> bool:
         """Return whether one answer is right and known: not so in some questions of
         probes, and where nobody stated the truth.
@@ -315,3 +327,8 @@ class Verdict:
     @property
     def tokens_paid(self) -> Mapping[str, int]:
         return (self.usage or {}) if self.paid is None else self.paid
+
+    @property
+    def error(self) -> str | None:
+        """The error message of the server or socket if there is no reply."""
+        return self.extra.get("error")

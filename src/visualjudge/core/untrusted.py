@@ -300,9 +300,13 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     memory = MEMORY_APART + 32 * size
     seconds = SECONDS_APART + size // MIB
     # No process of multiprocessing, which would run the user's script again.
-    code = f"from {__name__} import answer; answer()"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            f"from {__name__} import answer; answer()",
+        ],
         input=pickle.dumps((memory, seconds, function, path)),
         env={
             **os.environ,

@@ -332,8 +332,8 @@ def _exchanged_with_given(
         return None, 0.0
     return (
         f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images "
-        "the degraded image is nearer to the ground truth than the restored one; are "
-        "images and predictions exchanged?",
+        "the degraded image is nearer to the ground truth than the restored one; is "
+        "one of images, predictions and ground truth in the place of another?",
         mean,
     )
 
@@ -384,14 +384,18 @@ def _without_mistakes(
             list(zip(result[::-1], truths, strict=True)),
         )
         return
-    yield Trial(
-        "each prediction belongs to the image before",
-        list(zip(result[1:], truths[:-1], strict=True)),
-    )
-    yield Trial(
-        "each prediction belongs to the image after",
-        list(zip(result[:-1], truths[1:], strict=True)),
-    )
+    for place, ours, theirs in (
+        ("before", result[1:], truths[:-1]),
+        ("after", result[:-1], truths[1:]),
+    ):
+        yield Trial(
+            f"each prediction belongs to the ground truth {place}",
+            [
+                (side, real)
+                for side, real in zip(ours, theirs, strict=True)
+                if side.extent == real.extent
+            ],
+        )
 
 
 def _reach(
@@ -468,8 +472,10 @@ def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
     names = {ours[i]: theirs[j] for i, j, _ in pairs(counts, least=1)}
     changed = [f"{a} for {b}" for a, b in names.items() if a != b]
     if changed:
+        in_turn = any(names.get(b, a) != a for a, b in names.items())
+        by_one = ", as by numbers that are off by one" * in_turn
         yield Trial(
-            f"classes are exchanged ({', '.join(changed[:3])})",
+            f"classes are exchanged{by_one} ({', '.join(changed[:3])})",
             [(with_labels(a, names), b) for a, b in sides],
             fitted=True,
         )

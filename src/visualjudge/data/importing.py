@@ -636,9 +636,11 @@ def notices(
     task: str, done: Imported, *, predicted: bool = True
 ) -> Iterator[str]:
     """Yield what was imported, how it scored, and what was left out, one line each."""
+    of_table = predicted and not done.truths  # has scores, and no ground truth
     yield (
-        f"annotations {done.annotations}, images {len(done.images)}, truths "
-        f"{done.truths}, predictions {done.predictions}"
+        f"annotations {done.annotations}, images {len(done.images)}, "
+        f"{'each with its score' if of_table else f'truths {done.truths}'}, "
+        f"predictions {done.predictions}"
     )
     if not predicted:
         yield "no `pred`: the ground truth itself was imported as the predictions"

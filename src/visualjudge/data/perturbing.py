@@ -15,7 +15,7 @@ from visualjudge.core.errors import (
     one_of,
 )
 from visualjudge.core.jsons import Json
-from visualjudge.core.records import Annotation, Mask
+from visualjudge.core.records import TRUTH, Annotation, Mask
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.samples import Sample
 from visualjudge.vision.error_types import (
@@ -30,9 +30,6 @@ from visualjudge.vision.raster.images import image_size, read_rgb
 from visualjudge.vision.rows import Task
 from visualjudge.vision.score import measured_by
 from visualjudge.vision.tasks import TASKS
-
-# Source of the prediction without an error.
-TRUTH = "truth"
 
 
 @dataclass(eq=False)

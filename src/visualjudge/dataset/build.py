@@ -15,6 +15,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.records import Question
 from visualjudge.core.registry import in_use
 from visualjudge.core.workers import CORES, WORTH_PROCESSES, Workers
 from visualjudge.data.folder import DataFolder
@@ -29,15 +30,15 @@ from visualjudge.dataset.json_form import (
 from visualjudge.dataset.plan import (
     CHUNK,
     Progress,
-    TaskRecords,
     jobs_of,
     read_tasks,
     sample_tasks,
 )
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.question_filter import chosen
-from visualjudge.dataset.render import Renderer, draft, turned
-from visualjudge.dataset.sampling import Drawn, Item, deal, drawn_of
+from visualjudge.dataset.questions import turned
+from visualjudge.dataset.render import Renderer
+from visualjudge.dataset.sampling import Drawn, deal, drawn_of
 from visualjudge.dataset.write_dataset import (
     FORMS,
     MOST_IN_JSON,
@@ -153,7 +154,12 @@ def _fill(
             f"{folder.name}: no question can be asked{_why_none(folder, names)}"
         )
     if options.types or options.encodings or options.where:
-        items = _chosen(items, tasks, options)
+        part = Selection(
+            types=options.types,
+            encodings=options.encodings,
+            where=options.where,
+        )
+        items = list(chosen(items, part))
     (stage / MEDIA).mkdir()
     render = Renderer(folder.root, stage, options.prompts, options.max_side)
     spool = Spool(stage, len(items))
@@ -191,12 +197,8 @@ def _fill(
     )
     files[QUESTIONS] = write_questions(stage / QUESTIONS, lines)
     spool.close()
-    notes = (note for task in tasks for note in task.entries)
-    error_types = {
-        (note.task, note.annotation_id): note.error_type for note in notes
-    }
     undecidable = counted(items, left_out)
-    unseen = unseen_errors(items, left_out | failed, error_types)
+    unseen = unseen_errors(items, left_out | failed)
     write_json(
         stage / META,
         {
@@ -234,7 +236,7 @@ def _fill(
 
 def _meta(
     options: BuildOptions,
-    items: Sequence[Item],
+    items: Sequence[Question],
     files: dict[str, str],
     invalid: int,
 ) -> Json:
@@ -270,31 +272,8 @@ def _meta(
     }
 
 
-def _chosen(
-    items: Sequence[Item], tasks: Sequence[TaskRecords], options: BuildOptions
-) -> list[Item]:
-    """Return the questions that ``judge`` would choose by the same options."""
-    notes = {
-        (task.name, note.annotation_id): note
-        for task in tasks
-        for note in task.entries
-    }
-    asked = [
-        draft(
-            item,
-            [notes[item.task, name] for name in item.annotation_ids],
-            id=str(place),
-        )
-        for place, item in enumerate(items)
-    ]
-    part = Selection(
-        types=options.types, encodings=options.encodings, where=options.where
-    )
-    return [items[int(question.id)] for question in chosen(asked, part)]
-
-
-def plugins_in_use(items: Sequence[Item]) -> Json:
-    asked = {(item.task, item.stem) for item in items}
+def plugins_in_use(items: Sequence[Question]) -> Json:
+    asked = {(item.task, item.encoding) for item in items}
     types = {task: TASKS[task].type for task, _ in asked}
     rows = {("task", task) for task in types} | {
         ("prediction type", name) for name in types.values()
@@ -369,34 +348,31 @@ COMPARED = ("pairwise", "ranking")
 Counts = dict[str, dict[str, dict[str, int]]]
 
 
-def counted(items: Sequence[Item], left_out: Collection[int]) -> Counts:
+def counted(items: Sequence[Question], left_out: Collection[int]) -> Counts:
     """Count the omitted questions by task, encoding and type, for encodings that omit
     any."""
     counts: Counts = {}
     for place in sorted(left_out):
         item = items[place]
         cell = counts.setdefault(item.task, {}).setdefault(
-            item.stem, dict.fromkeys(COMPARED, 0)
+            item.encoding, dict.fromkeys(COMPARED, 0)
         )
         cell[item.question_type] += 1
     return counts
 
 
 def unseen_errors(
-    items: Sequence[Item],
+    items: Sequence[Question],
     left_out: Collection[int],
-    error_types: Mapping[tuple[str, str], str | None],
 ) -> dict[str, dict[str, list[str]]]:
     """Return the error types that an encoding does not show in any sampled pair: task →
     encoding → sorted error types.
-
-    ``error_types`` has the error type of each (task, annotation_id).
     """
     asked: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
     for place, item in enumerate(items):
-        error_type = error_types[item.task, item.annotation_ids[0]]
+        error_type = item.error_type
         if item.question_type == "pairwise" and error_type is not None:
-            asked[item.task, item.stem, error_type].append(
+            asked[item.task, item.encoding, error_type].append(
                 place not in left_out
             )
     unseen: dict[str, dict[str, list[str]]] = {}

@@ -16,11 +16,16 @@ from typing import TypeVar
 import numpy as np
 
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.records import Annotation, ImageRecord, QuestionType
+from visualjudge.core.records import (
+    Annotation,
+    ImageRecord,
+    Question,
+    QuestionType,
+)
 from visualjudge.core.workers import Workers
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.dataset.photograph_stand_in import StandIn
-from visualjudge.dataset.sampling import Item, Stems, sample
+from visualjudge.dataset.sampling import Stems, sample
 from visualjudge.options import Caps
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import check_image, read_rgb
@@ -42,7 +47,7 @@ class Job:
     """
 
     image_id: str
-    questions: tuple[tuple[int, Item], ...]
+    questions: tuple[tuple[int, Question], ...]
     entries: Mapping[tuple[str, str], Annotation]
     images: Mapping[str, ImageRecord]
     stand_in: StandIn | None = None
@@ -198,11 +203,11 @@ def sample_tasks(
     caps: Caps,
     seed: int,
     stems: Callable[[str], Stems] | None = None,
-) -> list[Item]:
+) -> list[Question]:
     """Return the questions of all tasks in the dataset's order: by task, type,
     encoding, image and annotations.
     """
-    cells: dict[tuple[int, int, int], list[Item]] = defaultdict(list)
+    cells: dict[tuple[int, int, int], list[Question]] = defaultdict(list)
     rows = [row for name in TASKS for row in encodings(name)]
     place = {(row.task, row.stem): k for k, row in enumerate(rows)}
     order = {name: k for k, name in enumerate(TASKS)}
@@ -218,7 +223,7 @@ def sample_tasks(
             cells[
                 order[task.name],
                 TYPES.index(item.question_type),
-                place[task.name, item.stem],
+                place[task.name, item.encoding],
             ].append(item)
     return [
         item
@@ -239,7 +244,7 @@ def stems_of(task: str) -> Stems:
 
 
 def jobs_of(
-    items: Sequence[Item], tasks: Sequence[TaskRecords]
+    items: Sequence[Question], tasks: Sequence[TaskRecords]
 ) -> Iterator[Job]:
     """Return the work by image. Images with most work come first, so that no worker
     ends with a long one.

@@ -11,20 +11,16 @@ import hashlib
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import orjson
 
 from visualjudge.core.errors import DataError, PluginError, Problem
 from visualjudge.core.records import (
-    LETTERS,
-    TURNED,
     Annotation,
     Fault,
     ImageRecord,
@@ -40,7 +36,7 @@ from visualjudge.dataset.json_form import question_json
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import Job
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
-from visualjudge.dataset.sampling import Item
+from visualjudge.dataset.questions import identified
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.question_text import (
     Option,
@@ -49,7 +45,6 @@ from visualjudge.prompts.question_text import (
     question_prompt,
     shared_blocks,
 )
-from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encode import context_image, encode_each
 from visualjudge.vision.faults import stated_faults
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
@@ -99,7 +94,7 @@ class Renderer:
         needed: dict[tuple[str, str], set[str]] = defaultdict(set)
         for _, item in job.questions:
             for name in item.annotation_ids:
-                needed[item.task, name].add(item.stem)
+                needed[item.task, name].add(item.encoding)
         photograph = cache(lambda file: read_rgb(self.root / file))
         contexts = {
             task: _context(
@@ -133,24 +128,19 @@ class Renderer:
         used: set[str] = set()
         shared = cache(shared_blocks)
         for place, item in job.questions:
-            if any(
-                (item.task, name, item.stem) not in options
+            displayed = [
+                options.get((item.task, name, item.encoding))
                 for name in item.annotation_ids
-            ):
+            ]
+            chosen = [option for option in displayed if option is not None]
+            if len(chosen) < len(displayed):
                 piece.failed.append(place)
-            elif _alike(item, options):
+            elif _alike(chosen):
                 piece.undecidable.append(place)
             else:
-                notes = [
-                    job.entries[item.task, name] for name in item.annotation_ids
-                ]
+                context = contexts[item.task]
                 question = _question(
-                    item,
-                    notes,
-                    contexts[item.task],
-                    options,
-                    self.prompts,
-                    shared,
+                    item, context, chosen, self.prompts, shared
                 )
                 used.update(question.images)
                 piece.questions.append((place, question_json(question)))
@@ -268,13 +258,10 @@ def _drawn(
     return made
 
 
-def _alike(item: Item, options: Options) -> bool:
+def _alike(options: Sequence[Option]) -> bool:
     """Return whether two options have the same text and the same image."""
-    looks = set()
-    for name in item.annotation_ids:
-        option = options[item.task, name, item.stem]
-        looks.add((option.text, option.digest))
-    return len(looks) < len(item.annotation_ids)
+    looks = {(option.text, option.digest) for option in options}
+    return len(looks) < len(options)
 
 
 def file_name(*parts: str) -> str:
@@ -289,43 +276,6 @@ def file_name(*parts: str) -> str:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:24]
     return f"{name.encode()[: LONGEST_STEM - 26].decode(errors='ignore')}__{digest}"
-
-
-def identified(question: Question) -> Question:
-    """Return the question with its id: 80 bits of the SHA-256 of its content, so that
-    the same question has the same id in every build.
-    """
-    asked = [
-        question.task,
-        question.encoding,
-        question.question_type,
-        question.image_id,
-        list(question.annotation_ids),
-        question.prompt,
-    ]
-    return replace(
-        question, id=hashlib.sha256(orjson.dumps(asked)).hexdigest()[:20]
-    )
-
-
-def turned(question: Question) -> Question:
-    """Return a pairwise question with its options exchanged: another question, with its
-    own id."""
-    names = ("annotation_ids", "final_scores", "sources", "features", "faults")
-    stated = {name: getattr(question, name) for name in names}
-    fields: dict[str, Any] = {
-        name: value[::-1] for name, value in stated.items() if value is not None
-    }
-    answer = TURNED[str(question.answer)]
-    return identified(replace(swapped(question), answer=answer, **fields))
-
-
-def answer_of(item: Item, notes: list[Annotation]) -> str | float:
-    if item.question_type == "scoring":
-        return notes[0].final_score
-    best_first = sorted(range(len(notes)), key=lambda k: -notes[k].final_score)
-    letters = "".join(LETTERS[k] for k in best_first)
-    return letters if item.question_type == "ranking" else letters[0]
 
 
 def _context(
@@ -483,68 +433,43 @@ def covered(prediction: Prediction, size: Size) -> float | None:
 
 
 def _question(
-    item: Item,
-    notes: list[Annotation],
+    drafted: Question,
     context: _Context,
-    options: Options,
+    options: Sequence[Option],
     prompts: PromptSet,
     shared: SharedBlocks,
 ) -> Question:
-    chosen = [
-        options[item.task, name, item.stem] for name in item.annotation_ids
-    ]
+    """Return a question with its prompt and the images of its options."""
     scene = QuestionScene(
-        task=TASKS[item.task],
-        stem=item.stem,
+        task=TASKS[drafted.task],
+        stem=drafted.encoding,
         size=context.size,
         original=context.original,
         control=context.control,
         masked=context.hole is not None,
-        combo=chosen[0].image is not None and chosen[0].text is not None,
-        class_of_interest=notes[0].class_of_interest,
+        combo=options[0].image is not None and options[0].text is not None,
+        class_of_interest=drafted.class_of_interest,
     )
-    prompt = question_prompt(
-        item.question_type,
+    prompt, spans = question_prompt(
+        drafted.question_type,
         scene,
-        chosen,
-        item.paraphrase,
+        options,
+        int(drafted.id),
         prompts,
         shared=shared,
     )
-    faults = [option.faults for option in chosen]
-    question = draft(
-        item,
-        notes,
-        prompt=prompt.text,
-        images=(
-            *context.images,
-            *(option.image for option in chosen if option.image is not None),
-        ),
-        features=tuple(
-            option.features for option in chosen if option.features is not None
-        ),
-        spans=prompt.spans,
-        faults=None if None in faults else tuple(faults),
+    own = [option.image for option in options if option.image is not None]
+    features = [
+        option.features for option in options if option.features is not None
+    ]
+    faults = [option.faults for option in options if option.faults is not None]
+    stated = len(faults) == len(options)
+    question = replace(
+        drafted,
+        prompt=prompt,
+        images=(*context.images, *own),
+        features=tuple(features),
+        spans=spans,
+        faults=tuple(faults) if stated else None,
     )
     return identified(question)
-
-
-def draft(item: Item, notes: list[Annotation], **rendered: Any) -> Question:
-    """Return the question of an item about ``notes``, in the order of its options, with
-    what is rendered.
-    """
-    missing: dict[str, Any] = {"id": "", "prompt": "", "images": ()}
-    return Question(
-        task=item.task,
-        encoding=item.stem,
-        question_type=item.question_type,
-        subset=item.subset,
-        image_id=item.image_id,
-        class_of_interest=notes[0].class_of_interest,
-        error_type=notes[0].error_type,
-        annotation_ids=item.annotation_ids,
-        final_scores=tuple(note.final_score for note in notes),
-        sources=tuple(note.source for note in notes),
-        answer=answer_of(item, notes),
-        **{**missing, **rendered},
-    )

@@ -22,8 +22,9 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
-from visualjudge.core.records import Annotation, IntArray, QuestionType
+from visualjudge.core.records import Annotation, IntArray, Question
 from visualjudge.core.seeding import seed_for
+from visualjudge.dataset.questions import draft
 from visualjudge.options import ENCODING_ANALYSIS, JUDGE_ANALYSIS, SUBSETS, Caps
 
 Group = tuple[Annotation, ...]
@@ -113,23 +114,6 @@ def in_turn(
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A question to be asked: what it shows, in which order, and its place.
-
-    A pairwise item lists the better annotation first until :func:`deal` decides on the
-    order.
-    """
-
-    task: str
-    stem: str
-    question_type: QuestionType
-    image_id: str
-    annotation_ids: tuple[str, ...]
-    subset: tuple[str, ...]
-    paraphrase: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Stems:
     """The encodings of a task that each subset uses, in the catalogue's order."""
 
@@ -149,8 +133,9 @@ def sample(
     subsets: Sequence[str],
     caps: Caps,
     seed: int,
-) -> list[Item]:
-    """Return the questions of one task, deduplicated over ``subsets``.
+) -> list[Question]:
+    """Return the drafts of the questions of one task, deduplicated over ``subsets``. A
+    pair lists the better annotation first until :func:`deal` decides on the order.
 
     Parameters
     ----------
@@ -169,7 +154,7 @@ def sample(
     items = [*_pairwise(task, scores, stems, subsets, caps, seed)]
     if JUDGE_ANALYSIS in subsets:
         items += _rankings(task, scores, stems, caps, seed)
-        items += _scorings(task, scores, stems, caps, seed)
+        items += _scorings(scores, stems, caps, seed)
     return items
 
 
@@ -186,7 +171,7 @@ class Drawn:
 def drawn_of(
     task: str,
     annotations: Iterable[Annotation],
-    items: Sequence[Item],
+    items: Sequence[Question],
     caps: Caps,
 ) -> Drawn:
     """Return how many of the pairs whose scores differ enough, and of their images, are
@@ -255,7 +240,7 @@ def _pairwise(
     subsets: Sequence[str],
     caps: Caps,
     seed: int,
-) -> Iterable[Item]:
+) -> Iterable[Question]:
     limits = {
         ENCODING_ANALYSIS: (caps.encoding_groups, caps.encoding_pairs),
         JUDGE_ANALYSIS: (caps.judge_groups, caps.judge_pairs),
@@ -273,34 +258,26 @@ def _pairwise(
                 most_pairs,
             ):
                 drawn[pair].append(subset)
-    yield from _paraphrased(list(_asked(task, notes, stems, drawn)), seed)
+    yield from _paraphrased(list(_asked(notes, stems, drawn)), seed)
 
 
 def _asked(
-    task: str,
     notes: Mapping[str, Annotation],
     stems: Stems,
     drawn: Mapping[tuple[str, ...], list[str]],
-) -> Iterable[Item]:
+) -> Iterable[Question]:
     all_stems = tuple(dict.fromkeys((*stems.base, *stems.final)))
     for pair, subsets in drawn.items():
-        better_first = tuple(
-            sorted(pair, key=lambda name: -notes[name].final_score)
+        better_first = sorted(
+            (notes[name] for name in pair), key=lambda note: -note.final_score
         )
         for stem in all_stems:
             subset = stems.using(stem, tuple(subsets))
             if subset:
-                yield Item(
-                    task,
-                    stem,
-                    "pairwise",
-                    notes[pair[0]].image_id,
-                    better_first,
-                    subset,
-                )
+                yield draft("pairwise", stem, better_first, subset)
 
 
-def deal(items: Sequence[Item], seed: int) -> list[bool]:
+def deal(items: Sequence[Question], seed: int) -> list[bool]:
     """Return for each item whether its options are to be reversed; True only for
     pairwise items.
 
@@ -312,7 +289,7 @@ def deal(items: Sequence[Item], seed: int) -> list[bool]:
     cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, item in enumerate(items):
         if item.question_type == "pairwise":
-            cells[item.task, item.stem].append(place)
+            cells[item.task, item.encoding].append(place)
     turned = [False] * len(items)
     for (task, stem), places in cells.items():
         stems = sorted({name for owner, name in cells if owner == task})
@@ -334,14 +311,14 @@ def deal(items: Sequence[Item], seed: int) -> list[bool]:
     return turned
 
 
-def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
+def _paraphrased(items: Sequence[Question], seed: int) -> Iterable[Question]:
 
-    def drawn(item: Item) -> int:
+    def drawn(item: Question) -> int:
         return seed_for(
             seed,
             "paraphrase",
             item.task,
-            item.stem,
+            item.encoding,
             tuple(sorted(item.annotation_ids)),
         )
 
@@ -349,7 +326,7 @@ def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
         seed_for(seed, "first paraphrase", items[0].task) % 60 if items else 0
     )
     for k, item in enumerate(sorted(items, key=drawn), first):
-        yield replace(item, paraphrase=k)
+        yield replace(item, id=str(k))
 
 
 def _rankings(
@@ -358,7 +335,7 @@ def _rankings(
     stems: Stems,
     caps: Caps,
     seed: int,
-) -> Iterable[Item]:
+) -> Iterable[Question]:
     """Return one ranking per group (regardless of prompt), of annotations with distinct
     scores, in an order drawn per stem.
     """
@@ -371,44 +348,30 @@ def _rankings(
     ]
     for result in spread(groups, caps.ranking_groups, seed, by_prompt=False):
         # At most count members with distinct scores, drawn by the seed.
-        drawn: dict[float, str] = {}
+        drawn: dict[float, Annotation] = {}
         for member in _drawn(result, seed):
-            drawn.setdefault(member.final_score, member.annotation_id)
+            drawn.setdefault(member.final_score, member)
         members = list(drawn.values())[: caps.per_group]
         for stem in stems.final:
             ordered = sorted(
                 members,
-                key=lambda name: seed_for(seed, "order", task, stem, name),
+                key=lambda note: seed_for(
+                    seed, "order", task, stem, note.annotation_id
+                ),
             )
-            yield Item(
-                task,
-                stem,
-                "ranking",
-                result[0].image_id,
-                tuple(ordered),
-                (JUDGE_ANALYSIS,),
-            )
+            yield draft("ranking", stem, ordered, (JUDGE_ANALYSIS,))
 
 
 def _scorings(
-    task: str,
     notes: Mapping[str, Annotation],
     stems: Stems,
     caps: Caps,
     seed: int,
-) -> Iterable[Item]:
+) -> Iterable[Question]:
     for result in spread(group(notes.values()), caps.scoring_groups, seed):
         for member in _drawn(result, seed)[: caps.per_group]:
-            names = (member.annotation_id,)
             for stem in stems.final:
-                yield Item(
-                    task,
-                    stem,
-                    "scoring",
-                    result[0].image_id,
-                    names,
-                    (JUDGE_ANALYSIS,),
-                )
+                yield draft("scoring", stem, [member], (JUDGE_ANALYSIS,))
 
 
 def _drawn(pool: Group, seed: int) -> list[Annotation]:

@@ -103,14 +103,13 @@ class Spool:
         return self._file.readline().rstrip()
 
 
-def counts(items: Iterable[Any]) -> dict[str, Any]:
+def counts(items: Iterable[Question]) -> dict[str, Any]:
     tasks, stems, cells, kinds, subsets = (Counter[str]() for _ in range(5))
     number = 0
     for number, row in enumerate(items, 1):  # noqa: B007  it is used below
-        stem = getattr(row, "stem", None) or row.encoding
         tasks[row.task] += 1
-        stems[stem] += 1
-        cells[f"{row.task}/{stem}"] += 1
+        stems[row.encoding] += 1
+        cells[f"{row.task}/{row.encoding}"] += 1
         kinds[row.question_type] += 1
         subsets.update(row.subset)
     return {

@@ -363,11 +363,31 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
             f"with 'annotations', got {type(content).__name__}"
         )
     results = _by_image(rows, f"{pred}: ")
+    if not (content is not rows and content.get("categories")):
+        _check_numbers(rows, truth, pred)
     return (
         _by_own_tables(results, content, pred, truth)
         if content is not rows
         else results
     )
+
+
+def _check_numbers(
+    rows: Sequence[Mapping[str, Any]], truth: CocoTruth, pred: Path
+) -> None:
+    """Refuse category numbers that are places in a list of the categories."""
+    stated = {
+        number
+        for row in rows
+        if isinstance(number := whole(row.get("category_id")), int)
+    }
+    places = {*range(len(truth.labels) + 1)}
+    if stated <= places and not stated <= truth.labels.keys():
+        raise DataError(
+            f"{pred}: category_id: {min(stated)} to {max(stated)} look like places in "
+            f"a list of the categories; in {truth.file.name} they have the ids "
+            f"{', '.join(map(str, truth.labels))[:80]}"
+        )
 
 
 def _by_own_tables(

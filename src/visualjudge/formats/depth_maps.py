@@ -178,11 +178,11 @@ def _doubts(
     most = known.size - 1 if byte else known.size // 2
     if (byte or apart) and PATCH <= many <= most:
         stored = largest / form[0]
-        how = "the largest of 8 bits" if byte else "far beyond all others"
         yield (
             "hole",
-            f"{many} pixels are {stored:g}, {how}, and are read as a depth; if they "
-            f"mark holes or the sky, give hole {stored:g}",
+            f"{many} pixels are {stored:g}, "
+            f"{'the largest of 8 bits' if byte else 'far beyond all others'}, and are "
+            f"read as a depth; if they mark holes or the sky, give hole {stored:g}",
         )
     if (
         file.suffix.lower() == ".png"

@@ -93,10 +93,9 @@ def _fitted(
             f"size, {asked[0]}×{asked[1]} (height×width); `pred` must name the "
             "restored images"
         )
-    exchanged = image_size(image) == size
     remedy = (
         "`gt` and `images` seem to be swapped"
-        if exchanged
+        if image_size(image) == size
         else "`resize_pred` resizes restored images to the clean image's size"
     )
     raise other_size(f"restored: {file.name}", size, asked, file, remedy=remedy)

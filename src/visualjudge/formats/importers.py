@@ -85,16 +85,17 @@ class Importer:
         UsageError
             If there are more or fewer names than files, or a name stands for two.
         """
-        field = f"`{self.each[0]}`"
         of_table = "source" in self.parameters
         if not names and (of_table or not each):
             return [None if of_table else "truth"] * max(1, len(each))
         if not names:
-            raise UsageError(f"`source` is missing: the name of each {field}")
+            raise UsageError(
+                f"`source` is missing: the name of each `{self.each[0]}`"
+            )
         if len(names) != max(1, len(each)):
             raise UsageError(
-                f"`source` must be given once for each {field}, in the same order, got "
-                f"{len(names)} for {len(each)}"
+                f"`source` must be given once for each `{self.each[0]}`, in the same "
+                f"order, got {len(names)} for {len(each)}"
             )
         if len(set(names)) < len(names) and not of_table:
             name, _ = Counter(names).most_common(1)[0]

@@ -33,12 +33,11 @@ def folder_at(path: Path) -> Path:
     if "*" in str(path):
         raise UsageError(f"{path}: must be a folder, got a pattern")
     if not path.is_dir():
-        reason = (
-            "must be a folder, got a file"
+        raise UsageError(
+            f"{path}: must be a folder, got a file"
             if path.is_file()
-            else "no such folder"
+            else f"{path}: no such folder"
         )
-        raise UsageError(f"{path}: {reason}")
     return path
 
 
@@ -127,15 +126,23 @@ def _folders(folder: Path, _changed: int) -> list[Path]:
     ]
 
 
-def hint_below(folder: Path, suffixes: Collection[str]) -> str:
-    """Return a hint that names a file of these suffixes in a folder, or else in one of
-    its own, or in one of theirs."""
+def hint_below(
+    folder: Path, suffixes: Collection[str], names: ByKey[Path] | None = None
+) -> str:
+    """Return a hint that names a file of these suffixes, and of one of these names, in
+    a folder, or else in one of its own, or in one of theirs; before them in the folder
+    of labels that belongs to one of images."""
+    labels = Path(
+        *("labels" if part == "images" else part for part in folder.parts)
+    )
     first = next(
         (
             path
+            for home in (labels, folder)
             for pattern in ("*", "*/*", "*/*/*")
-            for path in sorted(folder.glob(pattern))
+            for path in sorted(home.glob(pattern))
             if path.suffix.lower() in suffixes
+            and (names is None or names.find(path.stem))
         ),
         None,
     )

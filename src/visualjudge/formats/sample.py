@@ -1,4 +1,9 @@
-"""Where the names of 1.1 are now: an import from here goes on until 1.3."""
+"""Where the names that 1.1 had here are now: samples and their records' errors in
+:mod:`~visualjudge.formats.samples`, pairs of files in
+:mod:`~visualjudge.formats.pairing`, tables and class names in
+:mod:`~visualjudge.formats.tables`. An import from here goes on until 1.3, with a
+warning.
+"""
 
 from importlib import import_module
 from typing import Any

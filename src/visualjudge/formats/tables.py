@@ -124,7 +124,7 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_texts(path: Path) -> pl.DataFrame:
-    """Read a ``.csv`` or ``.tsv`` file as a data frame of text.
+    """Read a table as a data frame of text.
 
     Raises
     ------
@@ -133,7 +133,13 @@ def read_texts(path: Path) -> pl.DataFrame:
     """
     import polars as pl
 
-    rows = read_table(path)
+    rows = [
+        {
+            name: None if cell is None else str(cell)
+            for name, cell in row.items()
+        }
+        for row in read_table(path)
+    ]
     if not rows:
         raise DataError(f"{path}: has no rows")
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -212,9 +218,10 @@ def class_table(path: Path) -> dict[int, str]:
     elif suffix in (".csv", ".tsv", ".json"):
         content = read_json(path) if suffix == ".json" else read_table(path)
     else:
-        lines = enumerate(read_text(path).splitlines())
         content = {
-            number: line.strip() for number, line in lines if line.strip()
+            number: line.strip()
+            for number, line in enumerate(read_text(path).splitlines())
+            if line.strip()
         }
     table: dict[int, str] = {}
     for place, row in enumerate(_rows(content, path), 1):

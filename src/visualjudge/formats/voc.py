@@ -67,11 +67,8 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
     check_type(task, ("detection",), "VOC")
     by_key = images_by_key(images)
     truths = ByKey({path.stem: path for path in _xml_files(gt)})
-    guesses: ByKey[Path] = ByKey()
-    if pred is not None:
-        guesses.update(
-            {path.stem: path for path in _xml_files(pred, needed=False)}
-        )
+    files = [] if pred is None else _xml_files(pred, needed=False)
+    guesses = ByKey({path.stem: path for path in files})
     results = ByKey({} if pred is None or guesses else _results(pred))
     first = _first_pixel([*truths.values(), *guesses.values()], results)
     displayed = []
@@ -123,11 +120,12 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
         for path, number, _, cells in rows
         if not all(cell.strip("0.") for cell in cells[1:3])
     ]
-    message = (
+    warn_once(
+        "VOC boxes",
         "xmin or ymin is below 1, so pixels are counted from 0 in all files, not "
-        "from 1 as in VOC"
+        "from 1 as in VOC",
+        zeros,
     )
-    warn_once("VOC boxes", message, zeros)
     return 0 if zeros else 1
 
 
@@ -240,7 +238,8 @@ def _xyxy(box: list[float], first: int) -> Xyxy:
         or ymax < ymin
     ):
         raise DataError(
-            f"bndbox: must be finite xmin, ymin, xmax, ymax in this order, got {box}"
+            "bndbox: must be finite xmin, ymin, xmax, ymax in this order, not x, y, "
+            f"width, height, got {box}"
         )
     return xmin - first, ymin - first, xmax, ymax
 
@@ -249,16 +248,12 @@ def _root(path: Path) -> ElementTree.Element:
     try:
         text = read_file(path, "xml")
         if b"<!ENTITY" in text.replace(b"\0", b""):  # also found in UTF-16
-            raise invalid(
-                path, "annotation", "xml", "must not declare entities"
-            )
+            raise DataError("must not declare entities")
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise invalid(
             path, "annotation", "xml", f"is not XML: {error}"
         ) from None
-    except InvalidRecord:
-        raise
     except DataError as error:  # too large, or no regular file
         reason = str(error).removeprefix(f"{path}: ")
         raise invalid(path, "annotation", "xml", reason) from None

@@ -120,12 +120,14 @@ def yolo(
     labels = {
         folder: _label_files(folder, classes, lines) for folder in folders
     }
-    bare = sorted(key for key in by_key if not labels[gt].find(key))
-    if len(bare) == len(by_key):
-        raise UsageError(
-            f"{gt}: must contain a .txt file of labels for images of {images}, got "
-            f"none for its {len(by_key)} images{hint_below(gt, ['.txt'])}"
-        )
+    for folder in folders:
+        bare = sorted(key for key in by_key if not labels[folder].find(key))
+        hint = hint_below(folder, [".txt"], by_key)
+        if len(bare) == len(by_key) and (hint or folder == gt):
+            raise UsageError(
+                f"{folder}: must contain .txt files of labels for the images of "
+                f"{images}, got none for its {len(by_key)} images{hint}"
+            )
     if bare:
         warnings.warn(
             f"{gt}: {len(bare)} of {len(by_key)} images have no label file, and count "
@@ -216,19 +218,13 @@ def _label_files(folder: Path, classes: Path, lines: Lines) -> ByKey[Path]:
                 f"{own}: must have the classes of {classes}, got others; labels of two "
                 "lists of classes cannot be compared"
             )
-    hint = "" if paths else hint_below(folder, [".txt"])
-    if hint:
-        raise UsageError(
-            f"{folder}: must contain .txt files of labels, got none{hint}"
-        )
     return ByKey({path.stem: path for path in paths})
 
 
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    lines = read_text(path).splitlines()
     return (
         (number, line.split())
-        for number, line in enumerate(lines, 1)
+        for number, line in enumerate(read_text(path).splitlines(), 1)
         if line.strip()
     )
 

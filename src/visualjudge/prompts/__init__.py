@@ -6,12 +6,9 @@ and scoring prompts, ``context`` those about the task, and ``format`` those abou
 encoding.
 """
 
-from visualjudge.prompts.provider_payloads import (
-    PROMPT_ADAPTERS as PROMPT_ADAPTERS,
-)
 from visualjudge.prompts.store import (
     PromptAssetStore as PromptAssetStore,
     PromptTemplate as PromptTemplate,
 )
 
-__all__ = ["PROMPT_ADAPTERS", "PromptAssetStore", "PromptTemplate"]
+__all__ = ["PromptAssetStore", "PromptTemplate"]

@@ -1,6 +1,5 @@
 """Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude:
-the prompt adapters. A row of :data:`PROMPT_ADAPTERS` adds one, and a client names the
-one it sends.
+the prompt adapters. A client has the one that it sends.
 
 Adapters are pure functions. The bytes of an image are passed through unchanged (or as a
 JSON fragment), so nothing is copied or encoded here.
@@ -10,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from visualjudge.core.jsons import Json
-from visualjudge.core.registry import Registry
 
 
 class ImageContent(Protocol):
@@ -92,16 +90,3 @@ def anthropic_style(system: str | None, content: Content, data: Text) -> Json:
     ]
     shaped: Json = {"messages": [{"role": "user", "content": parts}]}
     return shaped | ({"system": system} if system else {})
-
-
-# (system text, texts and images, text of an image) → the body's fields.
-Adapter = Callable[[str | None, Content, Text], Json]
-PROMPT_ADAPTERS: Registry[str, Adapter] = Registry(
-    "prompt adapter",
-    {
-        "openai_style": openai_style,
-        "google_style": google_style,
-        "anthropic_style": anthropic_style,
-    },
-    home=f"{__name__}:PROMPT_ADAPTERS",
-)

@@ -59,17 +59,12 @@ class Option:
     faults: tuple[Fault, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """The text of a question, or of a block of it, with the positions of its parts."""
-
-    text: str
-    spans: Spans
-
-
+Block = tuple[str, ...]
+"""The text of a block: what stands outside the options' contents, and these, in
+turn."""
 SharedBlocks = Callable[
     [QuestionType, QuestionScene, tuple[str | None, ...], int, PromptSet],
-    tuple[tuple[str, Prompt], ...],
+    tuple[tuple[str, Block], ...],
 ]
 
 
@@ -81,8 +76,8 @@ def question_prompt(
     prompts: PromptSet = V1,
     *,
     shared: SharedBlocks | None = None,
-) -> Prompt:
-    """Return the prompt of one question.
+) -> tuple[str, Spans]:
+    """Return the prompt of one question, and the positions of its parts.
 
     Parameters
     ----------
@@ -101,7 +96,7 @@ def question_prompt(
 
     Returns
     -------
-    Prompt
+    str, Spans
         The prompt, with one ``<image>`` for each image in the order: original, control,
         options.
 
@@ -111,7 +106,7 @@ def question_prompt(
         If an asset is missing or a placeholder has no value.
     """
     phrasings = tuple(option.prompt for option in options)
-    own: Mapping[str, Callable[[], Prompt]] = {
+    own: Mapping[str, Callable[[], Block]] = {
         "options": lambda: _options(prompts, scene, options),
         "prediction": lambda: _prediction(
             prompts.asset("layout"), scene, options[0]
@@ -134,7 +129,7 @@ def shared_blocks(
     phrasings: tuple[str | None, ...],
     paraphrase: int,
     prompts: PromptSet,
-) -> tuple[tuple[str, Prompt], ...]:
+) -> tuple[tuple[str, Block], ...]:
     """Return the blocks of a prompt by name, in order; those that show the options are
     empty.
 
@@ -159,8 +154,7 @@ def shared_blocks(
         "final": lambda: _final(layout, kind, paraphrase, len(phrasings)),
     }
     return tuple(
-        (name, Prompt(texts[name](), Spans(())))
-        for name in layout.metadata["layout"][kind]
+        (name, (texts[name](),)) for name in layout.metadata["layout"][kind]
     )
 
 
@@ -184,22 +178,23 @@ def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
     )
 
 
-def _joined(blocks: Sequence[tuple[str, Prompt]]) -> Prompt:
+def _joined(blocks: Sequence[tuple[str, Block]]) -> tuple[str, Spans]:
     text = ""
     places = dict[str, Span]()
-    options = tuple[Span, ...]()
+    options = list[Span]()
     for name, block in blocks:
-        if block.text:
-            start = len(text) + (len(_GAP) if text else 0)
-            text = f"{text}{_GAP if text else ''}{block.text}"
-            places[name] = (start, len(text))
-            options += tuple(
-                (first + start, end + start)
-                for first, end in block.spans.options
-            )
-    return Prompt(
-        text, Spans(options, places.get("original"), places.get("final"))
-    )
+        if not any(block):
+            continue
+        text += _GAP if text else ""
+        start = len(text)
+        for number, piece in enumerate(block):
+            begin = len(text)
+            text += piece
+            if number % 2:
+                options.append((begin, len(text)))
+        places[name] = (start, len(text))
+    original = places.get("original")
+    return text, Spans(tuple(options), original, places.get("final"))
 
 
 def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
@@ -237,18 +232,17 @@ def _format_block(
 
 def _options(
     prompts: PromptSet, scene: QuestionScene, options: Sequence[Option]
-) -> Prompt:
+) -> Block:
     layout = prompts.asset("layout")
     own_prompts = mixed([option.prompt for option in options])
-    text = ""
-    spans = tuple[Span, ...]()
+    outside = ""
+    block = list[str]()
     for letter, option in zip(LETTERS, options, strict=False):
         before, after = layout.around("option", "content", {"letter": letter})
-        start = len(text) + (len(_GAP) if text else 0) + len(before)
         content = _content(prompts, option, scene, own_prompts)
-        text = f"{text}{_GAP if text else ''}{before}{content}{after}"
-        spans += ((start, start + len(content)),)
-    return Prompt(text, Spans(spans))
+        block += [outside + before, content]
+        outside = after + _GAP
+    return (*block, outside.removesuffix(_GAP))
 
 
 def _content(
@@ -281,7 +275,7 @@ def _content(
 
 def _prediction(
     layout: PromptTemplate, scene: QuestionScene, option: Option
-) -> Prompt:
+) -> Block:
     lines = []
     if option.image is not None:
         alone = scene.control and not scene.original
@@ -294,7 +288,7 @@ def _prediction(
     if option.text is not None:
         lines.append(layout.part("prediction_text", {"text": option.text}))
     text = "\n".join(filter(None, lines))
-    return Prompt(text, Spans(((0, len(text)),)))
+    return ("", text)
 
 
 def _final(

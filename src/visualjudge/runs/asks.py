@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,9 +34,9 @@ def keys_of(
     settings: RunSettings, question_id: str, question_type: str
 ) -> Iterator[Key]:
     """Yield the keys of a question's verdicts."""
-    for order in ORDERS[: 1 + (settings.swap and question_type == "pairwise")]:
-        for repeat in range(settings.repeats):
-            yield question_id, order, repeat
+    orders = ORDERS[: 1 + (settings.swap and question_type == "pairwise")]
+    for order, repeat in product(orders, range(settings.repeats)):
+        yield question_id, order, repeat
 
 
 @dataclass
@@ -138,15 +139,13 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
             try:
                 find(name)
             except DataError as error:
-                question = f"question {question_id}: images"
                 raise DataError(
-                    f"{dataset.root}: {question}: {error}"
+                    f"{dataset.root}: question {question_id}: images: {error}"
                 ) from None
 
 
 # ---------------------------------------------------------------- other settings
 
-_NAMED = ("backend", "model", "base_url")
 _ASKED = ("swap", "repeats", "asked")
 _LONGEST = 80
 
@@ -170,14 +169,19 @@ def changes(old: Fields, new: Fields) -> list[Change]:
     after = _shape(new)
     if before["media"] is None:  # written by an older version
         after["media"] = None
-    return _differences(before, after, dict.fromkeys([*before, *after]))
+    return [*differences(before, after)]
 
 
-def _differences(
-    old: Fields, new: Fields, names: Iterable[str]
-) -> list[Change]:
-    pairs = ((name, old.get(name), new.get(name)) for name in names)
-    return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
+def differences(old: Fields, new: Fields, within: str = "") -> Iterator[Change]:
+    """Yield what differs in two objects; of an object inside both, only what differs
+    there, by a name such as ``parameters.temperature``.
+    """
+    for name in {**old, **new}:
+        was, now = old.get(name), new.get(name)
+        if isinstance(was, Mapping) and isinstance(now, Mapping):
+            yield from differences(was, now, f"{within}{name}.")
+        elif was != now:
+            yield Change(f"{within}{name}", was, now)
 
 
 def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
@@ -189,7 +193,7 @@ def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
     if unasked <= accepted:
         return []
     return [
-        *_differences(old, new, _ASKED),
+        *(change for change in differences(old, new) if change.name in _ASKED),
         Change("verdicts not asked for", accepted, unasked),
     ]
 
@@ -232,17 +236,25 @@ def _shape(manifest: Fields) -> Json:
     # trip.
     parameters = manifest.get("parameters")
     dataset = manifest.get("dataset")
-    shape = {name: manifest.get(name) for name in _NAMED}
-    shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
-    shape["questions.json"] = (
-        dataset.get("checksum") if isinstance(dataset, Mapping) else None
-    )
-    shape["media"] = manifest.get("media_checksum")
+    shape = {
+        "backend": manifest.get("backend"),
+        "model": manifest.get("model"),
+        "base_url": manifest.get("base_url"),
+        **(parameters if isinstance(parameters, Mapping) else {}),
+        "questions.json": dataset.get("checksum")
+        if isinstance(dataset, Mapping)
+        else None,
+        "media": manifest.get("media_checksum"),
+    }
     return dict(orjson.loads(orjson.dumps(shape, default=str)))
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return _short([part for part in value.values() if part is not None])
     text = "unset" if value is None else orjson.dumps(value).decode()
+    if isinstance(value, list):
+        text = " ".join(map(_short, value))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -50,9 +50,10 @@ from visualjudge.core.errors import (
     TransportError,
     UsageError,
 )
+from visualjudge.core.records import Verdict
 from visualjudge.core.untrusted import confined_target
 from visualjudge.judges.base import Ask
-from visualjudge.runs.job_runner import Ask as AskOne, Outcome, Progress, Runner
+from visualjudge.runs.job_runner import Ask as AskOne, Progress, Runner
 from visualjudge.runs.live import Todo
 
 _TICK_S = 0.25
@@ -347,7 +348,10 @@ class BatchEngine:
     _problem: str | None = None
 
     async def __call__(
-        self, todo: Todo, ask: AskOne[Ask], control: Runner
+        self,
+        todo: Todo,
+        ask: AskOne[Ask, Verdict],
+        control: Runner[Verdict],
     ) -> Progress:
         self._stop = control.stop
         settings = self.client.settings
@@ -396,17 +400,17 @@ class BatchEngine:
             if name is None or (name and not self.journal.is_open(name)):
                 yield ask
 
-    def _asking(self, ask_one: AskOne[Ask]) -> AskOne[Ask]:
+    def _asking(self, ask_one: AskOne[Ask, Verdict]) -> AskOne[Ask, Verdict]:
 
-        async def asked(ask: Ask) -> Outcome | None:
+        async def asked(ask: Ask) -> Verdict | None:
             self._asker = hash(ask.key)
             try:
-                outcome = await ask_one(ask)
+                verdict = await ask_one(ask)
             except Pending as pending:
                 self._where[self._asker] = str(pending)
                 return None
             self._where[self._asker] = ""
-            return outcome
+            return verdict
 
         return asked
 

@@ -21,15 +21,16 @@ from collections.abc import (
 from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from visualjudge.clients.retry import LONG_WAIT
 from visualjudge.clients.sync_calls import submit
+from visualjudge.core.jsons import Fields
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
 
 Job = TypeVar("Job")
-Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 FATAL_CAUSES = frozenset(
     {"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404", LONG_WAIT}
@@ -45,27 +46,33 @@ _SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 _CLEAN_UP_WITHIN_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of one job: the line for the journal, and what the runner counts."""
-
-    record: Mapping[str, Any]
-    status: str = "ok"
-    # Why the job failed, such as "HTTP 401"; several fatal causes in a row stop the
-    # run.
-    cause: str | None = None
-    usage: Mapping[str, int] | None = None
-    # Number of calls that the model answered or refused; 0 for a cached reply.
-    calls: int = 1
-    # The error message of the server or socket if there is no reply.
-    error: str | None = None
+class Result(Protocol):
+    """What the runner counts of a job that has ended, such as a
+    :class:`~visualjudge.core.records.Verdict`."""
 
     @property
-    def paid(self) -> Mapping[str, int] | None:
-        """Tokens of the replies received, or None without a reply."""
-        return (
-            (self.usage or None) if self.status == "api_error" else self.usage
-        )
+    def status(self) -> str:
+        """``"api_error"`` if no reply was received."""
+
+    @property
+    def cause(self) -> str | None:
+        """Why the job failed, such as "HTTP 401"; several fatal causes in a row stop
+        the run."""
+
+    @property
+    def tokens_paid(self) -> Mapping[str, int]:
+        """Tokens of the replies received."""
+
+    @property
+    def calls(self) -> int:
+        """Number of calls that the model answered or refused; 0 for a cached reply."""
+
+    @property
+    def error(self) -> str | None:
+        """The error message of the server or socket if there is no reply."""
+
+
+Ended = TypeVar("Ended", bound=Result)
 
 
 @dataclass(slots=True)
@@ -93,7 +100,7 @@ class Progress:
     # Time when the last job ended or, before that, when the first began.
     heard: float = field(default_factory=time.monotonic)
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: Result) -> None:
         """Add a job that has ended."""
         self.done += 1
         self.heard = time.monotonic()
@@ -114,7 +121,7 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
-Ask = Callable[[Job], Awaitable[Outcome | None]]
+Ask = Callable[[Job], Awaitable[Ended | None]]
 
 
 class Stop:
@@ -128,13 +135,15 @@ class Stop:
 
 
 @dataclass
-class Runner:
+class Runner(Generic[Ended]):
     """Does jobs with bounded concurrency.
 
     Parameters
     ----------
     journal
         Where one record a job is written.
+    record_of
+        The record of a job that has ended.
     progress
         The counts; later jobs are added to them.
     on_event
@@ -145,11 +154,12 @@ class Runner:
     """
 
     journal: Journal
+    record_of: Callable[[Ended], Fields]
     progress: Progress = field(default_factory=Progress)
     concurrency: int = 8
     on_event: Listener | None = None
     stop: Stop = field(default_factory=Stop)
-    _unreported: list[Outcome] = field(default_factory=list)
+    _unreported: list[Ended] = field(default_factory=list)
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _fatal: int = 0
     _failures: int = 0
@@ -157,7 +167,7 @@ class Runner:
     async def run(
         self,
         jobs: Iterable[Job],
-        ask: Ask[Job],
+        ask: Ask[Job, Ended],
         *,
         concurrency: int | None = None,
         give_up: bool = True,
@@ -169,7 +179,7 @@ class Runner:
         ask
             Function that does one job and returns None if there is no outcome yet. An
             exception ends the run once the records so far are on disk. Failures of
-            single jobs must be returned as an :class:`Outcome`.
+            single jobs must be returned as a :class:`Result`.
         give_up
             Whether to stop after many failures in a row. Not useful if the calls were
             made before.
@@ -203,7 +213,7 @@ class Runner:
         return self.progress
 
     async def _work(
-        self, jobs: Iterator[Job], ask: Ask[Job], *, give_up: bool
+        self, jobs: Iterator[Job], ask: Ask[Job, Ended], *, give_up: bool
     ) -> None:
         breath_at = 0.0
         for job in jobs:
@@ -227,25 +237,25 @@ class Runner:
             await self._settled.wait()
         return self.stop.reason is None
 
-    async def _do(self, job: Job, ask: Ask[Job], *, give_up: bool) -> None:
+    async def _do(
+        self, job: Job, ask: Ask[Job, Ended], *, give_up: bool
+    ) -> None:
         budget = self.progress.budget
         outcome = None
         budget.begin()
         try:
             outcome = await ask(job)
         finally:
-            paid, calls = (
-                (None, 0) if outcome is None else (outcome.paid, outcome.calls)
-            )
-            budget.settle(paid, calls=calls)
+            calls = 0 if outcome is None else outcome.calls
+            budget.settle(_paid(outcome), calls=calls)
             self._settled.set()
         if outcome is not None:
-            self.journal.write(outcome.record)
+            self.journal.write(self.record_of(outcome))
             self._unreported.append(outcome)
             if give_up:
                 self._give_up_after(outcome)
 
-    def _give_up_after(self, outcome: Outcome) -> None:
+    def _give_up_after(self, outcome: Ended) -> None:
         # Stops a run that can only fail: a refused key, an unknown model, a server that
         # is down.
         failed = outcome.status == "api_error"
@@ -286,12 +296,20 @@ class Runner:
             self.on_event(self.progress)
 
 
+def _paid(outcome: Result | None) -> Mapping[str, int] | None:
+    """Return the tokens of the replies received, or None without a reply."""
+    if outcome is None:
+        return None
+    without_reply = outcome.status == "api_error" and not outcome.tokens_paid
+    return None if without_reply else outcome.tokens_paid
+
+
 # ---------------------------------------------------------------- from ordinary code
 
 
 def run_until_stopped(
-    work: Callable[[Stop], Coroutine[Any, Any, Result]],
-) -> Result:
+    work: Callable[[Stop], Coroutine[Any, Any, Value]],
+) -> Value:
     """Wait for ``work(stop)`` and return its result. Works within a running event loop,
     as in a notebook.
 
@@ -305,7 +323,7 @@ def run_until_stopped(
     stop = Stop()
     ended = threading.Event()
 
-    async def watched() -> Result:
+    async def watched() -> Value:
         try:
             return await work(stop)
         finally:

@@ -14,7 +14,7 @@ from visualjudge import __version__
 from visualjudge.clients.base import Diagnostics
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.records import Served
+from visualjudge.core.records import Served, Verdict
 from visualjudge.core.registry import in_use
 from visualjudge.core.untrusted import read_file
 from visualjudge.dataset.folder import Dataset
@@ -36,7 +36,6 @@ from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.job_runner import (
     Ask as AskOne,
     Listener,
-    Outcome,
     Progress,
     Runner,
     Stop,
@@ -133,7 +132,12 @@ async def run_judge(
             again=again,
         )
         control = Runner(
-            journal, progress, options.concurrency, on_event, stop or Stop()
+            journal,
+            verdict_line,
+            progress,
+            options.concurrency,
+            on_event,
+            stop or Stop(),
         )
         engine = engine or LiveEngine(
             judge, list(before.served), options.accept_changes
@@ -171,37 +175,24 @@ async def run_judge(
 
 def _noting_schema(
     folder: RunFolder, manifest: Json, judge: Judge
-) -> AskOne[Ask]:
-    async def asked(ask: Ask) -> Outcome:
+) -> AskOne[Ask, Verdict]:
+    async def asked(ask: Ask) -> Verdict:
         """Ask the judge, and record in ``run.json`` how the server treats a schema.
         This happens before the deciding verdict is in the journal, so that a killed run
         continues in the same mode."""
-        outcome = await outcome_of(judge, ask)
+        try:
+            verdict = await judge(ask)
+        except Exception as error:
+            where = f"question {ask.question.id}, order {ask.order}"
+            error.add_note(f"while it was asked {where}")
+            raise
         schema = getattr(judge, "schema", None)
         if schema not in (None, manifest.get("schema")):
             manifest["schema"] = schema
             folder.write_manifest(manifest)
-        return outcome
+        return verdict
 
     return asked
-
-
-async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
-    try:
-        verdict = await judge(ask)
-    except Exception as error:
-        error.add_note(
-            f"while it was asked question {ask.question.id}, order {ask.order}"
-        )
-        raise
-    return Outcome(
-        verdict_line(verdict),
-        verdict.status,
-        verdict.cause,
-        verdict.tokens_paid,
-        verdict.calls,
-        verdict.extra.get("error"),
-    )
 
 
 def _diagnostics(judge: Judge) -> Diagnostics:

@@ -8,19 +8,18 @@ import itertools
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from visualjudge.clients.base import layers
 from visualjudge.clients.retry import LONG_WAIT
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.core.records import Served
+from visualjudge.core.records import Served, Verdict
 from visualjudge.judges.base import Ask, Judge
 from visualjudge.runs.budget import thinking_tokens, token_counts
 from visualjudge.runs.job_runner import (
     FATAL_CAUSES,
     Ask as AskOne,
-    Outcome,
     Progress,
     Runner,
 )
@@ -42,7 +41,9 @@ Todo = Callable[[], Iterator[Ask]]
 
 
 # Does all asks, which may be iterated repeatedly; returns the progress of the runner.
-Engine = Callable[[Todo, AskOne[Ask], Runner], Awaitable[Progress]]
+Engine = Callable[
+    [Todo, AskOne[Ask, Verdict], Runner[Verdict]], Awaitable[Progress]
+]
 
 
 @dataclass
@@ -60,22 +61,25 @@ class LiveEngine:
     judge: Judge
     known: Collection[Served] = ()
     accept: bool = False
-    _first: list[Outcome] = field(default_factory=list)
+    _first: list[Verdict] = field(default_factory=list)
 
     async def __call__(
-        self, todo: Todo, ask: AskOne[Ask], control: Runner
+        self,
+        todo: Todo,
+        ask: AskOne[Ask, Verdict],
+        control: Runner[Verdict],
     ) -> Progress:
         asks = todo()
         if client_of(self.judge) is not None:
             few = (control.progress.total or 0) <= PREFLIGHT
 
-            async def alone(item: Ask) -> Outcome | None:
-                outcome = await self._noted(ask, item)
-                if outcome is not None:
+            async def alone(item: Ask) -> Verdict | None:
+                verdict = await self._noted(ask, item)
+                if verdict is not None:
                     await self._check(
-                        outcome, control.progress.server or "", few=few
+                        verdict, control.progress.server or "", few=few
                     )
-                return outcome
+                return verdict
 
             await control.run(itertools.islice(asks, 1), alone, concurrency=1)
             rest = itertools.islice(asks, PREFLIGHT - 1)
@@ -84,12 +88,14 @@ class LiveEngine:
                 control.stop.request(problem)
         return await control.run(asks, ask)
 
-    async def _noted(self, ask: AskOne[Ask], item: Ask) -> Outcome | None:
-        outcome = await ask(item)
-        self._first += [] if outcome is None else [outcome]
-        return outcome
+    async def _noted(
+        self, ask: AskOne[Ask, Verdict], item: Ask
+    ) -> Verdict | None:
+        verdict = await ask(item)
+        self._first += [] if verdict is None else [verdict]
+        return verdict
 
-    async def _check(self, first: Outcome, server: str, *, few: bool) -> None:
+    async def _check(self, first: Verdict, server: str, *, few: bool) -> None:
         # Stop after the first question if no other can succeed, or if another model
         # answers than before.
         error = first.error or ""
@@ -113,12 +119,7 @@ class LiveEngine:
                 advice = "; give the same command later, or with `resume` to continue"
             at = "" if server in error else f"{server}: "
             raise RunError(f"{at}{error}{advice}")
-        now = Served(
-            *(
-                first.record.get(name)
-                for name in ("served_model", "fingerprint")
-            )
-        )
+        now = replace(first.served or Served(), provider=None)
         before = {
             Served(served.model, served.fingerprint) for served in self.known
         }
@@ -145,17 +146,17 @@ class LiveEngine:
         cut = [item for item in self._first if item.status == "truncated"]
         unread = [item for item in self._first if item.status == "unparseable"]
         empty = [
-            item
-            for item in unread
-            if not (item.record.get("raw_response") or "").strip()
+            item for item in unread if not (item.raw_response or "").strip()
         ]
-        thinking = sum(thinking_tokens(item.usage) for item in cut + empty)
+        thinking = sum(
+            thinking_tokens(item.tokens_paid) for item in cut + empty
+        )
         if len(cut) + len(empty) <= _MOST_UNUSABLE * len(self._first):
             return None
         parameters = self.judge.describe().get("parameters") or {}
         stated = parameters.get("max_tokens")
         limit = stated or max(
-            (token_counts(item.usage)[1] or 0 for item in cut), default=0
+            (token_counts(item.tokens_paid)[1] or 0 for item in cut), default=0
         )
         if not (stated or thinking or limit >= _LEAST_LIMIT):
             return None

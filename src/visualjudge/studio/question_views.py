@@ -302,6 +302,7 @@ class Reply:
     """
 
     judge: str
+    question_type: str
     verdict: Verdict
     outcome: str
     asked: str
@@ -319,10 +320,10 @@ def reply_of(
     """Return a verdict as it is shown."""
     text = (verdict.raw_response or "")[:LONGEST_REPLY]
     start, stop, rule, value = reading(text, question, verdict.order)
-    read = verdict.status in ("ok", "unparseable") and value is not None
     counts = zip(token_counts(verdict.usage), ("in", "out"), strict=True)
     return Reply(
         place.name,
+        question.question_type,
         verdict,
         outcome,
         asked(verdict),
@@ -330,7 +331,8 @@ def reply_of(
         text[start:stop],
         text[stop:],
         rule,
-        read and value != verdict.value,
+        verdict.status in ("ok", "unparseable")
+        and value not in (None, verdict.value),
         ", ".join(f"{n:,} tokens {way}" for n, way in counts if n is not None),
     )
 

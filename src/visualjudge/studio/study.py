@@ -384,7 +384,6 @@ def _rows_at(place: tuple[Path, str, int, int]) -> list[_Row]:
 
 
 def _row(record: bytes, question: Question) -> _Row:
-    changed = question.probe is not None and question.probe.design != "control"
     return (
         record.decode(),
         question.id,
@@ -400,7 +399,7 @@ def _row(record: bytes, question: Question) -> _Row:
         (
             difference_of(question),
             len(question.final_scores),
-            changed,
+            question.changed,
             not question.has_answer,
         ),
         _values(question),

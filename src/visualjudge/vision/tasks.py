@@ -1,4 +1,4 @@
-"""The tasks of the built-in types (15 of the document, and two more) and of plug-ins.
+"""The tasks of the built-in types and of plug-ins.
 
 Code branches on a row's field, or looks up a table by ``type``; it never compares a
 task's or a type's name.

@@ -48,7 +48,7 @@ def test_a_good_judge_on_many_images_passes() -> None:
     assert set(states.values()) == {"pass"}
     assert (
         card.judges[0].state == "pass"
-        and ": Yes, from" in card.judges[0].sentence
+        and ": Yes, where" in card.judges[0].sentence
     )
 
 
@@ -409,10 +409,10 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
     (said,) = LEAKS.sentences(analysis[LEAKS])
     assert said.startswith(
-        "These questions can be gamed: choosing “more boxes, masks or points”, without "
+        "These questions can be gamed. Choosing more boxes, masks or points, without "
         "looking, is right in 100.0 % "
     )
-    assert " of 30 questions." in said
+    assert " of 30 questions; " in said
 
 
 def _two(

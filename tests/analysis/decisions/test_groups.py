@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from decided import World, choices_of, of_task, scores_of
+from judged_records import said, scoring
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
@@ -146,3 +147,26 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
     assert (
         LEADERBOARD.json(board)["rows"][0]["group"] == "instance_segmentation"
     )
+
+
+def test_equal_means_of_several_items_of_an_image_are_a_tie() -> None:
+    """Whole scores from 0 to 3, read as 0 to 10 with nine decimals: 1, 1, 1; 0, 1, 2."""
+    one, two = 3.333333333, 6.666666667
+    scores = {"x": (one, one, one), "y": (0.0, one, two)}
+    questions = [
+        scoring(
+            k,
+            score,
+            image_id=f"image{image}",
+            sources=(name,),
+            annotation_ids=(f"{image}-{name}-{k}",),
+            id=f"{image}-{name}-{k}",
+        )
+        for image in range(12)
+        for name, each in scores.items()
+        for k, score in enumerate(each)
+    ]
+    (pair,) = _card(
+        questions, [said(q, q.answer) for q in questions]
+    ).models.pairs
+    assert (pair.judge, pair.truth) == (0.5, 0.5)

@@ -128,11 +128,11 @@ Change = Callable[[Path], Path]
 CHANGED: dict[str, tuple[Change, str]] = {
     "alias": (
         lambda root: run_of(root, questions(), model="gpt-4o-mini"),
-        "the model's name",
+        'model was "gpt-4o", now "gpt-4o-mini"',
     ),
     "fingerprint": (
         lambda root: run_of(root, questions(), fingerprint="fp_2"),
-        "who answers",
+        'served was "gpt-4o-2026-01-01" "fp_1", now "gpt-4o-2026-01-01" "fp_2"',
     ),
     "prompt": (
         lambda root: run_of(
@@ -146,7 +146,7 @@ CHANGED: dict[str, tuple[Change, str]] = {
     ),
     "schema": (
         lambda root: run_of(root, questions(), parameters={"mode": "text"}),
-        "the parameters",
+        'parameters.mode was "json", now "text"',
     ),
     "encoding": (
         lambda root: run_of(

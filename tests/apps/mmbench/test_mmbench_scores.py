@@ -21,7 +21,7 @@ from visualjudge.apps.mmbench.reply_files import (
     write_workbook,
 )
 from visualjudge.apps.mmbench.report_page import page
-from visualjudge.apps.mmbench.scores import Model, as_text, lines, scores
+from visualjudge.apps.mmbench.scores import Model, accuracy_table, lines, scores
 from visualjudge.apps.mmbench.table import option_columns, read_table
 from visualjudge.core.errors import DataError, InvalidRecord
 
@@ -340,7 +340,7 @@ def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
         "all rotations": 1,
     }
     assert [cell["value"] for cell in found.values()] == pytest.approx(
-        [2 / 3, 1 / 2, 4 / 6]
+        [1 / 2, 2 / 3, 4 / 6]
     )
 
 
@@ -365,14 +365,13 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were "
         "read, 25.0 % are right"
     )
-    assert f"m: {said}" in " ".join(as_text([model]).split())
+    assert f"m: {said}" in " ".join(accuracy_table([model]).text().split())
     assert f"m: {said}" in page(table, [model])
-    assert "26 rows without a reply" in page(table, [model])
 
 
 def test_nothing_is_said_of_missing_replies_where_all_came(tmp_path):
     model = Model("m", evaluate(table_of(tmp_path, [row(1)]), {1: "no letter"}))
-    assert "without a reply" not in as_text([model])
+    assert "without a reply" not in accuracy_table([model]).text()
 
 
 def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
@@ -381,7 +380,7 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
         row(2, **{"l2-category": "logic_reasoning", "split": "test"}),
         row(3, **{"l2-category": "own"}),
     ]
-    text = as_text(
+    table = accuracy_table(
         [
             Model(
                 "m",
@@ -389,18 +388,19 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
             )
         ]
     )
-    head, *body = [line.split() for line in text.splitlines()]
-    assert head == [
-        "model",
-        "split",
-        "measure",
-        "read",
-        "Overall",
-        "CP",
-        "LR",
-        "own",
+    assert table.columns[-5:] == ("Overall", "95 %", "CP", "LR", "own")
+    measures = ["vanilla, dev", "vanilla, test", "vanilla, all"]
+    assert [line[1] for line in table.rows] == measures
+
+
+def test_categories_are_columns_where_a_table_has_no_abilities(tmp_path):
+    rows = [
+        row(1, category="count", **{"l2-category": ""}),
+        row(2, category="object", **{"l2-category": ""}),
     ]
-    assert [line[1] for line in body] == ["dev", "test", "all"]
+    evaluation = evaluate(table_of(tmp_path, rows), {1: "A", 2: "B"})
+    table = accuracy_table([Model("m", evaluation)])
+    assert table.columns[-2:] == ("count", "object")
 
 
 def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.answers import points
 from visualjudge.analysis.figure_text import listed, number, percent, with_ends
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.statistics.correlation import spearman
@@ -81,17 +82,10 @@ def _agreement(both: pl.DataFrame) -> str:
 def _answers(study: Study, run: int) -> pl.DataFrame:
     """Return the mean answer to each question as a number: a score, or 1 for A, 0 for
     B, ½."""
-    choice = (
-        pl.when(pl.col("chosen") == "A")
-        .then(1.0)
-        .when(pl.col("chosen") == "B")
-        .then(0.0)
-        .otherwise(0.5)
-    )
     answers = (
         pl.when(pl.col("kind") == "scoring")
         .then(pl.col("number"))
-        .otherwise(choice)
+        .otherwise(points("chosen"))
     )
     read = study.joined[run].filter("usable", pl.col("kind") != "ranking")
     return read.group_by("question", maintain_order=True).agg(

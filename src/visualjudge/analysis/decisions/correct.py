@@ -138,23 +138,26 @@ class Leaderboard:
             f"{self.lam:.2f}"
         )
         what = f"{self.measure} of {len(self.rows)} sources by {self.judge}"
+        compared = sum(row.labels for row in self.rows) > self.labels
         notes = [
             f"{what}; {scope}",
+            *(["A label counts for both of its sources."] if compared else []),
             RANKS_NOTE,
             *([GROUPS_NOTE] if len(groups) > 1 else []),
         ]
         for why in sorted({row.why for row in self.rows if row.why}):
             names = ", ".join(row.source for row in self.rows if row.why == why)
             notes.append(f"No interval and no ranks: {names} ({why}).")
-        for assumption in self.assumptions:
-            answers = {
-                True: "holds",
-                False: "DOES NOT HOLD",
-                None: "not checked",
-            }[assumption.holds]
-            p = "" if assumption.p is None else f", p = {assumption.p:.2g}"
+        doubtful = [row for row in self.assumptions if not row.holds]
+        every = len(self.assumptions)
+        notes.append(
+            f"Assumptions: {every - len(doubtful)} of {every} are checked and hold."
+        )
+        for row in doubtful:
+            answer = "not checked" if row.holds is None else "DOES NOT HOLD"
+            p = "" if row.p is None else f", p = {row.p:.2g}"
             notes.append(
-                f"assumes {assumption.assumes}; check: {assumption.check}: {answers}{p}"
+                f"assumes {row.assumes}; check: {row.check}: {answer}{p}"
             )
         if self.gap is not None:
             notes.append(f"a difference of {self.gap:g}: {_needed(self)}")

@@ -284,11 +284,14 @@ def comparisons(judged: Items) -> Comparisons:
 
 def _preferred(name: str) -> pl.Expr:
     """Return 1 where the first has the higher value, ½ for a tie, 0 otherwise; NaN if
-    unknown."""
+    unknown. Means that differ by rounding alone are equal.
+    """
     first = pl.col(name)
     second = pl.col(f"{name}_b")
     sign = pl.when(first.is_nan() | second.is_nan()).then(float("nan"))
-    return sign.otherwise(((first - second).sign() + 1) / 2).alias(name)
+    return sign.otherwise(((first - second).round(6).sign() + 1) / 2).alias(
+        name
+    )
 
 
 def require_sources(judged: Items) -> Items:

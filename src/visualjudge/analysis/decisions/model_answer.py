@@ -75,7 +75,7 @@ def _share(value: float | None, ends: tuple[float, float] | None) -> str:
 
 def _more(pair: PairOfModels) -> str:
     if pair.needs_images is None:
-        return ""
+        return "not known" if pair.state == "undecided" else ""
     low, high = pair.needs_images
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
@@ -295,7 +295,9 @@ class _Draft:
     @property
     def sentence(self) -> str:
         reasons = "; ".join(reason.text for reason in self.reasons)
-        return f"{self.head}: {reasons}. {self.advice}".strip()
+        glue = "; " if ":" in self.head else ": "
+        stated = glue.join(filter(None, (self.head, reasons)))
+        return f"{stated}. {self.advice}".strip()
 
 
 def qualified(
@@ -349,17 +351,16 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     if not right:
         helps = not undecided or not all(map(_against, undecided))
         none = f"none of {total} is separated"
-        where = f"{none} on {many(models.images, 'image')}"
-        return _Draft(
-            "too_few",
-            NOT_THESE,
-            f"{NOT_THESE}: {none}",
-            (Reason("?", where), *others),
-            _next(accuracy, "" if helps else ANOTHER),
-        )
-    are = "is" if len(right) == 1 else "are"
-    separated = f"{len(right)} of {total} {are} separated, all rightly"
-    reasons = (Reason("✓", separated), *others)
+        verdict = f"{NOT_THESE}: {none}"
+        head = f"{verdict} on {many(models.images, 'image')}"
+        advice = _next(accuracy, "" if helps else ANOTHER)
+        return _Draft("too_few", head, verdict, others, advice)
+    rightly = (
+        "are separated, all rightly"
+        if len(right) > 1
+        else "is separated, rightly"
+    )
+    separated = f"{len(right)} of {total} {rightly}"
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
         won = (
@@ -367,18 +368,10 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
             if share
             else ""
         )
-        return _Draft("yes", f"Yes{_least(models)}", f"Yes{won}", reasons)
-    verdict = f"In part: {len(right)} of {total} {are} separated"
-    return _Draft("in_part", "In part", verdict, reasons)
-
-
-def _least(models: PairsOfModels) -> str:
-    if models.resolution is None:
-        return ""
-    points = models.resolution_points
-    same = "" if points is None else f" ({points:.1f} points)"
-    share = percent(models.resolution, 0)
-    return f", from {share} of images won{same}"
+        reasons = (Reason("✓", separated), *others)
+        return _Draft("yes", f"Yes{won}", f"Yes{won}", reasons)
+    verdict = f"In part: {separated}"
+    return _Draft("in_part", verdict, verdict, others)
 
 
 def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:
@@ -387,11 +380,9 @@ def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:
         (pair.a, pair.b) if pair.judge_order > 0 else (pair.b, pair.a)
     )
     puts = f"it puts {above} above {below}"
-    shares = (
-        f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
-    )
     against = (
-        f"{puts}{_task(pair, groups)}, wrongly (it prefers {pair.a} {shares})"
+        f"{puts}{_task(pair, groups)}, wrongly (it prefers {pair.a} in "
+        f"{percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)})"
     )
     reasons: Reasons = (Reason("✗", against),)
     if right:
@@ -460,17 +451,17 @@ def _against(pair: PairOfModels) -> bool:
 
 
 def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
-    """Name undecided pairs; the range of images is that of the pairs that have one."""
+    """Name undecided pairs, and the images that the last of them may need."""
     soon = [pair for pair in undecided if pair.needs_images]
     rest = [pair for pair in undecided if not pair.needs_images]
     against = [pair for pair in rest if _against(pair)]
     unclear = [pair for pair in rest if pair not in against]
     if soon:
-        ends = [pair.needs_images for pair in soon if pair.needs_images]
-        more = " to ".join(
-            number(max(images)) for images in zip(*ends, strict=True)
+        yield (
+            f"{_named(soon, groups)} yet: up to "
+            f"{max(max(pair.needs_images or ()) for pair in soon):,} more images are "
+            "needed"
         )
-        yield f"{_named(soon, groups)} yet ({more} more images)"
     if against:
         yield (
             f"{_named(against, groups)}, and more images will not help: it does not "
@@ -509,9 +500,8 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> _Draft:
 
 
 def _unknown(images: int, accuracy: str | None, why: str | None) -> _Draft:
-    known = f"it was asked about {many(images, 'image')}"
-    if accuracy:
-        known = f"it is right in {accuracy}"
+    asked = f"it was asked about {many(images, 'image')}"
+    known = f"it is right in {accuracy}" if accuracy else asked
     advice = "Import or perturb predictions of two models."
     if why == NO_ANSWER:
         advice = "`visualjudge report` says why its replies could not be used."

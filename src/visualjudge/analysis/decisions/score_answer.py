@@ -226,16 +226,11 @@ class ScoreAnswer:
             yield Reason(SIGN_OF[task.order], order)
         errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
         constant = number(self.scale.size(own.constant_mae.value))
-        beside = f"{_BESIDE[task.error]} {percent(task.bar.error, 0)}"
-        error = f"{errs}, {beside} of the best constant’s {constant}"
+        error = (
+            f"{errs}; the median for every item would have {constant}, of which at "
+            f"most {percent(task.bar.error, 0)} is required"
+        )
         yield Reason(SIGN_OF[task.error], error)
-
-
-_BESIDE: dict[Level, str] = {
-    "met": "less than",
-    "missed": "more than",
-    "open": "not clearly different from",
-}
 
 
 _BEGINS: dict[ScoreState, str] = {

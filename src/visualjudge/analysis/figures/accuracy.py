@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from visualjudge.analysis.answers import by_models, letters_dealt
+from visualjudge.analysis.answers import as_dealt, letters_dealt
 from visualjudge.analysis.figures.bias import (
     BIAS,
     PREFERENCE,
@@ -50,22 +50,19 @@ def pairwise_figures(
     """
     known = int(pairs["said_first"].count())
     once = pairs["question"].n_unique() == pairs.height
-    dealt = letters_dealt(pairs)
     ties = int(pairs["tie"].sum() or 0)
     result = Pairwise(
         accuracy=accuracy(pairs),
         questions=pairs["question"].n_unique(),
         chance=chance,
         constant=constant_answer(pairs)
-        if dealt and (order_shown or once)
+        if letters_dealt(pairs) and (order_shown or once)
         else None,
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), known),
         swap=swap_figures(both_orders(pairs)),
         ties=ties / int(pairs["usable"].sum()) if ties else None,
         macro=macro(pairs),
-        kappa=kappa_with_truth(
-            pairs if dealt else by_models(pairs, "answer", "text")
-        ),
+        kappa=kappa_with_truth(as_dealt(pairs, "answer", "text")),
     )
     return result if truth else result.without_truth
 

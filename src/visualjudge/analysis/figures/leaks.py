@@ -161,9 +161,16 @@ def _section(view: Shown) -> Section:
         "leaks",
         "Can the questions be gamed?",
         "A rule chooses by one property of the options, such as the size of the file. "
-        "Its accuracy is a property of the questions, not of the judges. Rules in bold "
-        "differ significantly from 50 %.",
-        [grid(COLUMNS, rows, keys=2, hit=lambda row: row.flagged)],
+        "Its accuracy is a property of the questions, not of the judges.",
+        [grid(COLUMNS, rows, keys=2)],
+        [f"{_right(row)}." for row in rows if row.scope == ALL],
+    )
+
+
+def _right(row: Leak) -> str:
+    return (
+        f"Choosing {row.rule}, without looking, is right in {with_ends(row.share)} of "
+        f"{row.share.n:,} questions"
     )
 
 
@@ -178,9 +185,8 @@ def gamed(rows: Sequence[Leak]) -> list[str]:
     ):
         return []
     return [
-        f"These questions can be gamed: choosing “{best.rule}”, without looking, is "
-        f"right in {with_ends(best.share)} of {best.share.n:,} questions. A similar "
-        "accuracy of a judge does not show that the judge uses the image."
+        f"These questions can be gamed. {_right(best)}; a similar accuracy of a judge "
+        "does not show that the judge uses the image."
     ]
 
 

@@ -40,7 +40,7 @@ from visualjudge.analysis.figures.vocabulary import (
     number,
 )
 from visualjudge.analysis.statistics.correlation import pearson, spearman
-from visualjudge.core.records import FAILED, TIES
+from visualjudge.core.records import FAILED, TIES, TURNED
 from visualjudge.dataset.folder import StatedBenchmark
 
 
@@ -67,7 +67,6 @@ class OwnScore:
         )
 
 
-_OTHER = {"A": "B", "B": "A"}
 Rule = Callable[[pl.DataFrame], float | None]
 
 
@@ -196,7 +195,7 @@ def _macro(pairs: pl.DataFrame) -> float | None:
 
 def _net(pairs: pl.DataFrame) -> float | None:
     wrong = pl.col("answer").replace_strict(
-        _OTHER, default=None, return_dtype=pl.String
+        TURNED, default=None, return_dtype=pl.String
     )
     point = (
         pl.when(pl.col("said") == pl.col("answer"))

@@ -19,6 +19,7 @@ from visualjudge.analysis.figures.vocabulary import (
     group_name,
     listed,
     number,
+    percent,
     plain_name,
     with_ends,
 )
@@ -203,10 +204,8 @@ def _required(
         caption,
         cells,
         missing="no task has a known truth",
-        reading="The solid line is what is required. Filled: the whole interval is "
-        "above it; "
-        "crossed: below it; hollow: neither. Lines are 95 % intervals with images as "
-        "the unit.",
+        reading="Filled: the whole interval is above the line; crossed: below it; "
+        "hollow: neither. Lines are 95 % intervals with images as the unit.",
         scale=scale,
         signs=signs,
     )
@@ -222,7 +221,8 @@ def opening_plot(cards: Sequence[JudgeCard]) -> Plot | LeftOut:
             cards,
             _orders,
             "Does it order items as the truth does?",
-            "Rank correlation of the judge’s scores with the true ones, by task.",
+            "Rank correlation of the judge’s scores with the true ones, by task; the "
+            f"line: at least {number(bar.spearman)} is required.",
             replace(RHO, mark=bar.spearman),
         )
     if shapes <= {*CHOOSING}:
@@ -230,7 +230,8 @@ def opening_plot(cards: Sequence[JudgeCard]) -> Plot | LeftOut:
             cards,
             _choices,
             QUESTIONS[cards[0].models.shape],
-            "Share of pairs in which the judge gives the right answer, by task.",
+            "Share of pairs in which the judge gives the right answer, by task; the "
+            f"line: at least {percent(bar.accuracy, 0)} is required.",
             replace(SHARES, mark=bar.accuracy),
         )
     return _ranking_plot(cards)

@@ -23,6 +23,7 @@ from visualjudge.analysis.figures.vocabulary import (
     estimate_of,
     figure,
     image_sums,
+    known,
     named,
     percent,
     plain_name,
@@ -155,13 +156,14 @@ RIGHT_REASON = JudgeFigure(
 @dataclass(frozen=True)
 class Reason:
     """How often a judge names the error, or points at it (``reason``), in one task or
-    in all: the share of ``right`` reasons, and the ``gain`` over its own reasons
-    exchanged between questions of the task.
+    in all: the share of ``right`` reasons, the share with its own reasons
+    ``shuffled`` among the questions of the task, and the ``gain`` over these.
     """
 
     reason: str
     task: str
     right: Estimate
+    shuffled: float | None
     gain: Estimate
 
 
@@ -184,17 +186,19 @@ def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
 def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
     """Return the figures of a table of
     :data:`~visualjudge.analysis.reasons.REASONS`."""
-    item = pl.lit(1)
-    sums = image_sums(table, [], {"n": item, "right": pl.col(name)})
+    sums = image_sums(table, [], {"n": pl.lit(1), "right": pl.col(name)})
     paired = table.filter(pl.col(f"{name}_gap").is_not_null())
     own = pl.col(name).cast(pl.Float64)
     gap = pl.col(f"{name}_gap")
     gaps = image_sums(
-        paired, [], {"n": item, "own": own, "other": own - gap, "gap": gap}
+        paired, [], {"n": pl.lit(1), "own": own, "other": own - gap, "gap": gap}
     )
     value, dispersion = gaps.ratio("gap", "n")
     gain = estimate_of(value, dispersion, _gain_ends(gaps), paired.height, 0)
-    return Reason(name, task, sums.shares("right", "n")[0], gain)
+    right = sums.shares("right", "n")[0]
+    return Reason(
+        name, task, right, known(gaps.ratio("other", "n")[0][0]), gain
+    )
 
 
 def _gain_ends(gaps: ImageSums) -> Ends:
@@ -224,17 +228,15 @@ COLUMNS = Layout[Reason](
     named("task", "Task", plain_name, text=True),
     *counts("right"),
     *figure("share", "right", "Right", ends="ci95"),
-    *figure(
-        "gain", "gain", "Above its reasons for other questions, points", points
-    ),
+    named("shuffled", "With reasons shuffled", percent),
+    *figure("gain", "gain", "Above shuffled reasons, points", points),
 )
 
 
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
-        f"{TITLES[row.reason]} in {with_ends(row.right)}, "
-        f"{with_ends(row.gain, points)} points above its habit (its reasons for other "
-        "questions)."
+        f"{TITLES[row.reason]} in {with_ends(row.right)}; with its reasons shuffled "
+        f"among the questions, in {percent(row.shuffled)}."
         for row in rows
         if row.task == ALL and row.gain.interval is not None
     ]
@@ -250,8 +252,8 @@ REASON_SHARES = JudgeFigure(
         "reasons",
         "Does the judge see what is wrong, and where?",
         "The word and the place that the judge gave are compared with the measured "
-        "faults of the worse option. Its reasons for other questions of the task show "
-        "what a habit reaches, such as pointing at the middle.",
+        "faults of the worse option. The judge's reasons, shuffled among the questions of "
+        "a task, show what a habit reaches, such as pointing at the middle.",
     ),
     link=lambda judge, row: judge.address(task=row.task),
 )

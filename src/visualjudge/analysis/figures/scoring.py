@@ -96,8 +96,8 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
     bar = answer.whole.bar
     notes = (
         f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error "
-        f"at most {percent(bar.error, 0)} of that of the best constant, each by its "
-        "whole 95 % interval (`bar` changes both).",
+        f"at most {percent(bar.error, 0)} of that of giving every item the median, "
+        "each by its whole 95 % interval.",
         f"Errors are in points of the scale, {answer.scale}; exact: off by less than "
         f"half a step of {number(answer.scale.size(answer.scale.step))}.",
     )
@@ -113,7 +113,7 @@ COLUMNS = (
     "r (95 %)",
     "Mean difference (95 %)",
     "Mean error (95 %)",
-    "Best constant",
+    "Always the median",
     "Exact",
     "Within one step",
     "Most frequent score",
@@ -184,10 +184,11 @@ def _section(view: Shown) -> Section:
     ]
     return Section(
         "scores",
-        "May I use its scores?",
+        "How far are its scores from the truth?",
         "Scores of items beside their true scores. ρ is Spearman’s correlation over "
         "all items, r Pearson’s; a judge is lenient where the mean difference is above "
-        "0. The best constant is the median of the true scores.",
+        "0. Always the median: the error of giving every item the median of the true "
+        "scores.",
         asked=[
             *(scores_table(*item) for item in answers),
             *(ranges_table(*item) for item in answers),
@@ -232,12 +233,11 @@ SCORES = JudgeFigure(
         lines_of_judges(
             "scores",
             "Scores of the judge by the true score",
-            "Mean score of the judge in each tenth of the scale; on the dashed line "
-            "both are equal.",
+            "Mean score of the judge, by true score; on the dashed line both are equal.",
             ("true_score", "mean_score"),
             _mean_scores,
             ("True score", "Judge’s score"),
-            "Larger markers stand for more replies.",
+            "Markers are tenths of the scale, larger ones with more replies.",
             "no scoring question has a known score and a reply that was read",
             lambda view: astuple(scale_of(view.analysis.study)),
         ),

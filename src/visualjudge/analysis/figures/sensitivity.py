@@ -40,7 +40,7 @@ from visualjudge.analysis.figures.vocabulary import (
     as_named,
     by_rows,
     counts,
-    guessed_among_allowed,
+    guessed_among_used,
     lines_of_judges,
     named,
     number,
@@ -416,7 +416,7 @@ COLUMNS = Layout[Sensitivity](
 
 
 def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
-    chance = guessed_among_allowed(judge.asked)
+    chance = guessed_among_used(judge.pairs)
     return curves(judge.pairs, chance, scored="scores" in judge.has)
 
 

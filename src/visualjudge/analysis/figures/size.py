@@ -23,7 +23,7 @@ from visualjudge.analysis.figures.vocabulary import (
     Shown,
     by_rows,
     by_task,
-    guessed_among_allowed,
+    guessed_among_used,
     lines_of_judges,
     number,
     plain_name,
@@ -50,7 +50,7 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
     by_name = by_task(rows)
     if len(by_name) > 1:
         parts += [(("task", task, SIZE), part) for task, part in by_name]
-    return curves_of(parts, guessed_among_allowed(judge.asked))
+    return curves_of(parts, guessed_among_used(judge.pairs))
 
 
 def _section(view: Shown) -> Section:

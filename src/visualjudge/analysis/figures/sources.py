@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.answers import points
 from visualjudge.analysis.decisions.source_order import ranks_of
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
@@ -43,7 +44,7 @@ from visualjudge.analysis.figures.vocabulary import (
 )
 from visualjudge.analysis.fits import beside, fit, indicator, interval
 from visualjudge.analysis.separation import Model, Ranks
-from visualjudge.analysis.source_groups import placed, places_of, points
+from visualjudge.analysis.source_groups import placed, places_of
 from visualjudge.analysis.study_table import lead
 from visualjudge.core.records import FloatArray
 

@@ -9,7 +9,7 @@ from visualjudge.analysis.accuracy_cells import (
     accuracy_cells,
     by_task,
     guessed,
-    guessed_among_allowed,
+    guessed_among_used,
 )
 from visualjudge.analysis.figure_text import (
     NONE,
@@ -155,7 +155,7 @@ __all__ = [
     "grid",
     "group_name",
     "guessed",
-    "guessed_among_allowed",
+    "guessed_among_used",
     "image_sums",
     "inside",
     "known",

@@ -1,11 +1,11 @@
 """The agreement of judges and people as a table, a plot and a page."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from visualjudge.analysis.figure_text import (
-    listed,
     many,
     number,
     number3,
@@ -30,8 +30,8 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INTERVALS = (
-    "95 % intervals are computed by leaving out each item (for runs, each image) in "
-    "turn; a single influential item widens them."
+    "Same order: pairs of sources of an item that are put in the order of the people. "
+    "Intervals (95 %) leave out each item in turn, with the others of its image."
 )
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
@@ -64,7 +64,7 @@ ALPHA = Layout[AlphaRow](
     named("dimension", "Dimension", plain_name, text=True),
     named("alpha", "Krippendorff’s α", number3),
     named("ci95", "95 %", span),
-    named("units", "Units", number),
+    named("units", "Answers compared", number),
     named("level", "Level"),
     named("people", "People", number),
 )
@@ -91,9 +91,9 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     annotator test. Rows without a figure are only counted.
     """
     tables = []
-    alone = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
-    hidden = ["dimension"] if alone else []
-    keys = 1 if alone else 2
+    dimensions = {row.dimension for row in result.rows}
+    hidden = ["dimension"] if dimensions in ({"ratings"}, {"votes"}) else []
+    keys = 2 - len(hidden)
     for title, choices in (
         ("Scores", False),
         ("Choices between two options", True),
@@ -108,17 +108,15 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
             for row in own
             if {row.spearman, row.kendall_tau, row.pairwise_accuracy} != {None}
         ]
-        few = (
-            f"{many(len(own) - len(rows), 'row')} with too few items left out."
-        )
-        notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
+        few = len(own) - len(rows)
+        left_out = f"{many(few, 'row')} with too few items left out."
         tables += (
             [
                 grid(
                     RATER,
                     rows,
                     title=title,
-                    notes=notes,
+                    notes=[INTERVALS, left_out] if few else [INTERVALS],
                     keys=keys,
                     hidden=hidden,
                 )
@@ -127,28 +125,10 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
             else []
         )
     several = [row for row in result.alpha if row.people > 1]
-    without = [
-        plain_name(row.dimension) for row in several if row.alpha is None
-    ]
-    notes = (
-        [f"No α (too few units, or all alike): {listed(without)}."]
-        if without
-        else []
-    )
-    rated = [row for row in several if row.alpha is not None]
-    tables += (
-        [
-            grid(
-                ALPHA,
-                rated,
-                title="Do people agree?",
-                notes=notes,
-                hidden=hidden,
-            )
-        ]
-        if several
-        else []
-    )
+    if several:
+        tables.append(
+            grid(ALPHA, several, title="Do people agree?", hidden=hidden)
+        )
     tests = grid(
         ALT_TEST,
         result.alt_test,
@@ -167,8 +147,8 @@ def sentence(result: PeopleAgreement) -> str:
     rows = [row for row in result.alpha if row.same is not None]
     units = sum(row.units for row in rows)
     if units:
-        same = sum((row.same or 0) * row.units for row in rows) / units
-        words = f"People give the same answer in {percent(same, 0)} of pairs of ratings"
+        same = percent(sum((r.same or 0) * r.units for r in rows) / units, 0)
+        words = f"People give the same answer in {same} of pairs of ratings"
         known = [row.alpha for row in rows if row.alpha is not None]
         if known:
             ends = " to ".join(map(number, sorted({min(known), max(known)})))
@@ -183,7 +163,7 @@ def sentence(result: PeopleAgreement) -> str:
     ceiling = _mean_rho(row for row in result.rows if row.kind == "ceiling")
     if ceiling is not None:
         parts.append(
-            f"One person agrees with the others with ρ {number(ceiling)}."
+            f"One person agrees with the mean of the others with ρ {number(ceiling)}."
         )
     return " ".join(parts)
 
@@ -194,18 +174,19 @@ def _mean_rho(rows: Iterable[RaterRow]) -> float | None:
 
 
 def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
-    """Plot Spearman’s ρ with people: a row for each dimension, a marker for each judge
-    and for the mean of people.
+    """Plot Spearman’s ρ with people: a row for each rater; of several dimensions, a row
+    for each, and a marker for each judge and for the mean of people.
     """
-    selected = [
-        row
-        for row in result.rows
-        if row.kind != "person" and row.spearman is not None
-    ]
+    known = [row for row in result.rows if row.spearman is not None]
+    several = len({row.dimension for row in known}) > 1
     collected: dict[str, dict[str, Estimate]] = {}
-    for row in selected:
+    for row in known:
         rho = Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
-        collected.setdefault(row.rater, {})[plain_name(row.dimension)] = rho
+        if not several:
+            collected.setdefault("rater", {})[row.rater] = rho
+        elif row.kind != "person":
+            series = collected.setdefault(row.rater, {})
+            series[plain_name(row.dimension)] = rho
     return estimates_plot(
         "agreement",
         "Rank correlation with people",
@@ -219,7 +200,11 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         reading="Lines are 95 % intervals (none for the mean of people); hollow "
         "markers stand for "
         "fewer than 5 items.",
-        scale=SCALE,
+        scale=SCALE
+        if any(
+            (low or 0) < 0 for row in known for low in row.spearman_ci95 or ()
+        )
+        else replace(SCALE, low=0.0),
     )
 
 

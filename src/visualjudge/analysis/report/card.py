@@ -1,12 +1,11 @@
 """The card: whether each judge may rank models, its checks, and what it has shown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import (
-    STATES,
     Check,
     State,
     checks_table,
@@ -27,7 +26,11 @@ Part = Table | Sequence[str]
 """A table of the card, or some of its lines."""
 FIGURES = ("answer", "checks", "leaderboard", "tasks", "as_published")
 """What the card has in files of each judge, as metrics.json has it."""
-OPEN: tuple[State, ...] = ("fail", "undecided", "not_measured")
+OPEN: Mapping[State, str] = {
+    "fail": "fails",
+    "undecided": "not decided on these images",
+    "not_measured": "not measured",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +130,10 @@ def _rest(own: JudgeCard) -> Iterator[Part]:
 def open_checks(checks: Sequence[Check]) -> str:
     """Return the checks that fail, are undecided or were not measured, in one line."""
     parts = []
-    for state in OPEN:
+    for state, words in OPEN.items():
         rows = [row for row in checks if row.state == state]
         names = ", ".join(map(_in_words, rows))
-        parts += [f"{STATES[state]}: {names}"] if rows else []
+        parts += [f"{words}: {names}"] if rows else []
     passed = sum(row.state == "pass" for row in checks)
     rest = f"{passed} of {len(checks)} pass"
     return f"Checks: {'; '.join([*parts, rest])}."

@@ -22,7 +22,7 @@ from visualjudge.core.addresses import question_address
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields
-from visualjudge.core.records import LETTERS, Fault, Pixels
+from visualjudge.core.records import LETTERS, TURNED, Fault, Pixels
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
@@ -170,8 +170,11 @@ def _example(
             question = None
     scale = asked_scale(study.meta)
     scores = [scale.score(score) for score in row["scores"][::side]]
-    options = _options(scores, row["sources"][::side], scored=study.has_scores)
-    prompt = question.prompt if question else ""
+    options = _options(
+        scores,
+        row["sources"][::side],
+        scored=study.has_scores and len(scores) > 1,
+    )
     stated = _value(row["text"], row["number"], scale, turned=turned)
     answer = _value(row["answer"], row["truth"], scale, turned=turned)
     stored = placed.question if placed else None
@@ -188,7 +191,7 @@ def _example(
         stated if row["usable"] else "not read",
         answer,
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
-        prompt,
+        question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
         _images(placed.root, question.images, list(options))
         if placed and question
@@ -229,7 +232,7 @@ def _value(
     text: str | None, value: float | None, scale: ScoreScale, *, turned: bool
 ) -> str:
     if text is not None:
-        return {"A": "B", "B": "A"}.get(text, text) if turned else text
+        return TURNED.get(text, text) if turned else text
     return "–" if value is None else f"{scale.score(value):.1f}"
 
 
@@ -237,7 +240,7 @@ def _options(
     scores: list[float], sources: list[str | None], *, scored: bool
 ) -> dict[str, str]:
     """Describe each option by letter: "true score 7.50 (yolo)", or its source without a
-    score."""
+    score. Of one prediction, the score is the right answer."""
     letters = (
         [f"Option {letter}" for letter in LETTERS]
         if len(scores) > 1

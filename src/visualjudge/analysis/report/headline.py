@@ -73,8 +73,10 @@ def _unseen(judges: Sequence[JudgeResult]) -> tuple[str, ...]:
 
 def headline_section(analysis: Analysis) -> Section:
     """Return the section of the headline of all judges."""
-    apart = len(set(analysis.asked_like)) > 1
-    table = headline(analysis.judges)
     return Section(
-        "headline", "Headline figures", APART * apart, [table], detail=True
+        "headline",
+        "Headline figures",
+        APART if len(set(analysis.asked_like)) > 1 else "",
+        [headline(analysis.judges)],
+        detail=True,
     )

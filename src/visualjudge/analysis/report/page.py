@@ -155,8 +155,10 @@ def _sections(
         section = view.section(figure)
         if section is None:
             continue
-        names = [plot.name for plot in figure.plots]
-        names += [plot.name for plot in figure.more_plots(view)]
+        names = [
+            *(plot.name for plot in figure.plots),
+            *(plot.name for plot in figure.more_plots(view)),
+        ]
         plots = [drawn[name] for name in names if drawn[name] is not first]
         out.append(replace(section, plots=plots))
     judges = view.judges[:MOST_WITH_EXAMPLES]

@@ -211,14 +211,24 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
     columns = table.columns
     unknown = unknown_orders(table, judged).total()
     if unknown:
-        every = not any(entry.shown for entry in judged)
         lacking = (
-            "no column" if every else f"{pluralize(unknown, 'row')} without it"
+            f"{pluralize(unknown, 'row')} without it"
+            if any(entry.shown for entry in judged)
+            else "no column"
         )
         yield (
             f"order: {lacking}; position bias and swaps are not measured, and replies "
             "are read as if model_a was shown first (`columns` order=NAME; "
             "order=model_a where it always was)"
+        )
+    alone = sum(
+        len({option.source for option in entry.item.options} - {None}) == 1
+        for entry in judged
+    )
+    if table.pairs and alone:
+        yield (
+            f"{columns['model_a']}, {columns['model_b']}: {pluralize(alone, 'row')} "
+            "compare a model with itself"
         )
     if table.without_truth:
         yield (
@@ -266,7 +276,4 @@ def _shares(lettered: Sequence[Answered]) -> str:
         return ""
     columns = 100 * sum(hit for hit, _ in known) / len(known)
     shown = 100 * sum(hit != turned for hit, turned in known) / len(known)
-    return (
-        f" (equal to the truth in {columns:.1f} %, by the order shown in "
-        f"{shown:.1f} %)"
-    )
+    return f" (equal to the truth in {columns:.1f} %, by the order shown in {shown:.1f} %)"

@@ -89,9 +89,11 @@ def write_study(
     complete. Return the folders of the runs.
     """
     names = check_targets(home, verdicts, force)
-    about = asdict(replace(origin, rubric=None))
-    for name in OF_RUNS:
-        del about[name]
+    about = {
+        name: fact
+        for name, fact in asdict(replace(origin, rubric=None)).items()
+        if name not in OF_RUNS
+    }
     with places(home, [DATASET, *names.values()]) as folders:
         stage = folders[DATASET]
         media = MediaFiles(stage)

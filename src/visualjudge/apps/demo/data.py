@@ -20,9 +20,8 @@ from visualjudge.apps.demo.photographs import (
     stereo_disparity,
 )
 from visualjudge.core.atomic import write_json
-from visualjudge.core.records import BoolArray, Pixels
+from visualjudge.core.records import TRUTH, BoolArray, Pixels
 from visualjudge.core.seeding import rng_for
-from visualjudge.data.perturbing import TRUTH
 from visualjudge.vision.error_types import error_types
 from visualjudge.vision.errors.groups import graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene, Rng

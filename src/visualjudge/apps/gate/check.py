@@ -26,6 +26,7 @@ from visualjudge.apps.gate.lock import (
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
 from visualjudge.dataset.folder import Dataset
+from visualjudge.runs.asks import differences
 from visualjudge.runs.folder import RunFolder
 
 State = Literal["holds", "broken", "can't tell", "stale"]
@@ -46,15 +47,6 @@ QUESTIONS = {
     "encodings": "the encodings",
     "labels": "the right answers",
     "content": "the questions' images and options",
-}
-JUDGE = {
-    "backend": "the backend",
-    "model": "the model's name",
-    "served": "who answers, by the server's own words",
-    "parameters": "the parameters",
-    "schema": "the schema of answers",
-    "swap": "the orders asked",
-    "repeats": "the repeats",
 }
 
 
@@ -81,20 +73,12 @@ class Check:
 
 def changes(
     lock: Locked, judge: Fields, questions: Fields | None = None
-) -> tuple[str, ...]:
-    """Return what differs from the lock, in sentences; ``questions`` None: not looked
-    at."""
-    return tuple(_changes(lock, judge, questions))
-
-
-def _changes(
-    lock: Locked, judge: Fields, questions: Fields | None
 ) -> Iterator[str]:
+    """Yield what differs from the lock, in sentences; ``questions`` None: not looked
+    at."""
     if lock.tool != __version__:
         yield f"the tool was visualjudge {lock.tool}, is {__version__}"
-    for name, text in JUDGE.items():
-        if lock.judge.get(name) != judge.get(name):
-            yield f"{text} was {lock.judge.get(name)!r}, is {judge.get(name)!r}"
+    yield from map(str, differences(lock.judge, judge))
     if questions is None:
         return
     if lock.questions["number"] != questions["number"]:
@@ -119,10 +103,9 @@ def check_run(
     if run.folder is None:
         raise DataError("the run must have a folder")
     questions = None if run.unfinished else questions_of(dataset, table["id"])
-    if differences := changes(
-        lock, identity_of(RunFolder(run.folder)), questions
-    ):
-        return Check("stale", differences)
+    identity = identity_of(RunFolder(run.folder))
+    if stale := tuple(changes(lock, identity, questions)):
+        return Check("stale", stale)
     others = table.filter(pl.col("asks") != lock.asks).height
     if run.unfinished or others:
         uneven = (
@@ -153,9 +136,9 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     run = analysis.study.runs[0]
     table = counted(analysis)
     if run.folder is not None:
-        differences = changes(lock, identity_of(RunFolder(run.folder)))
-        if differences:
-            return Check("stale", differences)
+        identity = identity_of(RunFolder(run.folder))
+        if stale := tuple(changes(lock, identity)):
+            return Check("stale", stale)
     before = {row["id"]: right_answers(row) for row in lock.canaries}
     counts = pl.Series("before", [before[name] for name in table["id"]])
     return compared(table.with_columns(counts), lock.asks, tolerance)

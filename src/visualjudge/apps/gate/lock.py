@@ -318,8 +318,7 @@ def questions_like(
     return sorted(
         item.id
         for item in dataset
-        if item.question_type in kinds
-        and (item.probe is None or item.probe.design == "control")
+        if item.question_type in kinds and not item.changed
     )
 
 

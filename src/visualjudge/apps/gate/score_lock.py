@@ -146,9 +146,9 @@ def check_scores(
         raise DataError("the run must have a folder")
     table = scored(analysis)
     questions = None if run.unfinished else questions_of(dataset, table["id"])
-    differ = changes(lock, identity_of(RunFolder(run.folder)), questions)
-    if differ:
-        return Check("stale", differ)
+    identity = identity_of(RunFolder(run.folder))
+    if stale := tuple(changes(lock, identity, questions)):
+        return Check("stale", stale)
     others = table.filter(pl.col("asks") != lock.asks).height
     if run.unfinished or others or table.height != len(lock.scores):
         uneven = f"{run.folder}: not every question has {lock.asks} verdicts"

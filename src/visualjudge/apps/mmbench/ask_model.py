@@ -5,7 +5,6 @@ The journal (JSONL) is authoritative; the workbook is written from it at the end
 """
 
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -25,8 +24,10 @@ from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
+from visualjudge.core.records import FAILED, Status, Verdict
 from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.store import PromptTemplate
+from visualjudge.runs.asks import differences
 from visualjudge.runs.budget import (
     PAID,
     Budget,
@@ -37,14 +38,13 @@ from visualjudge.runs.budget import (
 )
 from visualjudge.runs.job_runner import (
     Listener,
-    Outcome,
     Progress,
     Runner,
     Stop,
 )
 from visualjudge.runs.journal import Journal, read_records
 
-STATUS = {
+STATUS: dict[str, Status] = {
     "stop": "ok",
     "length": "truncated",
     "refusal": "refusal",
@@ -77,9 +77,9 @@ class InferReport:
 
 async def _asked(
     row: Row, table: Table, client: Client, template: PromptTemplate
-) -> Outcome:
-    """Ask about one row, in one user message of images and text; a failed call returns
-    a record with its cause.
+) -> Verdict:
+    """Ask about one row, in one user message of images and text; a failed call is a
+    verdict with its cause. Its value is the reply, which is read later.
     """
     started = time.monotonic()
     request = Request(
@@ -88,34 +88,44 @@ async def _asked(
     try:
         reply = await client.ask(request)
     except ClientError as error:
-        cause = cause_of(error)
-        usage = dict(error.usage)
-        failed = {
-            "index": row.index,
-            "prediction": None,
-            "status": "api_error",
-            "cause": cause,
-        }
-        record = {**failed, "error": str(error)[:500], PAID: usage}
-        return Outcome(
-            record, "api_error", cause, usage, error=str(error)[:500]
+        return Verdict(
+            str(row.index),
+            "AB",
+            FAILED,
+            "api_error",
+            None,
+            cause=cause_of(error),
+            extra={"error": str(error)[:500]},
+            paid=dict(error.usage),
         )
     # JSON in UTF-8 cannot hold lone surrogates.
     text = reply.text.encode("utf-16", "surrogatepass").decode(
         "utf-16", "replace"
     )
-    status = STATUS[reply.finish_reason]
-    answered: Json = {
-        "index": row.index,
-        "prediction": text,
-        "status": status,
-        "usage": dict(reply.usage) or None,
-        "latency_s": round(time.monotonic() - started, 3),
-        **({PAID: {}} if reply.cached else {}),
-    }
-    return Outcome(
-        answered, status, usage=reply.usage, calls=int(not reply.cached)
+    return Verdict(
+        str(row.index),
+        "AB",
+        text,
+        STATUS[reply.finish_reason],
+        text,
+        usage=dict(reply.usage) or None,
+        latency_s=round(time.monotonic() - started, 3),
+        paid={} if reply.cached else None,
+        calls=int(not reply.cached),
     )
+
+
+def _record(verdict: Verdict) -> Json:
+    """Return a verdict as a line of the journal."""
+    replied = {"usage": verdict.usage, "latency_s": verdict.latency_s}
+    failed = {"cause": verdict.cause, "error": verdict.error}
+    return {
+        "index": int(verdict.id),
+        "prediction": verdict.raw_response,
+        "status": verdict.status,
+        **(failed if verdict.raw_response is None else replied),
+        **({} if verdict.paid is None else {PAID: verdict.paid}),
+    }
 
 
 async def infer(
@@ -175,7 +185,12 @@ async def infer(
                 total=len(todo), budget=budget, server=client.identity.base_url
             )
             await Runner(
-                journal, progress, concurrency, on_event, stop or Stop()
+                journal,
+                _record,
+                progress,
+                concurrency,
+                on_event,
+                stop or Stop(),
             ).run(todo, asked)
     finally:
         await client.aclose()
@@ -211,6 +226,16 @@ def _digest(table: Table) -> str:
     return total.hexdigest()
 
 
+def models_of(results: Sequence[Path]) -> list[str]:
+    """Return the names of the models that were asked, by the manifests beside the
+    results; those of the files where a name is missing or not unique."""
+    before = [_earlier(path.with_suffix(".run.json")) for path in results]
+    asked = {earlier.get("client", {}).get("model") for earlier in before}
+    if None in asked or len(asked) < len(results):
+        return [path.stem for path in results]
+    return [earlier["client"]["model"] for earlier in before]
+
+
 def _earlier(path: Path) -> Earlier:
     """Return the manifest of earlier invocations, or an empty dict."""
     if not path.is_file():
@@ -221,13 +246,10 @@ def _earlier(path: Path) -> Earlier:
 
 def _check_same(path: Path, before: Earlier, manifest: Fields) -> None:
     """Check that the run to resume asked the same model in the same way."""
-    for name in ("client", "template", "questions"):
-        if before.get(name) != manifest[name]:
-            was, now = (
-                json.dumps(value, ensure_ascii=False)[:200]
-                for value in (before.get(name), manifest[name])
-            )
-            raise UsageError(
-                f"`resume`: {path} says {name} {was}, this command has {now}; choose "
-                "another `out`"
-            )
+    settings = ("client", "template", "questions")
+    changed = differences(
+        {name: before.get(name) for name in settings},
+        {name: manifest[name] for name in settings},
+    )
+    if different := "; ".join(map(str, changed)):
+        raise UsageError(f"`resume`: {path}: {different}; choose another `out`")

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from visualjudge.analysis.figure_text import percent, percents
 from visualjudge.analysis.plots.plot import page_style
 from visualjudge.analysis.report.examples import jpeg_uri
 from visualjudge.apps.mmbench.scores import (
     ABILITIES,
     Model,
-    block,
-    column_names,
+    ability_table,
+    accuracy_table,
     lines,
-    percent,
-    without_reply,
 )
 from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.apps.mmbench.table_images import image_parts
@@ -27,8 +26,6 @@ from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 IMAGE_SIDE = 480
-HEAD_SHOWN = 1200
-TAIL_SHOWN = 800
 
 
 def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
@@ -36,43 +33,39 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
 
     All text is escaped, because questions and replies come from others.
     """
-    env = environment(__package__)
-    env.filters |= {"percent": percent, "clipped": _clipped}
-    return env.get_template("report.html").render(
-        style=Markup(page_style((TEMPLATES / "report.css").read_text("utf-8"))),
-        table_name=table.path.name,
-        rules=models[0].evaluation.rules,
-        columns=column_names(models),
-        opening=[_opening(model) for model in models],
-        abilities=_abilities(models),
-        lines=list(lines(models)),
-        without_reply=list(without_reply(models)),
-        models=[_section(table, model, most) for model in models],
-        most=most,
+    accuracy = accuracy_table(models)
+    return (
+        environment(__package__)
+        .get_template("report.html")
+        .render(
+            style=Markup(
+                page_style((TEMPLATES / "report.css").read_text("utf-8"))
+            ),
+            table_name=table.path.name,
+            rules=models[0].evaluation.rules,
+            opening=[_opening(model) for model in models],
+            abilities=", ".join(
+                f"{short}: {long.replace('_', ' ')}"
+                for long, short in ABILITIES.items()
+                if short in accuracy.columns
+            ),
+            tables=[accuracy, ability_table(models)],
+            models=[_section(table, model, most) for model in models],
+            most=most,
+        )
     )
 
 
 def _opening(model: Model) -> str:
-    """Return how often a model is right, beside a guess among the options of each
-    row."""
-    numbers = block(model.evaluation.whole)
-    rows = [line.row for line in model.evaluation.rows if line.row.options]
-    right = f"{model.name} is right in {percent(numbers['accuracy'])}"
-    if numbers["accuracy_ci95"]:
-        low, high = numbers["accuracy_ci95"]
-        right += f" ({percent(low)} to {percent(high)})"
-    guess = sum(len(row.answer) / len(row.options) for row in rows) / max(
-        1, len(rows)
-    )
-    return f"{right} of {numbers['n']:,} rows; a guess is right in {percent(guess)}."
-
-
-def _abilities(models: Sequence[Model]) -> str:
-    """Return what the abbreviated names of columns mean."""
-    names = column_names(models)
-    meant = {short: long.replace("_", " ") for long, short in ABILITIES.items()}
-    return ", ".join(
-        f"{name}: {meant[name]}" for name in names if name in meant
+    """Return how often a model is right, beside a guess."""
+    every = list(lines([model]))
+    headline = next(line for line in every if line.split == every[-1].split)
+    cell = headline.cells["Overall"]
+    whole = "every rotation of " * headline.label.startswith("circular")
+    return (
+        f"{model.name} is right in {whole}{percent(cell['value'])} "
+        f"({percents(cell['ci95'])}) of {cell['n']:,} questions; a guess in "
+        f"{percent(cell['guess'])}."
     )
 
 
@@ -99,14 +92,3 @@ def _thumbnails(table: Table, line: ScoredRow) -> list[str]:
 def _thumbnail(part: ImagePart) -> str:
     with opened(io.BytesIO(part.data), "image") as image:
         return jpeg_uri(rgb_of(image), IMAGE_SIDE)
-
-
-def _clipped(text: str) -> str:
-    """Shorten a long reply to its beginning and end, where the answer usually is."""
-    if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
-        return text
-    left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN
-    return (
-        f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … "
-        f"{text[-TAIL_SHOWN:]}"
-    )

@@ -10,12 +10,12 @@ model.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.figure_text import number, percent, percents
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.jsons import Fields, Json
@@ -138,17 +138,10 @@ def interval(
     """
     if not values:
         return None
-    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters))[
-        0
-    ].interval
-
-
-def cluster_sums(
-    values: NDArray[np.float64], clusters: Sequence[int]
-) -> tuple[Any, Any]:
-    """Return the sum and the number of ``values`` in each cluster."""
     _, at = np.unique(np.asarray(clusters), return_inverse=True)
-    return np.bincount(at, weights=values), np.bincount(at).astype(float)
+    hits = np.bincount(at, weights=np.asarray(values, dtype=float))
+    cases = np.bincount(at).astype(float)
+    return shares(hits.astype(float), cases)[0].interval
 
 
 @dataclass(frozen=True)
@@ -170,44 +163,34 @@ class Line:
     cells: dict[str, Json]
 
 
-def percent(value: float | None) -> str:
-    """Format a share as a percentage."""
-    return "–" if value is None else f"{100 * value:.1f} %"
+def ability(row: Row) -> str:
+    """Return what a row tests: its l2-category, by MMBench's short name, or else its
+    category."""
+    name = row.l2_category or row.category
+    return ABILITIES.get(name, name)
 
 
 def column_names(models: Sequence[Model]) -> list[str]:
     """Return the table's columns: the six abilities in MMBench's order, then others by
     name."""
     seen = {
-        line.row.l2_category
-        for model in models
-        for line in model.evaluation.rows
+        ability(line.row) for model in models for line in model.evaluation.rows
     } - {""}
-    usual = [short for long, short in ABILITIES.items() if long in seen]
-    return ["Overall", *usual, *sorted(seen - set(ABILITIES))]
+    usual = [short for short in ABILITIES.values() if short in seen]
+    return ["Overall", *usual, *sorted(seen - set(usual))]
 
 
-def splits(evaluation: Evaluation) -> dict[str, Slice]:
-    """Return rows and groups of each split, and of all splits together if there are
-    several."""
-    result = evaluation.whole.by(lambda row: row.split or ALL)
-    return result if len(result) == 1 else {**result, ALL: evaluation.whole}
-
-
-def measures(models: Sequence[Model]) -> dict[str, str]:
+def measures(evaluation: Evaluation) -> dict[str, str]:
     """Return the measures and their names.
 
-    With rotations these are VanillaEval (each question once), CircularEval, and the
+    With rotations these are CircularEval, VanillaEval (each question once), and the
     share of all rows. Without rotations, the share of all rows is VanillaEval.
     """
-    turned = any(
-        line.row.rotation for model in models for line in model.evaluation.rows
-    )
-    if not turned:
+    if not any(line.row.rotation for line in evaluation.rows):
         return {"accuracy": "vanilla"}
     return {
-        "vanilla_accuracy": "vanilla",
         "circular_accuracy": "circular",
+        "vanilla_accuracy": "vanilla",
         "accuracy": "all rotations",
     }
 
@@ -216,26 +199,34 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
     """Return the table: for each model and split, one line for each of its
     :func:`measures`."""
     for model in models:
-        for split, part in splits(model.evaluation).items():
-            by_ability = part.by(
-                lambda row: ABILITIES.get(row.l2_category, row.l2_category)
-            )
+        splits = model.evaluation.whole.by(lambda row: row.split or ALL)
+        of_split = len(splits) > 1
+        if of_split:
+            splits[ALL] = model.evaluation.whole
+        for split, part in splits.items():
             pieces = {
                 "Overall": part,
-                **{name: own for name, own in by_ability.items() if name},
+                **{name: own for name, own in part.by(ability).items() if name},
             }
-            for measure, label in measures([model]).items():
+            for measure, label in measures(model.evaluation).items():
                 cells = {
                     name: _cell(piece, measure)
                     for name, piece in pieces.items()
                 }
-                yield Line(model.name, split, measure, label, cells)
+                title = f"{label}, {split}" if of_split else label
+                yield Line(model.name, split, measure, title, cells)
 
 
 def _cell(piece: Slice, measure: str) -> Json:
     once = Slice([line for line in piece.rows if not line.row.rotation], [])
-    numbers = block(once if measure == "vanilla_accuracy" else piece)
+    asked = once if measure == "vanilla_accuracy" else piece
+    numbers = block(asked)
+    chances = [_chance([line]) for line in asked.rows]
+    if measure == "circular_accuracy":
+        valid = (group for group in piece.groups if group.hit is not None)
+        chances = [_chance(group.rows) for group in valid]
     return {
+        "guess": sum(chances) / len(chances) if chances else None,
         "value": numbers[measure],
         "ci95": numbers[f"{measure}_ci95"],
         "n": numbers["n_groups" if measure == "circular_accuracy" else "n"],
@@ -244,52 +235,81 @@ def _cell(piece: Slice, measure: str) -> Json:
     }
 
 
+def _chance(rows: Sequence[ScoredRow]) -> float:
+    """Return how often a guess among the options is right in all of these rows."""
+    return prod(
+        len(line.row.answer) / max(1, len(line.row.options)) for line in rows
+    )
+
+
 def as_json(models: Sequence[Model]) -> Json:
     """Return the report as plain JSON."""
-    table = [
-        {name: getattr(line, name) for name in LINE} for line in lines(models)
-    ]
-    own = [{"name": model.name, **scores(model.evaluation)} for model in models]
-    return {"table": table, "models": own}
+    return {
+        "table": [
+            {
+                name: value
+                for name, value in vars(line).items()
+                if name != "label"
+            }
+            for line in lines(models)
+        ],
+        "models": [
+            {"name": model.name, **scores(model.evaluation)} for model in models
+        ],
+    }
 
 
-LINE = ("model", "split", "measure", "cells")
-
-
-def as_text(models: Sequence[Model]) -> str:
-    """Return the table for a terminal."""
-    names = column_names(models)
+def accuracy_table(models: Sequence[Model]) -> Table:
+    """Return the usual table, with the interval of what is overall."""
+    first, *names = column_names(models)
     rows = []
     for line in lines(models):
-        read = percent(line.cells["Overall"]["extraction_rate"])
-        values = [
-            percent(line.cells[name]["value"]) if name in line.cells else "–"
+        own = [
+            percent(line.cells[name]["value"] if name in line.cells else None)
             for name in names
         ]
-        rows.append((line.model, line.split, line.label, read, *values))
-    columns = ("model", "split", "measure", "read", *names)
-    return Table(
-        columns, tuple(rows), tuple(without_reply(models)), keys=3
-    ).text()
+        numbers = _numbers(line.cells[first])
+        rows.append((line.model, line.label, *numbers, *own))
+    columns = ("Model", "Measure", *NUMBERS, first, "95 %", *names)
+    return Table(columns, tuple(rows), tuple(_without_reply(models)), keys=2)
 
 
-def without_reply(models: Sequence[Model]) -> Iterator[str]:
-    """Yield a sentence for each model that lacks replies."""
+def ability_table(models: Sequence[Model]) -> Table:
+    """Return the numbers of each ability, with their intervals."""
+    rows = (
+        (line.model, line.label, name, *_numbers(cell))
+        for line in lines(models)
+        for name, cell in line.cells.items()
+        if name != "Overall"
+    )
+    columns = ("Model", "Measure", "Of", *NUMBERS, "Right", "95 %")
+    return Table(columns, tuple(rows), keys=3)
+
+
+NUMBERS = ("n", "Read", "Guess")
+
+
+def _numbers(cell: Fields) -> tuple[str, ...]:
+    return (
+        number(cell["n"]),
+        percent(cell["extraction_rate"]),
+        percent(cell["guess"]),
+        percent(cell["value"]),
+        percents(cell["ci95"]),
+    )
+
+
+def _without_reply(models: Sequence[Model]) -> Iterator[str]:
+    """Yield a sentence for each model that lacks replies: how this affects its figures,
+    and the figures without it."""
     for model in models:
-        sentence = missing_sentence(block(model.evaluation.whole))
-        if sentence:
-            yield f"{model.name}: {sentence}"
-
-
-def missing_sentence(numbers: Fields) -> str | None:
-    """Return how rows without a reply affect the figures, and the figures without them;
-    None if all rows have one.
-    """
-    missing = numbers["n_missing"]
-    rows = numbers["n"]
-    if not missing:
-        return None
-    read = percent(numbers["extraction_rate_of_replies"])
-    right = percent(numbers["accuracy_of_replies"])
-    message = f"of {rows - missing} replies {read} were read, {right} are right"
-    return f"without a reply: {missing} of {rows} rows, counted as wrong; {message}"
+        numbers = block(model.evaluation.whole)
+        missing = numbers["n_missing"]
+        if missing:
+            read = percent(numbers["extraction_rate_of_replies"])
+            right = percent(numbers["accuracy_of_replies"])
+            yield (
+                f"{model.name}: without a reply: {missing} of {numbers['n']} rows, "
+                f"counted as wrong; of {numbers['n'] - missing} replies {read} were "
+                f"read, {right} are right"
+            )

@@ -65,8 +65,6 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
         If the file does not exist, has no rows or over a million, or one is too long.
     """
     file = Path(path)
-    if not file.is_file():
-        raise DataError(f"{file}: no such file")
     rows: dict[str, Row] = {}
     problems: list[Problem] = []
     lines = (
@@ -99,9 +97,9 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")
     if numbered := sum(row.numbered for row in rows.values()):
-        count = pluralize(numbered, "row")
         warnings.warn(
-            f"{file}: key: {count} without one, numbered", stacklevel=2
+            f"{file}: key: {pluralize(numbered, 'row')} without one, numbered",
+            stacklevel=2,
         )
     return list(rows.values()), problems
 
@@ -140,9 +138,7 @@ def _is_url(image: str) -> bool:
 def checksum(row: Row) -> str:
     """Return the SHA-256 of the instruction and of each image's bytes (for a URL, the
     URL)."""
-    images = [
-        _image_digest(image) for image in (row.input_image, *row.edited_images)
-    ]
+    images = map(_image_digest, (row.input_image, *row.edited_images))
     return hashlib.sha256(orjson.dumps([row.instruction, *images])).hexdigest()
 
 

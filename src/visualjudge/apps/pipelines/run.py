@@ -46,7 +46,6 @@ from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.job_runner import (
     Listener,
-    Outcome,
     Progress,
     Runner,
     Stop,
@@ -112,6 +111,25 @@ async def _image(source: Any, private_urls: bool) -> Any:
     return await asyncio.to_thread(image_of_bytes, content, public_url(source))
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedRow:
+    """A row's line, and what the runner counts of it."""
+
+    line: RowResult
+    status: str
+    cause: str | None
+    calls: int
+    error: str | None = None
+
+    @property
+    def tokens_paid(self) -> Mapping[str, int]:
+        return self.line.usage
+
+
+def record_of(judged: JudgedRow) -> Json:
+    return judged.line.record()
+
+
 @dataclass
 class RowJudge:
     """Judge of rows by each metric; ``cached`` counts replies from the cache."""
@@ -120,7 +138,7 @@ class RowJudge:
     private_urls: bool = False
     cached: int = 0
 
-    async def __call__(self, row: Row) -> Outcome:
+    async def __call__(self, row: Row) -> JudgedRow:
         """Return the row's line."""
         begun = time.perf_counter()
         paid = Paid()
@@ -136,9 +154,7 @@ class RowJudge:
             if failed
             else (line.status, None)
         )
-        return Outcome(
-            line.record(), status, cause, dict(paid.usage), paid.calls
-        )
+        return JudgedRow(line, status, cause, paid.calls)
 
     def most_calls(self, row: Row) -> int:
         """Return the maximum number of calls for the row."""
@@ -378,7 +394,12 @@ async def run_pipeline(
             write_settings(path, pipes, settings, stated)
             journal.drop(lambda line: bool(line.get("errors")))
             await Runner(
-                journal, progress, concurrency, on_event, stop or Stop()
+                journal,
+                record_of,
+                progress,
+                concurrency,
+                on_event,
+                stop or Stop(),
             ).run(left, judge)
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))

@@ -35,8 +35,9 @@ from visualjudge.dataset.plan import (
     sample_tasks,
 )
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.render import Renderer, turned
-from visualjudge.dataset.sampling import Item, Stems, deal
+from visualjudge.dataset.questions import turned
+from visualjudge.dataset.render import Renderer
+from visualjudge.dataset.sampling import Stems, deal
 from visualjudge.options import JUDGE_ANALYSIS, Caps, WorkOptions
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
@@ -80,13 +81,13 @@ class _Drawn:
     root: Path
     stage: Path
     tasks: Sequence[TaskRecords]
-    items: Sequence[Item]
+    items: Sequence[Question]
     options: WorkOptions
     workers: Workers
 
     def forms(
         self,
-        items: Sequence[Item],
+        items: Sequence[Question],
         stand_in: Callable[[Job], StandIn] | None = None,
     ) -> tuple[dict[int, bytes], dict[bytes, None]]:
         """Return each of ``items`` that can be asked, by index, as JSON, and the
@@ -217,7 +218,7 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
         for item in drawn.items
         if _pair_key(item) in wanted
         and item.question_type == "pairwise"
-        and item.stem == chosen(item.task).image
+        and item.encoding == chosen(item.task).image
         and (name != "other" or (item.task, item.image_id) in others)
     ]
 
@@ -260,13 +261,13 @@ def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
     return collected
 
 
-def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
+def _alike(items: Sequence[Question], turns: Sequence[bool]) -> list[bool]:
     """Use the same order of options in both image encodings; otherwise a judge with
     position bias would seem to see a difference."""
     first = {
         (item.task, item.annotation_ids): turn
         for item, turn in zip(items, turns, strict=True)
-        if item.stem == chosen(item.task).image
+        if item.encoding == chosen(item.task).image
     }
     return [
         first.get((item.task, item.annotation_ids), turn)
@@ -274,7 +275,7 @@ def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
     ]
 
 
-def _pair_key(pair: Question | Item) -> str:
+def _pair_key(pair: Question) -> str:
     return "|".join((pair.task, *sorted(pair.annotation_ids)))
 
 

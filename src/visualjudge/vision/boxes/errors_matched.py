@@ -1,18 +1,14 @@
 """Matched errors of boxes; see :mod:`visualjudge.vision.errors.matched`."""
 
 from dataclasses import replace
+from operator import attrgetter
 
-from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.errors import moved
 from visualjudge.vision.boxes.record import Detection
 from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.errors.matched import ItemErrors, Moves
 
 ROUGH_IOU = 0.88
-
-
-def _box(item: Detection) -> Xyxy:
-    return item.xyxy
 
 
 def _shifted(item: Detection, x: float, y: float) -> Detection:
@@ -24,4 +20,4 @@ def _rough(item: Detection, scene: ErrorScene, rng: Rng) -> Detection:
     return moved(item, ROUGH_IOU, scene, rng)
 
 
-MATCHED = ItemErrors(Moves(_box, _shifted, _rough))
+MATCHED = ItemErrors(Moves(attrgetter("xyxy"), _shifted, _rough))

@@ -143,16 +143,12 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
 @lru_cache(maxsize=1 << 14)
 def has_letter(font: int, letter: str) -> bool:
     """Return whether a font is installed and has a glyph for a letter."""
-    return font_file(font) is not None and _glyph(font, letter) != _missing(
-        font
+    return font_file(font) is not None and (
+        _glyph(font, letter) != _glyph(font, "\uffff")
     )
 
 
 @lru_cache(maxsize=8)
-def _missing(font: int) -> tuple[object, bytes]:
-    return _glyph(font, "\uffff")  # no character
-
-
 def _glyph(font: int, letter: str) -> tuple[object, bytes]:
     mask = face(font, _PROBE, False).getmask(letter)
     return mask.size, bytes(mask)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
-from visualjudge.core.records import Xyxy
 from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.errors.matched import ItemErrors, Moves, aside, side
 from visualjudge.vision.masks import errors
@@ -17,10 +18,6 @@ EATEN = 0.35
 MILD = 0.35
 
 
-def _box(item: Instance) -> Xyxy:
-    return item.mask.box
-
-
 def _shifted(item: Instance, x: float, y: float) -> Instance:
     return replace(
         item,
@@ -30,16 +27,15 @@ def _shifted(item: Instance, x: float, y: float) -> Instance:
     )
 
 
-def _rough(item: Instance, _scene: ErrorScene, rng: Rng) -> Instance:
-    return replace(item, mask=errors.wobbled(item.mask, ROUGH, rng))
+def _wobbled(
+    share: float, item: Instance, _scene: ErrorScene, rng: Rng
+) -> Instance:
+    return replace(item, mask=errors.wobbled(item.mask, share, rng))
 
 
-def _uneven(item: Instance, _scene: ErrorScene, rng: Rng) -> Instance:
-    return replace(item, mask=errors.wobbled(item.mask, UNEVEN, rng))
-
-
-MATCHED = ItemErrors(Moves(_box, _shifted, _rough))
-_UNEVEN = ItemErrors(Moves(_box, _shifted, _uneven))
+_BOX = attrgetter("mask.box")
+MATCHED = ItemErrors(Moves(_BOX, _shifted, partial(_wobbled, ROUGH)))
+_UNEVEN = ItemErrors(Moves(_BOX, _shifted, partial(_wobbled, UNEVEN)))
 
 
 def boundary(

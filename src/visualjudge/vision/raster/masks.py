@@ -98,6 +98,7 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
         )
     if not rings:
         return empty_mask(size)
+    fields.check_in_pixels(np.concatenate(rings), "a polygon")
     whole = coco_mask.merge(
         [coco_mask.fr_poly(ring.tolist(), *size) for ring in rings]
     )
@@ -126,7 +127,7 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
 def _outline(ring: NDArray[np.float64]) -> int:
     """Return the number of pixels along a polygon, at least one per point."""
     points = ring.reshape(-1, 2)
-    steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
+    steps = np.abs(np.diff(points, axis=0, append=points[:1])).max(axis=1)
     return int(steps.sum()) + len(points)
 
 
@@ -148,8 +149,7 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
         if size is not None and size != image.size[::-1]:
             fields.check_size(str(path), image.size[::-1], size)
         samples = mask_samples(image)
-        mode = image.mode
-    if mode in (
+    if image.mode in (
         "RGBA",
         "LA",
     ):  # drawn only in the alpha channel, it has no white

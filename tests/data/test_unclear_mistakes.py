@@ -1,0 +1,145 @@
+"""Mistakes of newcomers whose cause is named, and not only the place where reading
+fails."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.data.import_mistakes import likely_mistake
+from visualjudge.formats.coco import coco
+from visualjudge.formats.yolo import yolo
+from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.raster.masks import mask_from_array
+
+SIZE = (60, 80)
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    folder = tmp_path / "images" / "val"
+    folder.mkdir(parents=True)
+    for k in range(4):
+        Image.new("RGB", SIZE[::-1], (k, 9, 9)).save(folder / f"i{k}.png")
+    return folder
+
+
+def _truth(folder: Path, ids: list[int]) -> Path:
+    path = folder / "gt.json"
+    content = {
+        "images": [{"id": k, "file_name": f"i{k}.png"} for k in range(4)],
+        "annotations": [
+            {
+                "id": k,
+                "image_id": k,
+                "category_id": ids[k % len(ids)],
+                "bbox": [5, 5, 20, 20],
+            }
+            for k in range(4)
+        ],
+        "categories": [{"id": k, "name": f"class {k}"} for k in ids],
+    }
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("ids", "stated"),
+    [
+        ([1, 3, 7], [1, 2, 3]),
+        ([1, 3, 7], [0, 1, 2]),
+        ([1, 2, 3], [0, 1, 2]),
+        ([0, 1, 2], [1, 2, 3]),
+    ],
+)
+def test_places_of_categories_are_not_read_as_ids(
+    tmp_path: Path, images: Path, ids: list[int], stated: list[int]
+) -> None:
+    gt = _truth(tmp_path, ids)
+    rows = [
+        {
+            "image_id": k,
+            "category_id": stated[k % 3],
+            "bbox": [5, 5, 20, 20],
+            "score": 0.5,
+        }
+        for k in range(4)
+    ]
+    pred = tmp_path / "pred.json"
+    pred.write_text(json.dumps(rows))
+    with pytest.raises(DataError, match=f"{stated[0]} to {stated[2]} .*places"):
+        list(coco("object_detection", gt, pred, images))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("", "it is empty"), ("file,x1,y1\na,1,2", "begins with 'file,x1,y1")],
+)
+def test_what_is_no_json_is_named(
+    tmp_path: Path, images: Path, text: str, reason: str
+) -> None:
+    pred = tmp_path / "pred.json"
+    pred.write_text(text)
+    with pytest.raises(DataError, match=reason):
+        list(coco("object_detection", _truth(tmp_path, [1]), pred, images))
+
+
+def test_fractions_are_no_polygon(tmp_path: Path, images: Path) -> None:
+    pred = tmp_path / "pred.json"
+    ring = [0.1, 0.1, 0.5, 0.1, 0.5, 0.6]
+    rows = [
+        {"image_id": 0, "category_id": 1, "segmentation": [ring], "score": 0.5}
+    ]
+    pred.write_text(json.dumps(rows))
+    gt = _truth(tmp_path, [1])
+    content = json.loads(gt.read_text())
+    for row in content["annotations"]:
+        row["segmentation"] = [[5, 5, 25, 5, 25, 25]]
+    gt.write_text(json.dumps(content))
+    problems = [
+        str(item) for item in coco("instance_segmentation", gt, pred, images)
+    ]
+    assert any(
+        "multiply them by the image's width" in text for text in problems
+    )
+
+
+@pytest.mark.parametrize("level", ["", "labels", "images/val"])
+def test_labels_in_another_folder_are_pointed_at(
+    tmp_path: Path, images: Path, level: str
+) -> None:
+    labels = tmp_path / "labels" / "val"
+    labels.mkdir(parents=True)
+    (tmp_path / "README.txt").write_text("of the data set")
+    for k in range(4):
+        (labels / f"i{k}.txt").write_text("0 0.5 0.5 0.2 0.2\n")
+    names = tmp_path / "classes.csv"
+    names.write_text("id,name\n0,car\n")
+    for sides in (tmp_path / level, labels), (labels, tmp_path / level):
+        with pytest.raises(UsageError, match=r"there is .*labels/val/i0\.txt"):
+            list(yolo("object_detection", *sides, images, names))
+    shutil.rmtree(labels)
+
+
+def test_expressions_shifted_by_one_are_named() -> None:
+    sides = []
+    for k in range(12):
+        size = SIZE if k % 4 else SIZE[::-1]
+        dense = np.zeros(size, np.bool_)
+        dense[3 * k : 3 * k + 9, 2 * k : 2 * k + 9] = True
+        sides.append(Masks(size, (Instance("it", mask_from_array(dense)),)))
+    pairs = [
+        (
+            Masks(truth.size, sides[k - 1].items)
+            if sides[k - 1].size == truth.size
+            else truth,
+            truth,
+        )
+        for k, truth in enumerate(sides)
+    ]
+    reason = likely_mistake("referring_segmentation", pairs, {})
+    assert reason is not None and "belongs to the ground truth before" in reason
