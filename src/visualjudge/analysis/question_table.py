@@ -61,8 +61,9 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     frames = [verdict_table(islice(verdicts, _ROWS))]
     while frames[-1].height == _ROWS:
         frames.append(verdict_table(islice(verdicts, _ROWS)))
-    starts = pl.Series(places, dtype=pl.Int64)
-    table = pl.concat(frames).with_columns(offset=starts)
+    table = pl.concat(frames).with_columns(
+        offset=pl.Series(places, dtype=pl.Int64)
+    )
     last = table.unique(
         ["id", "order", "repeat"], keep="last", maintain_order=True
     )
@@ -98,8 +99,9 @@ def _verdicts(
             places.append(line.start)
             yield verdict
         elif len(unread) < MOST_UNREAD:
-            empty = line.record and {}
-            unread.append(line._replace(raw=line.raw[-1:], record=empty))
+            unread.append(
+                line._replace(raw=line.raw[-1:], record=line.record and {})
+            )
         else:
             raise DataError(
                 f"{run.journal_path}: must be verdicts, got over {MOST_UNREAD:,} lines "
@@ -148,8 +150,10 @@ def _frame(piece: bytes) -> pl.DataFrame:
     same = pl.all_horizontal(
         known, *(length == lengths[0] for length in lengths)
     ).all(ignore_nulls=False)
-    checked = raw.select(texts=text.sum(), same=same)
-    if checked.row(0) != (piece.count(b'"answer":"'), True):
+    if raw.select(texts=text.sum(), same=same).row(0) != (
+        piece.count(b'"answer":"'),
+        True,
+    ):
         raise ValueError("values")
     return asked_table(raw, text)
 
@@ -182,8 +186,7 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
         If a file is not JSON, or a question lacks a field.
     """
     path = root / QUESTIONS
-    near = path.is_file() and (root / META).is_file()
-    table = _table(path) if near else None
+    table = _table(path) if path.is_file() and (root / META).is_file() else None
     if table is None:
         dataset = load_dataset(root)
         stated = {"path": str(root), "questions_sha256": dataset.digest}
