@@ -12,11 +12,13 @@ from visualjudge.replies.statements import (
     Value,
     answer_pattern,
     is_label,
+    is_neutral,
     stated,
 )
 from visualjudge.replies.words import Asked, lists, named, plain, source
 
 MOST_MARKS = 100
+NEAR = 80
 MOST_SENTENCES = 1_000
 _BRACKETS = re.compile(
     r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]"
@@ -33,7 +35,11 @@ _FRAMES = {
     _BRACKETS: "brackets",
     _BRACKETED_ORDER: "brackets",
 }
-_SENTENCE = re.compile(r"(?:[^\n.!?;]|\.(?=\d))+[.!?;]*")
+# The period of an abbreviation ends no sentence.
+_SENTENCE = re.compile(
+    r"(?:\b(?:vs|e\.g|i\.e|etc|cf|resp|incl|approx|ca|max|min|no|nr|fig|bzw|z\.b)\."
+    r"|[^\n.!?;]|\.(?=\d))+[.!?;]*"
+)
 _SHORT_LINE = re.compile(r"^([^\n]{1,60})(\s*\n)(?=[^\n–—:-]+$)", re.M)
 _LINE = re.compile(r"[^\n]+")
 # A comma, a bracket or a dash ends what a sentence states; an order goes on.
@@ -43,6 +49,7 @@ _PIECE = re.compile(
 )
 # "0 to 10" beside a score
 _SCALE = re.compile(r"\(?\b[01]\s?(?:[-–]|to|bis|a|à|до|到)\s?10\b\)?")
+_HEADING = re.compile(r"([^\n.!;]{1,80}[^\s.!;])\s*\Z")
 _ORDERED = re.compile(r"[^(]+")
 _LIMITS = ("denies", "worse", "blames", "supposes", "cannot", "if")
 _ITEM = re.compile(
@@ -117,8 +124,11 @@ def _piece(
     mark = stated(piece[0], asked)
     if mark is None or "?" in sentence[0]:
         return None
-    limited = lists(*_LIMITS).within(text, first, start) or lists("if").within(
-        text, end, last
+    limited = (
+        lists(*_LIMITS).within(text, first, start)
+        or lists("if").within(text, end, last)
+        or lists("worse", "blames").begin(text[end:last].lstrip(" ,(–—-"))
+        or (mark.rule == "line" and _is_below_another(text, first, asked))
     )
     after = text[end:last].strip(" .!;)")
     goes_on = after[:1] == "," and not lists("because").begin(after, 1)
@@ -132,12 +142,21 @@ def _piece(
     return replace(mark, value=value, cause=cause, start=start, end=end)
 
 
+def _is_below_another(text: str, start: int, asked: Asked) -> bool:
+    """Return whether the heading above a line asks for something else, such as
+    "The loser:" or "Errors:"."""
+    heading = _HEADING.search(text, max(0, start - NEAR), start)
+    asks = heading[1] if heading else ""
+    other = asks.endswith(":") and not is_neutral(asks, asked)
+    return other or lists(*_LIMITS).within(asks)
+
+
 def names_another(after: str, value: Value | None, asked: Asked) -> bool:
     """Return whether the rest of a sentence goes on with another answer."""
     if lists("because", "than").begin(after.lstrip(" ,(–—-")):
         return False
-    answers = answer_pattern(asked.letters).findall(named(after, asked))
-    return any(answer != value for answer in answers)
+    answer = answer_pattern(asked.letters)
+    return any(other != value for other in answer.findall(named(after, asked)))
 
 
 def _with_labels_joined(clean: str, asked: Asked) -> str:

@@ -15,7 +15,12 @@ from visualjudge.core.records import (
 )
 from visualjudge.core.untrusted import BOUNDS
 from visualjudge.options import Tiers
-from visualjudge.replies.marks import listed, marks_of, names_another
+from visualjudge.replies.marks import (
+    NEAR,
+    listed,
+    marks_of,
+    names_another,
+)
 from visualjudge.replies.refusals import SENTENCE, is_refusal, retracts
 from visualjudge.replies.statements import Mark
 from visualjudge.replies.stripped_text import without_markup, without_thoughts
@@ -46,7 +51,6 @@ LONGEST_REPLY = BOUNDS["reply"].size
 LONGEST_AFTER = 2_000
 BEFORE = 300
 """Characters around an order in which its direction may be stated."""
-NEAR = 80
 
 
 @dataclass(frozen=True, slots=True)

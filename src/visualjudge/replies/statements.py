@@ -72,10 +72,11 @@ class Mark:
 def stated(text: str, asked: Asked) -> Mark | None:
     """Return what :func:`~visualjudge.replies.words.plain` text states; None if it has
     a word that might change it."""
-    if len(text) > LONGEST or "?" in text:
-        return None
     spoken = _prepared(text, asked)
-    answer = _first_answer(spoken, asked)
+    if len(text) > LONGEST or "?" in text or _counts(spoken, asked):
+        return None
+    first = answer_pattern(asked.letters).search(spoken)
+    answer = first.start() if first else len(spoken)
     claims = lists(*_CLAIMS[asked.kind])
     rest = _neutral(asked).replaced(spoken)
     read = {"scoring": _score, "ranking": _order}.get(asked.kind, _letter)
@@ -96,8 +97,12 @@ def stated(text: str, asked: Asked) -> Mark | None:
 def is_label(text: str, asked: Asked) -> bool:
     """Return whether a text is a label and nothing else."""
     labels = lists(*LABELS[asked.kind])
-    rest = _neutral(asked).replaced(text)
-    return labels.within(text) and not rest.strip(_MARKS)
+    return labels.within(text) and is_neutral(text, asked)
+
+
+def is_neutral(text: str, asked: Asked) -> bool:
+    """Return whether no word of a text changes an answer."""
+    return not _neutral(asked).replaced(text).strip(_MARKS)
 
 
 def _neutral(asked: Asked) -> Entries:
@@ -117,10 +122,13 @@ def _prepared(text: str, asked: Asked) -> str:
     return lists("than", "beats").replaced(named(text, asked), THAN)
 
 
-def _first_answer(spoken: str, asked: Asked) -> int:
-    """Return where the first letter or number of a text stands, or its end."""
-    answer = answer_pattern(asked.letters).search(spoken)
-    return answer.start() if answer else len(spoken)
+def _counts(spoken: str, asked: Asked) -> bool:
+    """Return whether a number counts or numbers things: "5 boxes", "image 3"."""
+    return asked.kind == "scoring" and any(
+        re.match(r"\s*\d", spoken[end:]) or re.search(r"\d\s*$", spoken[:start])
+        for start, end in lists("noun").spans(spoken)
+        if not lists("score").within(spoken, start, end)
+    )
 
 
 @cache
