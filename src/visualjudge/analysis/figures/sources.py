@@ -122,11 +122,10 @@ EQUAL = 1e-9
 
 def _named(table: pl.DataFrame) -> pl.DataFrame:
     """Return the verdicts on two named sources, ``a`` and ``b``."""
-    known = table.with_columns(
+    return table.with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
-    )
-    return known.filter(pl.col("a") != pl.col("b"))
+    ).filter(pl.col("a") != pl.col("b"))
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
