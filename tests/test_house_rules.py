@@ -91,12 +91,12 @@ OVER: dict[str, int] = {
     "judges": 1463,
     "runs": 1340,
     "analysis": 8262,
-    "apps": 6355,
+    "apps": 6360,
     "studio": 2489,
     "cli": 1735,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_228
+MOST_STATEMENTS = 36_226
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}
