@@ -90,13 +90,13 @@ OVER: dict[str, int] = {
     "replies": 821,
     "judges": 1463,
     "runs": 1340,
-    "analysis": 8262,
+    "analysis": 8255,
     "apps": 6360,
     "studio": 2489,
     "cli": 1735,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_226
+MOST_STATEMENTS = 36_221
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.4
 VAGUE = {"found", "given", "kept", "one", "said", "shown", "told"}

@@ -29,7 +29,10 @@ _LIMITS = ("if", "supposes", "but", "worse", "blames", "retracts")
 
 
 def sentences(
-    text: str, asked: Asked, start: int, end: int | None = None
+    text: str,
+    asked: Asked,
+    start: int,
+    end: int | None = None,
 ) -> list[list[Word]]:
     """Return the sentences between two positions, at most ``LONGEST_PARAGRAPH``
     characters."""
@@ -128,7 +131,13 @@ def _score(own: Sequence[Word], first: int, end: int) -> Mark | None:
         return None
     if not holds(own[:end], *_RATES):
         return None
-    return Mark(number, None, own[0].start, own[end - 1].end, "sentence")
+    return Mark(
+        number,
+        None,
+        own[0].start,
+        own[end - 1].end,
+        "sentence",
+    )
 
 
 def _choice(own: Sequence[Word], first: int, end: int) -> Mark | None:
@@ -150,7 +159,13 @@ def _choice(own: Sequence[Word], first: int, end: int) -> Mark | None:
         return None
     if not holds(own[:end], *_CHOOSES):
         return None
-    return Mark(option, None, own[0].start, own[end - 1].end, "sentence")
+    return Mark(
+        option,
+        None,
+        own[0].start,
+        own[end - 1].end,
+        "sentence",
+    )
 
 
 def is_refusal(text: str) -> bool:

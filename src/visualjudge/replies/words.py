@@ -73,7 +73,10 @@ def plain(text: str) -> str:
 
 
 def words(
-    text: str, asked: Asked, start: int = 0, end: int | None = None
+    text: str,
+    asked: Asked,
+    start: int = 0,
+    end: int | None = None,
 ) -> list[Word]:
     """Return the words of :func:`plain` text; an entry of several words is one word."""
     spoken = [
@@ -99,7 +102,11 @@ def words(
     return merged
 
 
-def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
+def _word(
+    match: re.Match[str],
+    text: str,
+    asked: Asked,
+) -> Word:
     token = match[1]
     (start, end) = match.span(1)
     lowered, number, letter = (
@@ -147,7 +154,9 @@ def _is_part(text: str, start: int, end: int, letters: str) -> bool:
 
 
 def _longest(
-    phrase: Sequence[Word], at: int, node: dict[str, Any]
+    phrase: Sequence[Word],
+    at: int,
+    node: dict[str, Any],
 ) -> tuple[int, frozenset[str]]:
     """Return the end of the longest entry of a word and those from ``at`` on, and the
     lists with it."""

@@ -86,7 +86,10 @@ def view_of(pixels: Pixels) -> View:
     dx = length(cv2.Sobel(smooth, cv2.CV_32F, 1, 0))
     dy = length(cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
     edges = cv2.magnitude(dx, dy)
-    unit = max(float(np.percentile(edges, 95)), 1e-3)
+    unit = max(
+        float(np.percentile(edges, 95)),
+        1e-3,
+    )
     height, width = pixels.shape[:2]
     return View(
         (height, width),
@@ -103,7 +106,11 @@ class Given:
     image."""
 
     image: Pixels | None = None
-    _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _done: dict[Any, Any] = field(
+        default_factory=dict,
+        init=False,
+        repr=False,
+    )
 
     def once(self, work: Callable[[Given], T]) -> T:
         """Return the result of ``work``, computed once for all options."""
@@ -122,7 +129,11 @@ def shrunk(pixels: Pixels) -> Pixels:
     height, width = pixels.shape[:2]
     ratio = min(1.0, SIDE / max(height, width))
     return reduced(
-        pixels, (max(8, round(width * ratio)), max(8, round(height * ratio)))
+        pixels,
+        (
+            max(8, round(width * ratio)),
+            max(8, round(height * ratio)),
+        ),
     )
 
 
@@ -134,20 +145,38 @@ def strided(plane: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(plane[::step, ::step])
 
 
-def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
+def reduced(
+    pixels: Pixels,
+    size: tuple[int, int],
+) -> Pixels:
     """Resize an H×W×3 uint8 image to ``size`` (width, height), first by whole factors,
     which OpenCV does ten times faster.
     """
-    whole = max(1, min(pixels.shape[1] // size[0], pixels.shape[0] // size[1]))
+    whole = max(
+        1,
+        min(
+            pixels.shape[1] // size[0],
+            pixels.shape[0] // size[1],
+        ),
+    )
     height, width = (n // whole for n in pixels.shape[:2])
     if whole > 1:
         cut = np.ascontiguousarray(pixels[: height * whole, : width * whole])
         pixels = np.asarray(
-            cv2.resize(cut, (width, height), interpolation=cv2.INTER_AREA),
+            cv2.resize(
+                cut,
+                (width, height),
+                interpolation=cv2.INTER_AREA,
+            ),
             dtype=np.uint8,
         )
     return np.asarray(
-        cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8
+        cv2.resize(
+            pixels,
+            size,
+            interpolation=cv2.INTER_AREA,
+        ),
+        dtype=np.uint8,
     )
 
 
@@ -163,7 +192,11 @@ def correlation(first: Plane, two: Plane) -> float:
     first = first - first.mean()
     two = two - two.mean()
     return float(
-        (first * two).mean() / max(float(first.std() * two.std()), 1e-6)
+        (first * two).mean()
+        / max(
+            float(first.std() * two.std()),
+            1e-6,
+        )
     )
 
 

@@ -24,7 +24,9 @@ STACKED = 0.5
 
 
 def region_features(
-    view: View, labels: Sequence[str], regions: Sequence[Mask]
+    view: View,
+    labels: Sequence[str],
+    regions: Sequence[Mask],
 ) -> Features:
     """Return the features of the labelled regions of one image."""
     masks = [mask_on_view(view, region) for region in regions]
@@ -37,7 +39,10 @@ def region_features(
     boxes = np.array(
         [region.xyxy for region in regions], dtype=np.float64
     ).reshape(-1, 4)
-    number = np.zeros(view.edges.shape, dtype=np.uint16)
+    number = np.zeros(
+        view.edges.shape,
+        dtype=np.uint16,
+    )
     for k, mask in enumerate(masks, 1):
         number[mask] = k
     return (
@@ -50,7 +55,10 @@ def region_features(
     )
 
 
-def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
+def set_features(
+    rows: Mapping[str, FloatArray],
+    count: int,
+) -> Features:
     """Return the number of items and the sum of each of their features.
 
     With a weight for each feature and for the number, each item contributes a positive
@@ -58,22 +66,40 @@ def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
     learned from them did not transfer to photographs.
     """
     sums = {f"sum_{name}": float(values.sum()) for name, values in rows.items()}
-    return {"count": float(count), "log_count": float(np.log1p(count)), **sums}
+    return {
+        "count": float(count),
+        "log_count": float(np.log1p(count)),
+        **sums,
+    }
 
 
-def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
+def overlaps(
+    labels: Sequence[str],
+    iou: FloatArray,
+) -> Features:
     """Measure how far items repeat others, of the same label and of any label. Of two
     items, the one that overlaps more in total counts as the repeat.
     """
     less = iou.sum(axis=1)[:, None] > iou.sum(axis=1)
-    earlier = np.where(less | (np.tri(len(iou), k=-1) > 0) & ~less.T, iou, 0)
+    earlier = np.where(
+        less | (np.tri(len(iou), k=-1) > 0) & ~less.T,
+        iou,
+        0,
+    )
     names, number = (
         np.unique(labels, return_inverse=True)
         if labels
-        else (np.array([]), np.array([], dtype=int))
+        else (
+            np.array([]),
+            np.array([], dtype=int),
+        )
     )
     equal = number[:, None] == number[None, :]
-    same = np.where(equal & (earlier > SAME), earlier, 0).max(axis=1, initial=0)
+    same = np.where(
+        equal & (earlier > SAME),
+        earlier,
+        0,
+    ).max(axis=1, initial=0)
     stacked = np.where(earlier > STACKED, earlier, 0).max(axis=1, initial=0)
     most = int(np.bincount(number).max()) if labels else 0
     return {
@@ -84,11 +110,20 @@ def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
     }
 
 
-def alike(labels: Sequence[str], looks: FloatArray) -> Features:
+def alike(
+    labels: Sequence[str],
+    looks: FloatArray,
+) -> Features:
     """Return the mean colour distance (n×3 CIELAB) between items of the same label and
     of different labels, in units of 20.
     """
-    apart = np.linalg.norm(looks[:, None] - looks[None, :], axis=2) / 20
+    apart = (
+        np.linalg.norm(
+            looks[:, None] - looks[None, :],
+            axis=2,
+        )
+        / 20
+    )
     equal = np.array(
         [[label == two for two in labels] for label in labels], dtype=bool
     ).reshape(apart.shape)
@@ -145,15 +180,31 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     own = _explained(colours, half) / total, cv2.mean(view.edges, mask=rim)[0]
     places = {}
     for name, share in PARTITION_SHIFTS.items():
-        step = max(1, round(share * max(half.shape)))
-        ways = [(step, 0), (-step, 0), (0, step), (0, -step)]
+        step = max(
+            1,
+            round(share * max(half.shape)),
+        )
+        ways = [
+            (step, 0),
+            (-step, 0),
+            (0, step),
+            (0, -step),
+        ]
         explained = [
-            _explained(colours, np.roll(half, way, axis=(0, 1))) for way in ways
+            _explained(
+                colours,
+                np.roll(half, way, axis=(0, 1)),
+            )
+            for way in ways
         ]
         edges = [
             cv2.mean(
                 view.edges,
-                mask=np.roll(rim, (2 * down, 2 * right), axis=(0, 1)),
+                mask=np.roll(
+                    rim,
+                    (2 * down, 2 * right),
+                    axis=(0, 1),
+                ),
             )[0]
             for down, right in ways
         ]
@@ -181,14 +232,27 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
         return on_view
     height, width = view.edges.shape
     tall, wide = mask.crop.shape
-    rows, inside_y = _met(height, view.size[0], mask.top, tall)
-    columns, inside_x = _met(width, view.size[1], mask.left, wide)
+    rows, inside_y = _met(
+        height,
+        view.size[0],
+        mask.top,
+        tall,
+    )
+    columns, inside_x = _met(
+        width,
+        view.size[1],
+        mask.left,
+        wide,
+    )
     on_view[rows, columns] = mask.crop[np.ix_(inside_y, inside_x)]
     return on_view
 
 
 def _met(
-    n: int, full: int, start: int, length: int
+    n: int,
+    full: int,
+    start: int,
+    length: int,
 ) -> tuple[slice, np.ndarray]:
     """Return which of n positions along a side of ``full`` pixels lie in the crop from
     ``start``, and the crop's pixels at those positions."""
@@ -207,7 +271,14 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
             "parts": 1.0,
             "log_area": -9.0,
         }, np.zeros(3)
-    padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
+    padded = cv2.copyMakeBorder(
+        near,
+        1,
+        1,
+        1,
+        1,
+        cv2.BORDER_REPLICATE,
+    )
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     kernel = np.ones((2 * BAND + 1,) * 2, np.uint8)
     inner = near - cv2.erode(near, kernel)
@@ -258,9 +329,10 @@ def _window(mask: BoolArray) -> tuple[slice, slice]:
     """Return the rows and columns of a mask's neighbourhood."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     margin = BAND + 2
-    return slice(max(0, y - margin), y + height + margin), slice(
-        max(0, x - margin), x + width + margin
-    )
+    return slice(
+        max(0, y - margin),
+        y + height + margin,
+    ), slice(max(0, x - margin), x + width + margin)
 
 
 def _at(plane: Plane, where: np.ndarray) -> tuple[float, ...]:

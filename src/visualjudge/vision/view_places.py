@@ -61,15 +61,30 @@ def samples_of_mask(mask: BoolArray) -> Samples | None:
         return None
     band = max(2, round(0.1 * area**0.5))
     near = mask.view(np.uint8)
-    soft = cv2.GaussianBlur(near.astype(np.float32), (0, 0), 1.5)
+    soft = cv2.GaussianBlur(
+        near.astype(np.float32),
+        (0, 0),
+        1.5,
+    )
     dx = cv2.Sobel(soft, cv2.CV_32F, 1, 0)
     dy = cv2.Sobel(soft, cv2.CV_32F, 0, 1)
     kernel = np.ones((2 * band + 1,) * 2, np.uint8)
-    padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
+    padded = cv2.copyMakeBorder(
+        near,
+        1,
+        1,
+        1,
+        1,
+        cv2.BORDER_REPLICATE,
+    )
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     inside, ring, outline = (
         _spread(np.argwhere(part))
-        for part in (near, cv2.dilate(near, kernel) - near, rim)
+        for part in (
+            near,
+            cv2.dilate(near, kernel) - near,
+            rim,
+        )
     )
     if not len(ring) or not len(outline):
         return None
@@ -78,7 +93,12 @@ def samples_of_mask(mask: BoolArray) -> Samples | None:
         np.stack([dx[rows, columns], dy[rows, columns]], axis=1)
     ).astype(np.float64)
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
-    return Samples(_xy(inside), _xy(ring), _xy(outline), normals)
+    return Samples(
+        _xy(inside),
+        _xy(ring),
+        _xy(outline),
+        normals,
+    )
 
 
 def _xy(places: np.ndarray) -> FloatArray:
@@ -105,14 +125,33 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
         scale += [k] * (len(DIRECTIONS) + 2)
     reach = np.ptp(at.outline, axis=0) / 2
     spots = [
-        np.linspace(min(r, n / 2), max(n - r, n / 2), GRID)
-        for r, n in zip(reach, (width, height), strict=True)
+        np.linspace(
+            min(r, n / 2),
+            max(n - r, n / 2),
+            GRID,
+        )
+        for r, n in zip(
+            reach,
+            (width, height),
+            strict=True,
+        )
     ]
     places += [
-        (x - middle[0], y - middle[1], 1.0) for x in spots[0] for y in spots[1]
+        (
+            x - middle[0],
+            y - middle[1],
+            1.0,
+        )
+        for x in spots[0]
+        for y in spots[1]
     ]
     scale += [2] * GRID**2
-    edge, contrast, salient = _seen(view, at, middle, np.array(places))
+    edge, contrast, salient = _seen(
+        view,
+        at,
+        middle,
+        np.array(places),
+    )
     kinds = np.array(scale)
     planes = {}
     for name, values in (
@@ -138,7 +177,10 @@ NOWHERE = {
 
 
 def _seen(
-    view: View, at: Samples, middle: FloatArray, places: FloatArray
+    view: View,
+    at: Samples,
+    middle: FloatArray,
+    places: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too
     little is on the image."""
@@ -166,7 +208,10 @@ def _seen(
 
 
 def _moved(
-    points: FloatArray, middle: FloatArray, places: FloatArray, view: View
+    points: FloatArray,
+    middle: FloatArray,
+    places: FloatArray,
+    view: View,
 ) -> tuple[tuple[np.ndarray, np.ndarray], BoolArray]:
     """Return x and y of n points at P places, each P×n, clipped to the image, and which
     of them are on it."""

@@ -153,7 +153,11 @@ class JudgeModel:
         squares sum to 1.
         """
         steps = np.diff(
-            [0.0, *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)), 1.0]
+            [
+                0.0,
+                *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)),
+                1.0,
+            ]
         )
         return tuple(float(x) for x in np.sqrt(np.maximum(steps, 0)))
 
@@ -188,7 +192,10 @@ class Studies:
 
 
 def both_right(
-    thresholds: FloatArray, correlation: float, *, apart: bool = False
+    thresholds: FloatArray,
+    correlation: float,
+    *,
+    apart: bool = False,
 ) -> float:
     """Return the mean over (N,) thresholds of P(two verdicts are both right): on the
     same pair, or on independent pairs of one image (``apart``). The correlation is
@@ -200,7 +207,10 @@ def both_right(
 
 
 def correlation_of(
-    covariance: float, thresholds: FloatArray, *, apart: bool = False
+    covariance: float,
+    thresholds: FloatArray,
+    *,
+    apart: bool = False,
 ) -> float:
     """Return the correlation, 0 … .999, at which the verdicts have this covariance
     beyond their thresholds.
@@ -239,7 +249,13 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
         "cluster", "pair", "encoding", "order", "repeat"
     ).with_columns(y=pl.Series(right - stats.norm.cdf(line)))
     shared, unknown = _shared(table, line, default)
-    return JudgeModel(level, slope, shared, failed, tuple(unknown))
+    return JudgeModel(
+        level,
+        slope,
+        shared,
+        failed,
+        tuple(unknown),
+    )
 
 
 def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
@@ -252,13 +268,17 @@ def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
         return float(fit + (slope**2 + level**2 / 9) / 2)
 
     level, slope = optimize.minimize(
-        loss, np.zeros(2), method="BFGS"
+        loss,
+        np.zeros(2),
+        method="BFGS",
     ).x.tolist()
     return level, slope
 
 
 def _shared(
-    table: pl.DataFrame, line: FloatArray, default: JudgeModel
+    table: pl.DataFrame,
+    line: FloatArray,
+    default: JudgeModel,
 ) -> tuple[tuple[float, float, float], list[str]]:
     """Return the correlations by level, from products of two residuals that share
     exactly that level."""
@@ -290,7 +310,11 @@ def _shared(
     for k, value in enumerate(collected):
         least = out[-1] if out else 0.0
         out.append(max(least, default.shared[k] if value is None else value))
-    return (out[0], out[1], out[2]), unknown
+    return (
+        out[0],
+        out[1],
+        out[2],
+    ), unknown
 
 
 # ---------------------------------------------------------------- studies
@@ -312,7 +336,11 @@ def simulated(
     k = design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
     if like_these:
-        sample = rng.integers(0, pool.images, (count, pool.images))
+        sample = rng.integers(
+            0,
+            pool.images,
+            (count, pool.images),
+        )
         chosen = np.take_along_axis(sample, chosen, axis=1)
     start = np.cumsum(pool.per_image) - pool.per_image
     held_pairs = pool.per_image[chosen]
@@ -327,24 +355,49 @@ def simulated(
     )
     place = place[..., :k]
     held = np.arange(place.shape[-1]) < held_pairs[..., None]
-    pair = np.where(held, start[chosen][..., None] + place, 0)
+    pair = np.where(
+        held,
+        start[chosen][..., None] + place,
+        0,
+    )
     effects = _effects(pair.shape, design, rng)
     edge = judge.thresholds(pool)[pair][..., None, None]
     noise = sum(
         load * effect for load, effect in zip(judge.loads, effects, strict=True)
     )
     read = np.asarray(rng.random(noise.shape) >= judge.failed)  # type: ignore[union-attr]
-    return Studies(pool, design, pair, held, (noise < edge) & read, read)
+    return Studies(
+        pool,
+        design,
+        pair,
+        held,
+        (noise < edge) & read,
+        read,
+    )
 
 
 def _effects(
-    shape: tuple[int, ...], design: Design, rng: np.random.Generator
+    shape: tuple[int, ...],
+    design: Design,
+    rng: np.random.Generator,
 ) -> list[FloatArray]:
     """Draw normal effects of image, pair, order and repeat, each as wide as the
     verdicts that share it."""
     nested = (design.orders, design.repeats)
-    sizes = [(*shape[:2], 1, 1, 1)] + [
-        (*shape, *nested[:d], *[1] * (2 - d)) for d in range(3)
+    sizes = [
+        (
+            *shape[:2],
+            1,
+            1,
+            1,
+        )
+    ] + [
+        (
+            *shape,
+            *nested[:d],
+            *[1] * (2 - d),
+        )
+        for d in range(3)
     ]
     return [
         np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float)
@@ -363,7 +416,12 @@ def share_intervals(studies: Studies) -> tuple[FloatArray, FloatArray]:
         x.sum((2, 3, 4)).astype(float) for x in (studies.right & held, held)
     )
     column = np.repeat(np.arange(studies.pair.shape[0]), top.shape[1])
-    result = shares(top.ravel(), bottom.ravel(), column, studies.pair.shape[0])
+    result = shares(
+        top.ravel(),
+        bottom.ravel(),
+        column,
+        studies.pair.shape[0],
+    )
     return result.low, result.high
 
 
@@ -372,7 +430,11 @@ def orders(pool: Pool, effect: float) -> FloatArray:
     by ``effect`` or more, sources × sources; else 0.
     """
     gaps = np.nan_to_num(pool.differences)
-    return np.where(np.abs(gaps) >= effect, np.sign(gaps), 0.0)
+    return np.where(
+        np.abs(gaps) >= effect,
+        np.sign(gaps),
+        0.0,
+    )
 
 
 def separated(studies: Studies, order: FloatArray) -> BoolArray:
@@ -405,15 +467,25 @@ def separated(studies: Studies, order: FloatArray) -> BoolArray:
     bottom = np.bincount(where, ones).astype(float)
     collected = []
     for outcome in (
-        np.where(up, right[estimable], 1 - right[estimable]),
+        np.where(
+            up,
+            right[estimable],
+            1 - right[estimable],
+        ),
         up.astype(float),
     ):
         top = np.bincount(where, outcome).astype(float)
         value, spread = ratio(top, bottom, column, columns)
-        p = share_test(value, spread, np.full(columns, np.inf))
-        known = np.where(spread.enough & np.isfinite(value), p, 1.0).reshape(
-            count, -1
+        p = share_test(
+            value,
+            spread,
+            np.full(columns, np.inf),
         )
+        known = np.where(
+            spread.enough & np.isfinite(value),
+            p,
+            1.0,
+        ).reshape(count, -1)
         adjusted = np.array([holm(row) for row in known.tolist()], dtype=float)
         collected.append(
             np.where(
@@ -449,4 +521,10 @@ def pool_of(rows: pl.DataFrame) -> Pool:
         )
         for column in ("better", "worse")
     )
-    return Pool(image, better, worse, margin, tuple(names))
+    return Pool(
+        image,
+        better,
+        worse,
+        margin,
+        tuple(names),
+    )

@@ -31,7 +31,10 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
     outside the image are skipped.
     """
     items: tuple[Detection, ...] = scene.prediction.items
-    colors, legend = label_colors(scene.classes, [item.label for item in items])
+    colors, legend = label_colors(
+        scene.classes,
+        [item.label for item in items],
+    )
     pixels = scene.canvas(style.canvas)
     width = line_width(scene.size)
     anchors = []
@@ -48,7 +51,13 @@ def _visible(
 ) -> list[tuple[str, Box]]:
     """Return (label, box in whole pixels) of the boxes inside the image, by decreasing
     area."""
-    clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
+    clipped = [
+        (
+            item.label,
+            pixel_box(item.xyxy, scene.size),
+        )
+        for item in items
+    ]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(
         inside,
@@ -67,7 +76,12 @@ def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
     bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]
     return Encoded(
         text=array(
-            compact({"label": item.label, "bbox": bbox(item.xyxy)})
+            compact(
+                {
+                    "label": item.label,
+                    "bbox": bbox(item.xyxy),
+                }
+            )
             for item in items
         )
     )

@@ -13,7 +13,10 @@ from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 
 
 def localization(
-    truth: Detections, severity: float, scene: ErrorScene, rng: Rng
+    truth: Detections,
+    severity: float,
+    scene: ErrorScene,
+    rng: Rng,
 ) -> Detections:
     """Every box is moved and resized within the image until its IoU with the truth is 1
     − 0.55 × severity.
@@ -25,7 +28,10 @@ def localization(
 
 
 def duplicate(
-    truth: Detections, severity: float, scene: ErrorScene, rng: Rng
+    truth: Detections,
+    severity: float,
+    scene: ErrorScene,
+    rng: Rng,
 ) -> Detections:
     """Some boxes are duplicated, with the copies slightly moved."""
     drawn = (
@@ -38,7 +44,10 @@ def duplicate(
 
 
 def background(
-    truth: Detections, severity: float, scene: ErrorScene, rng: Rng
+    truth: Detections,
+    severity: float,
+    scene: ErrorScene,
+    rng: Rng,
 ) -> Detections:
     """Boxes are added where there is no object."""
     taken = [item.xyxy for item in truth.items]
@@ -54,7 +63,10 @@ def background(
 
 
 def moved(
-    item: Detection, iou: float, scene: ErrorScene, rng: Rng
+    item: Detection,
+    iou: float,
+    scene: ErrorScene,
+    rng: Rng,
 ) -> Detection:
     """Move an item towards a distant box until its IoU with the original is ``iou``."""
     goal = _astray(item.xyxy, scene, rng)

@@ -13,7 +13,10 @@ from visualjudge.vision.errors.random_fields import lowest_share, smooth_field
 
 
 def scale(
-    truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng
+    truth: DepthMap,
+    severity: float,
+    _scene: ErrorScene,
+    rng: Rng,
 ) -> DepthMap:
     """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
     field = smooth_field(truth.extent, rng, grain=0.25)
@@ -21,17 +24,27 @@ def scale(
 
 
 def noise(
-    truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng
+    truth: DepthMap,
+    severity: float,
+    _scene: ErrorScene,
+    rng: Rng,
 ) -> DepthMap:
     """Fine-grained multiplicative noise."""
     height, width = truth.extent
     coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
-    grain = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
+    grain = cv2.resize(
+        coarse,
+        (width, height),
+        interpolation=cv2.INTER_LINEAR,
+    )
     return _times(truth, np.exp(0.6 * severity * grain))
 
 
 def blur(
-    truth: DepthMap, severity: float, _scene: ErrorScene, _rng: Rng
+    truth: DepthMap,
+    severity: float,
+    _scene: ErrorScene,
+    _rng: Rng,
 ) -> DepthMap:
     """Edges are blurred; invalid pixels stay invalid and do not affect their
     neighbours."""
@@ -44,7 +57,10 @@ def blur(
 
 
 def ordinal(
-    truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng
+    truth: DepthMap,
+    severity: float,
+    _scene: ErrorScene,
+    rng: Rng,
 ) -> DepthMap:
     """Near and far are swapped in growing regions: values are mirrored at the median,
     on a logarithmic scale.
@@ -61,13 +77,22 @@ def ordinal(
         far, field, 0.8 * severity
     )
     values = truth.values.copy()
-    values[part] = np.clip(middle**2 / truth.values[part], low, high)
+    values[part] = np.clip(
+        middle**2 / truth.values[part],
+        low,
+        high,
+    )
     return replace(truth, values=values)
 
 
 def _times(truth: DepthMap, factor: FloatArray) -> DepthMap:
     return replace(
-        truth, values=np.where(truth.valid, truth.values * factor, truth.values)
+        truth,
+        values=np.where(
+            truth.valid,
+            truth.values * factor,
+            truth.values,
+        ),
     )
 
 
@@ -86,11 +111,20 @@ def misplaced(error: Perturbation | None) -> Perturbation:
     """
 
     def matched(
-        truth: DepthMap, severity: float, scene: ErrorScene, rng: Rng
+        truth: DepthMap,
+        severity: float,
+        scene: ErrorScene,
+        rng: Rng,
     ) -> DepthMap:
         to = side(severity, scene.levels, rng)
         moved = replace(
-            truth, values=aside(_dense(truth), severity, to, np.nan)
+            truth,
+            values=aside(
+                _dense(truth),
+                severity,
+                to,
+                np.nan,
+            ),
         )
         prediction: DepthMap = (
             moved if error is None else error(moved, MILD, scene, rng)
@@ -105,7 +139,10 @@ def _dense(truth: DepthMap) -> FloatArray:
     are."""
     valid = truth.valid & (truth.values > 0)
     _, nearest = cv2.distanceTransformWithLabels(
-        (~valid).view(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL
+        (~valid).view(np.uint8),
+        cv2.DIST_L2,
+        3,
+        labelType=cv2.DIST_LABEL_PIXEL,
     )
     known = np.zeros(int(nearest.max()) + 1)
     known[nearest[valid]] = truth.values[valid]

@@ -27,7 +27,11 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     known = np.isfinite(nearness)
     fine = np.where(known, nearness, 0).astype(np.float32)
     height, width = view.edges.shape
-    small = cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(
+        fine,
+        (width, height),
+        interpolation=cv2.INTER_AREA,
+    )
     seen = (
         cv2.resize(
             known.astype(np.float32),
@@ -82,13 +86,23 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
     return float(np.corrcoef(rows, values)[0, 1])
 
 
-def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
+def _explained(
+    small: Plane,
+    seen: np.ndarray,
+    view: View,
+) -> float:
     """Return the mean share of the map's local variance that the image's lightness
     explains."""
     guide = view.lab[..., 0]
     mean, light, both, squared, own = (
         np.asarray(cv2.blur(plane, WINDOW))
-        for plane in (small, guide, small * guide, guide * guide, small * small)
+        for plane in (
+            small,
+            guide,
+            small * guide,
+            guide * guide,
+            small * small,
+        )
     )
     covariance = both - mean * light
     variance = squared - light * light
@@ -120,8 +134,16 @@ def nearness_of(depth: DepthMap) -> FloatArray:
         return np.full(values.shape, np.nan)
     low, high = np.percentile(values[valid], [2, 98])
     share = (
-        np.clip((values - low) / (high - low), 0, 1)
+        np.clip(
+            (values - low) / (high - low),
+            0,
+            1,
+        )
         if high > low
         else np.full(values.shape, 0.5)
     )
-    return np.where(valid, share if depth.inverse else 1 - share, np.nan)
+    return np.where(
+        valid,
+        share if depth.inverse else 1 - share,
+        np.nan,
+    )

@@ -65,7 +65,11 @@ def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
         (x2 - across, y1, x2, y2),
     ):
         cv2.rectangle(
-            pixels, (left, top), (right - 1, bottom - 1), color, cv2.FILLED
+            pixels,
+            (left, top),
+            (right - 1, bottom - 1),
+            color,
+            cv2.FILLED,
         )
 
 
@@ -92,7 +96,11 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
         (pixels[y1:y2, x1 : x1 + columns.shape[1]], columns),
         (pixels[y1:y2, x2 - columns.shape[1] : x2], columns),
     ):
-        cv2.copyTo(flat[: side.size].reshape(side.shape), dashes, side)
+        cv2.copyTo(
+            flat[: side.size].reshape(side.shape),
+            dashes,
+            side,
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -114,7 +122,11 @@ def _dashes(length: int, width: int, rows: int) -> NDArray[np.uint8]:
 
 
 def fill(
-    pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float
+    pixels: Pixels,
+    base: Pixels,
+    mask: Mask,
+    color: RGB,
+    opacity: float,
 ) -> None:
     """Blend ``color`` over ``base`` at ``opacity`` within ``mask``, and write the
     result to ``pixels``.
@@ -125,7 +137,13 @@ def fill(
     if mask.crop.size == 0:
         return
     flat = _flat(mask.crop.shape, color)
-    _lay(pixels[mask.window], base[mask.window], flat, opacity, mask.crop)
+    _lay(
+        pixels[mask.window],
+        base[mask.window],
+        flat,
+        opacity,
+        mask.crop,
+    )
 
 
 def _flat(shape: tuple[int, ...], color: RGB) -> Pixels:
@@ -150,7 +168,11 @@ def _lay(
         if opacity == 1.0
         else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
     )
-    cv2.copyTo(mixed, np.ascontiguousarray(where).view(np.uint8), pixels)
+    cv2.copyTo(
+        mixed,
+        np.ascontiguousarray(where).view(np.uint8),
+        pixels,
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -202,7 +224,13 @@ def paint(
     """
     if layers.top is None:
         for k in layers.order:
-            fill(pixels, base, layers.masks[k], colors[k], opacity)
+            fill(
+                pixels,
+                base,
+                layers.masks[k],
+                colors[k],
+                opacity,
+            )
         return
     table = np.zeros((256, 1, 3), dtype=np.uint8)
     table[1 : len(layers.order) + 1, 0] = [colors[k] for k in layers.order]
@@ -210,7 +238,13 @@ def paint(
     for start in range(0, len(base), rows):
         part = slice(start, start + rows)
         flat = cv2.applyColorMap(layers.top[part], table)
-        _lay(pixels[part], base[part], flat, opacity, layers.top[part])
+        _lay(
+            pixels[part],
+            base[part],
+            flat,
+            opacity,
+            layers.top[part],
+        )
 
 
 def edge_band(mask: Mask, width: int) -> Mask:
@@ -226,7 +260,12 @@ def edge_band(mask: Mask, width: int) -> Mask:
         borderType=cv2.BORDER_CONSTANT,
         borderValue=(0,),
     )
-    return Mask(mask.size, mask.top, mask.left, mask.crop & (inner == 0))
+    return Mask(
+        mask.size,
+        mask.top,
+        mask.left,
+        mask.crop & (inner == 0),
+    )
 
 
 def merged_by_label(scene: Scene) -> dict[str, Mask]:

@@ -52,7 +52,12 @@ class Grid:
     labels: Mapping[int, str]
 
 
-def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
+def grid_of(
+    scene: Scene,
+    *,
+    merged: bool,
+    region: bool = False,
+) -> Grid:
     """Return the grid of a segmentation.
 
     Parameters
@@ -83,7 +88,11 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
         if label in united
     }
     index = covering([united[label] for label in labels.values()], scene.size)
-    return Grid(cell_side(scene.size), np.array([0, *labels])[index], labels)
+    return Grid(
+        cell_side(scene.size),
+        np.array([0, *labels])[index],
+        labels,
+    )
 
 
 def cell_side(size: Size) -> int:
@@ -119,7 +128,11 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
         here = np.s_[top:bottom, left:right]
         offset = mask.top - top * cell, mask.left - left * cell
         count = _counts(
-            mask.crop.view(np.uint8), *offset, cell, bottom - top, right - left
+            mask.crop.view(np.uint8),
+            *offset,
+            cell,
+            bottom - top,
+            right - left,
         )
         more = count > most[here]
         most[here][more] = count[more]
@@ -173,7 +186,10 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
     tiles, covers = _tiles(grid, fills)
     if style.canvas == "black":
         return Encoded(
-            _spread(tiles, grid.index, scene.size), None, legend, colors
+            _spread(tiles, grid.index, scene.size),
+            None,
+            legend,
+            colors,
         )
     pixels = scene.image.copy()
     _mix(pixels, grid, tiles, covers)
@@ -209,7 +225,15 @@ def _tiles(
     a mask that is 0 where the cell is blended with the photograph, that is, outside the
     digits. Number 0 is black."""
     cell = grid.cell
-    tiles = np.zeros((max(fills, default=0) + 1, cell, cell, 3), dtype=np.uint8)
+    tiles = np.zeros(
+        (
+            max(fills, default=0) + 1,
+            cell,
+            cell,
+            3,
+        ),
+        dtype=np.uint8,
+    )
     covers = np.zeros(tiles.shape[:3], dtype=np.uint8)
     for number in np.unique(grid.index[grid.index > 0]).tolist():
         tiles[number] = fills[number]
@@ -239,12 +263,22 @@ def _mix(
         size = here.shape[0], here.shape[1]
         flat = _spread(tiles, index, size)
         mixed = cv2.addWeighted(here, 0.5, flat, 0.5, 0)
-        cv2.copyTo(flat, _spread(covers, index, size), mixed)
-        cv2.copyTo(mixed, _spread(filled, index, size), here)
+        cv2.copyTo(
+            flat,
+            _spread(covers, index, size),
+            mixed,
+        )
+        cv2.copyTo(
+            mixed,
+            _spread(filled, index, size),
+            here,
+        )
 
 
 def _spread(
-    tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size
+    tiles: NDArray[np.uint8],
+    index: NDArray[np.intp],
+    size: Size,
 ) -> NDArray[np.uint8]:
     """Place the tiles given by ``index`` side by side, cropped to (height, width)
     ``size``."""
@@ -253,8 +287,16 @@ def _spread(
     which = (index[:, None] * side + np.arange(side)[:, None]).reshape(
         -1, index.shape[1]
     )
-    whole = np.take(lines, which[: size[0]], axis=0)
-    whole = whole.reshape(size[0], index.shape[1] * side, *tiles.shape[3:])
+    whole = np.take(
+        lines,
+        which[: size[0]],
+        axis=0,
+    )
+    whole = whole.reshape(
+        size[0],
+        index.shape[1] * side,
+        *tiles.shape[3:],
+    )
     return np.ascontiguousarray(whole[:, : size[1]])
 
 

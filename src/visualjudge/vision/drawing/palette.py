@@ -103,7 +103,10 @@ def class_order(
     """Return the order in which labels get colours: ``classes``, then the other labels,
     sorted."""
     ordered = dict.fromkeys(classes or ())
-    return [*ordered, *sorted(set(labels).difference(ordered))]
+    return [
+        *ordered,
+        *sorted(set(labels).difference(ordered)),
+    ]
 
 
 def label_colors(
@@ -166,11 +169,12 @@ def ink_on(color: RGB) -> RGB:
 @lru_cache(maxsize=1)
 def _candidates() -> FloatArray:
     """Return saturated colours, (n, 3) float, drawn with a fixed seed."""
-    drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
-    saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(
-        np.float64
+    rng = rng_for(0, "palette candidates")
+    drawn = rng.integers(0, 256, (_CANDIDATES, 3))
+    return np.asarray(
+        drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA],
+        dtype=np.float64,
     )
-    return saturated
 
 
 @lru_cache(maxsize=512)
@@ -186,12 +190,18 @@ def _farthest(count: int) -> tuple[RGB, ...]:
     pool = _candidates()
     nearest = np.full(len(pool), np.inf)
     for color in chosen:
-        nearest = np.minimum(nearest, np.abs(pool - color).sum(axis=1))
+        nearest = np.minimum(
+            nearest,
+            np.abs(pool - color).sum(axis=1),
+        )
     while len(chosen) < count:
         best = int(nearest.argmax())
         red, green, blue = (int(v) for v in pool[best])
         chosen.append((red, green, blue))
-        nearest = np.minimum(nearest, np.abs(pool - pool[best]).sum(axis=1))
+        nearest = np.minimum(
+            nearest,
+            np.abs(pool - pool[best]).sum(axis=1),
+        )
     return tuple(chosen)
 
 
@@ -223,5 +233,8 @@ def _random_colors(count: int) -> tuple[RGB, ...]:
 
 @lru_cache(maxsize=4096)
 def _nearest_name(color: RGB) -> str:
-    colors = np.array([c for _, c in PALETTE], dtype=np.float64)
+    colors = np.array(
+        [c for _, c in PALETTE],
+        dtype=np.float64,
+    )
     return PALETTE[int(((colors - color) ** 2).sum(axis=1).argmin())][0]

@@ -63,7 +63,14 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
     placed = []
     for anchor, patch in reversed(patches):
         x, y = taken.best(_spots(anchor, patch.shape, size, gap), patch.shape)
-        taken.add((x, y, x + patch.shape[1], y + patch.shape[0]))
+        taken.add(
+            (
+                x,
+                y,
+                x + patch.shape[1],
+                y + patch.shape[0],
+            )
+        )
         placed.append((x, y, patch))
     for x, y, patch in reversed(placed):
         pixels[y : y + patch.shape[0], x : x + patch.shape[1]] = patch
@@ -112,7 +119,11 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     x = float(pad_x)
     for run, face_of_run in parts:
         ImageDraw.Draw(image).text(
-            (x, pad_y + top), run.text, fill=255, font=face_of_run, anchor="ls"
+            (x, pad_y + top),
+            run.text,
+            fill=255,
+            font=face_of_run,
+            anchor="ls",
         )
         x += face_of_run.getlength(run.text)
     bitmap = np.asarray(image)
@@ -149,7 +160,11 @@ def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
             return text, smaller
     if text_bitmap("x", _SMALLEST).shape[0] > size[0]:
         return None
-    for length in range(min(len(text), size[1]), 0, -1):
+    for length in range(
+        min(len(text), size[1]),
+        0,
+        -1,
+    ):
         shorter = text[:length] + "…"
         if text_bitmap(shorter, _SMALLEST).shape[1] <= size[1]:
             return shorter, _SMALLEST
@@ -177,7 +192,10 @@ def _patch(text: str, font: int, color: RGB) -> np.ndarray:
 
 
 def _spots(
-    anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int
+    anchor: Anchor,
+    shape: tuple[int, ...],
+    size: Size,
+    gap: int,
 ) -> Iterator[Point]:
     """Return positions (x, y) for the corner of a tag of ``shape`` inside the image,
     best first. For a box: above its corners, below, inside at the corners, beside; for
@@ -206,7 +224,11 @@ def _around_middle(box: Box, high: int, wide: int) -> Iterator[Point]:
 
 
 def _around_box(
-    box: Box, high: int, wide: int, size: Size, gap: int
+    box: Box,
+    high: int,
+    wide: int,
+    size: Size,
+    gap: int,
 ) -> Iterator[Point]:
     x1, y1, x2, y2 = box
     above = y1 - high - gap
@@ -252,7 +274,11 @@ class _Taken:
     def add(self, box: Box) -> None:
         self._map[self._window(*box)] = True
 
-    def best(self, spots: Iterable[Point], shape: tuple[int, ...]) -> Point:
+    def best(
+        self,
+        spots: Iterable[Point],
+        shape: tuple[int, ...],
+    ) -> Point:
         """Return the first of ``spots`` that covers nothing, otherwise the one that
         covers least.
         """
@@ -261,7 +287,14 @@ class _Taken:
         for x, y in spots:
             covered = int(
                 np.count_nonzero(
-                    self._map[self._window(x, y, x + shape[1], y + shape[0])]
+                    self._map[
+                        self._window(
+                            x,
+                            y,
+                            x + shape[1],
+                            y + shape[0],
+                        )
+                    ]
                 )
             )
             if covered == 0:
@@ -272,7 +305,11 @@ class _Taken:
         return best
 
     def _window(
-        self, x1: int, y1: int, x2: int, y2: int
+        self,
+        x1: int,
+        y1: int,
+        x2: int,
+        y2: int,
     ) -> tuple[slice, slice]:
         step = self._step
         return slice(max(0, y1) // step, -(-y2 // step)), slice(

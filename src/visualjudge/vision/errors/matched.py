@@ -70,7 +70,9 @@ def side(severity: float, levels: int, rng: Rng) -> int:
     chosen = 0
     first = int(rng.integers(2))
     for milder in range(
-        levels - 1, min(levels - 1, int(severity * levels)) - 1, -1
+        levels - 1,
+        min(levels - 1, int(severity * levels)) - 1,
+        -1,
     ):
         chosen = int(pairs[0] > pairs[1])
         pairs[chosen] += milder
@@ -78,14 +80,21 @@ def side(severity: float, levels: int, rng: Rng) -> int:
 
 
 def aside(
-    plane: NDArray[T], severity: float, to: int, nothing: float
+    plane: NDArray[T],
+    severity: float,
+    to: int,
+    nothing: float,
 ) -> NDArray[T]:
     """Shift an H×W map to the left (0) or right (1), and fill the margins on both sides
     with ``nothing``. The margins have the same width at every severity, so that no
     content has to be invented.
     """
     margin = round(ASIDE * plane.shape[1])
-    moved = np.roll(plane, (2 * to - 1) * round(severity * margin), axis=1)
+    moved = np.roll(
+        plane,
+        (2 * to - 1) * round(severity * margin),
+        axis=1,
+    )
     moved[:, :margin] = moved[:, plane.shape[1] - margin :] = nothing
     return moved
 
@@ -112,7 +121,11 @@ class ItemErrors:
     moves: Moves
 
     def localization(
-        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+        self,
+        truth: Items,
+        severity: float,
+        scene: ErrorScene,
+        rng: Rng,
     ) -> Items:
         """Give each item a small error of its own, and move all items together to one
         side or the other.
@@ -122,8 +135,16 @@ class ItemErrors:
         """
         boxes = [self.moves.box(item) for item in truth.items]
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
-        items = self._rough((truth.items[k] for k in free), scene, rng)
-        steps = common_steps([boxes[k] for k in free], scene.size, rng)
+        items = self._rough(
+            (truth.items[k] for k in free),
+            scene,
+            rng,
+        )
+        steps = common_steps(
+            [boxes[k] for k in free],
+            scene.size,
+            rng,
+        )
         if steps is None:
             return truth
         step = severity * steps[side(severity, scene.levels, rng)]
@@ -132,7 +153,11 @@ class ItemErrors:
         )
 
     def background(
-        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+        self,
+        truth: Items,
+        severity: float,
+        scene: ErrorScene,
+        rng: Rng,
     ) -> Items:
         """Add one false item to the others, of which more are placed where there is no
         object as severity increases.
@@ -142,12 +167,25 @@ class ItemErrors:
         )
         like = truth.items[int(rng.integers(len(truth.items)))]
         box = self.moves.box(like)
-        target = elsewhere(self.moves.box(like), scene.size, rng, places)
-        extra = self.moves.shifted(like, target[0] - box[0], target[1] - box[1])
+        target = elsewhere(
+            self.moves.box(like),
+            scene.size,
+            rng,
+            places,
+        )
+        extra = self.moves.shifted(
+            like,
+            target[0] - box[0],
+            target[1] - box[1],
+        )
         return truth.with_items([*items, extra] if items else truth.items)
 
     def duplicate(
-        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+        self,
+        truth: Items,
+        severity: float,
+        scene: ErrorScene,
+        rng: Rng,
     ) -> Items:
         """Duplicate half of the items, and place more of them where there is no object
         as severity increases.
@@ -160,7 +198,11 @@ class ItemErrors:
         return truth.with_items(items or truth.items)
 
     def missed(
-        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+        self,
+        truth: Items,
+        severity: float,
+        scene: ErrorScene,
+        rng: Rng,
     ) -> Items:
         """Remove a quarter of the items, and place more of the others where there is no
         object as severity increases.
@@ -173,7 +215,11 @@ class ItemErrors:
         return truth.with_items(items or truth.items)
 
     def classification(
-        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+        self,
+        truth: Items,
+        severity: float,
+        scene: ErrorScene,
+        rng: Rng,
     ) -> Items:
         """Exchange the labels of items of similar shape; if all items have one label,
         change the label of more items as severity increases.
@@ -205,7 +251,10 @@ class ItemErrors:
         )
 
     def _rough(
-        self, items: Iterable[Any], scene: ErrorScene, rng: Rng
+        self,
+        items: Iterable[Any],
+        scene: ErrorScene,
+        rng: Rng,
     ) -> list[Any]:
         return [self.moves.rough(item, scene, rng) for item in items]
 
@@ -232,14 +281,22 @@ class ItemErrors:
         numbers = list(visible(len(traded)))
         order = rng.permutation(sorted({*numbers}))
         false = set(order[: exchanged(severity, len(order))].tolist())
-        rough = self._rough((traded[k][0] for k in numbers), scene, rng)
+        rough = self._rough(
+            (traded[k][0] for k in numbers),
+            scene,
+            rng,
+        )
         return [
             self.moves.shifted(item, *traded[k][1]) if k in false else item
             for k, item in zip(numbers, rough, strict=True)
         ], places
 
     def _decoys(
-        self, number: int, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng
+        self,
+        number: int,
+        taken: Sequence[Xyxy],
+        scene: ErrorScene,
+        rng: Rng,
     ) -> list[FloatArray] | None:
         """Return two steps (x, y) that move item ``number`` of ``taken`` to places on
         the image without an object; None if there is no room or the item overlaps
@@ -259,7 +316,12 @@ class ItemErrors:
                 step = far * np.array(
                     [(x2 - x1) * np.cos(angle), (y2 - y1) * np.sin(angle)]
                 )
-                place = (x1 + step[0], y1 + step[1], x2 + step[0], y2 + step[1])
+                place = (
+                    x1 + step[0],
+                    y1 + step[1],
+                    x2 + step[0],
+                    y2 + step[1],
+                )
                 if inside(place, scene.size) and all(
                     box_iou(place, place_taken) < APART for place_taken in taken
                 ):
@@ -268,7 +330,12 @@ class ItemErrors:
         around = (
             np.array(others).reshape(-1, 4).mean(axis=0) if others else None
         )
-        sides = two_sides(np.array([taken[number]]), moves, scene.size, around)
+        sides = two_sides(
+            np.array([taken[number]]),
+            moves,
+            scene.size,
+            around,
+        )
         return None if sides is None else [free[k] for k in sides]
 
 
@@ -318,7 +385,11 @@ def common_steps(
             for step, end in zip(longest, ends, strict=True)
             if end <= least
         ]
-        moves = np.repeat(np.array(steps).reshape(-1, 1, 2), len(boxes), axis=1)
+        moves = np.repeat(
+            np.array(steps).reshape(-1, 1, 2),
+            len(boxes),
+            axis=1,
+        )
         sides = two_sides(corners, moves, size)
         if sides is not None:
             return [steps[k] for k in sides]
@@ -399,7 +470,11 @@ def like_pairs(
         ]
     ).reshape(-1, 3)
     apart = sorted(
-        (float(np.abs(looks[i] - looks[j]).sum()), i, j)
+        (
+            float(np.abs(looks[i] - looks[j]).sum()),
+            i,
+            j,
+        )
         for i in range(len(labels))
         for j in range(i)
         if labels[i] != labels[j]

@@ -13,7 +13,10 @@ BISECTIONS = 24
 
 
 def smooth_field(
-    size: Size, rng: np.random.Generator, *, grain: float = 0.15
+    size: Size,
+    rng: np.random.Generator,
+    *,
+    grain: float = 0.15,
 ) -> FloatArray:
     """Return a smooth random field of (height, width) ``size``: float64, zero median,
     largest magnitude 1.
@@ -23,9 +26,20 @@ def smooth_field(
     height, width = size
     cells = max(2, round(1 / grain))
     knots = rng.standard_normal(
-        (max(2, round(cells * height / max(size))) + 1, cells + 1)
+        (
+            max(
+                2,
+                round(cells * height / max(size)),
+            )
+            + 1,
+            cells + 1,
+        )
     )
-    field = cv2.resize(knots, (width, height), interpolation=cv2.INTER_CUBIC)
+    field = cv2.resize(
+        knots,
+        (width, height),
+        interpolation=cv2.INTER_CUBIC,
+    )
     field = field - np.median(field)
     return np.asarray(
         field / max(float(np.abs(field).max()), 1e-9), dtype=np.float64
@@ -47,7 +61,10 @@ def lowest_share(
     return result
 
 
-def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
+def sweep(
+    size: Size,
+    rng: np.random.Generator,
+) -> FloatArray:
     """Return the distance along a random direction with a wavy front, H×W float64, for
     :func:`lowest_share`.
     """
@@ -60,7 +77,10 @@ def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
     )
 
 
-def reach(similarity: Callable[[float], float], target: float) -> float:
+def reach(
+    similarity: Callable[[float], float],
+    target: float,
+) -> float:
     """Return the t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) falls to
     ``target``; 1 if it never does.
     """
@@ -86,7 +106,10 @@ def box_iou(first: Xyxy, second: Xyxy) -> float:
 
 
 def elsewhere(
-    box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]
+    box: Xyxy,
+    size: Size,
+    rng: np.random.Generator,
+    taken: list[Xyxy],
 ) -> Xyxy:
     """Return a box of about the same size on the image, with the least overlap with
     ``taken`` in 20 random tries.
@@ -95,8 +118,14 @@ def elsewhere(
     tries = []
     for _ in range(20):
         scale = rng.uniform(0.6, 1.1)
-        w = min((box[2] - box[0]) * scale, width * 0.8)
-        h = min((box[3] - box[1]) * scale, height * 0.8)
+        w = min(
+            (box[2] - box[0]) * scale,
+            width * 0.8,
+        )
+        h = min(
+            (box[3] - box[1]) * scale,
+            height * 0.8,
+        )
         x = rng.uniform(0, width - w)
         y = rng.uniform(0, height - h)
         tries.append((x, y, x + w, y + h))

@@ -25,7 +25,16 @@ LEAST = 2.0
 LARGEST = 64.0
 # Share of the difference that a kind of error must explain; otherwise it is noise.
 EXPLAINED = 0.4
-QUALITIES = (8, 10, 12, 14, 17, 20, 24, 32)
+QUALITIES = (
+    8,
+    10,
+    12,
+    14,
+    17,
+    20,
+    24,
+    32,
+)
 SIGMAS = (0.001, 0.003, 0.006)
 
 
@@ -74,7 +83,9 @@ def _changes(
         yield "oversmoothing", cv2.GaussianBlur(clean, (0, 0), sigma) - clean
     if input_image is not None:
         left = cv2.resize(
-            input_image, (width, height), interpolation=cv2.INTER_CUBIC
+            input_image,
+            (width, height),
+            interpolation=cv2.INTER_CUBIC,
         )
         yield "residual", left - clean
 

@@ -64,7 +64,9 @@ def measured(pixels: Pixels) -> Source:
     )
     red, green, blue = cv2.split(middle)
     specks = cv2.morphologyEx(
-        cv2.min(cv2.min(red, green), blue), cv2.MORPH_TOPHAT, SPECK
+        cv2.min(cv2.min(red, green), blue),
+        cv2.MORPH_TOPHAT,
+        SPECK,
     )
     return Source(
         pixels,
@@ -143,17 +145,31 @@ def _gains(output: Source, source: Source) -> dict[str, float]:
     changes elsewhere."""
     gain = min(output.sharp - source.sharp, 1.0)
     if output.pixels.shape != source.pixels.shape:
-        return {"gain": gain, "left": 0.0, "collateral": 0.0, "lost": 0.0}
+        return {
+            "gain": gain,
+            "left": 0.0,
+            "collateral": 0.0,
+            "lost": 0.0,
+        }
     bright = source.specks
     calm = bright <= max(12.0, float(bright.mean()) * 2)
     return {
         "gain": gain,
         "left": float(
             (output.specks * bright).sum()
-            / max(float((bright * bright).sum()), 1.0)
+            / max(
+                float((bright * bright).sum()),
+                1.0,
+            )
         ),
-        "collateral": _log_mean(np.abs(output.gray - source.gray), calm),
-        "lost": _log_mean(np.abs(output.smooth - source.smooth), calm),
+        "collateral": _log_mean(
+            np.abs(output.gray - source.gray),
+            calm,
+        ),
+        "lost": _log_mean(
+            np.abs(output.smooth - source.smooth),
+            calm,
+        ),
     }
 
 
@@ -168,8 +184,14 @@ def _structure(a: np.ndarray, b: np.ndarray) -> float:
     first = cv2.blur(a, size)
     second = cv2.blur(b, size)
     covariance = cv2.blur(a * b, size) - first * second
-    own = np.maximum(cv2.blur(a * a, size) - first * first, 0)
-    other = np.maximum(cv2.blur(b * b, size) - second * second, 0)
+    own = np.maximum(
+        cv2.blur(a * a, size) - first * first,
+        0,
+    )
+    other = np.maximum(
+        cv2.blur(b * b, size) - second * second,
+        0,
+    )
     return float(((covariance + 1) / (np.sqrt(own * other) + 1)).mean())
 
 
@@ -181,7 +203,10 @@ def _flat_noise(gray: Plane, smooth: Plane) -> float:
     )
     flat = (
         slope
-        <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
+        <= np.partition(
+            slope.ravel()[::4],
+            slope.size // 8,
+        )[slope.size // 8]
     )
     return _log_mean(np.abs(gray - smooth), flat)
 

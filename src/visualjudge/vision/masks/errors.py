@@ -105,7 +105,9 @@ def semantic_classification(
     for k, item in enumerate(truth.items):
         wrong = scene.wrong_label(item.label, rng)
         part = lowest_share(
-            item.mask.dense(), sweep(truth.size, rng), 0.8 * severity
+            item.mask.dense(),
+            sweep(truth.size, rng),
+            0.8 * severity,
         )
         out[k] = replace(item, mask=mask_from_array(item.mask.dense() & ~part))
         out.append(Instance(wrong, mask_from_array(part)))
@@ -213,7 +215,9 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
 
 
 def _bisected(
-    mask: Mask, severity: float, changed: Callable[[float], BoolArray]
+    mask: Mask,
+    severity: float,
+    changed: Callable[[float], BoolArray],
 ) -> Mask:
     """Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 ×
     severity."""
@@ -232,14 +236,20 @@ def _displaced(mask: Mask, severity: float, rng: Rng) -> Mask:
     centre = np.array([mask.left + width / 2, mask.top + height / 2])
     room = np.array([mask.size[1], mask.size[0]]) / 2 - centre
     step = np.array([np.cos(angle), np.sin(angle)])
-    step = np.where(np.sign(step) * np.sign(room) < 0, -step, step) * (
+    step = np.where(
+        np.sign(step) * np.sign(room) < 0,
+        -step,
+        step,
+    ) * (
         width,
         height,
     )
 
     def shifted(t: float) -> BoolArray:
         return translated(
-            dense, round(float(step[0]) * t), round(float(step[1]) * t)
+            dense,
+            round(float(step[0]) * t),
+            round(float(step[1]) * t),
         )
 
     return _bisected(mask, severity, shifted)
@@ -259,12 +269,18 @@ def translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
 
 def wobbled(mask: Mask, severity: float, rng: Rng) -> Mask:
     dense = mask.dense()
-    outside = cv2.distanceTransform((~dense).view(np.uint8), cv2.DIST_L2, 3)
+    outside = cv2.distanceTransform(
+        (~dense).view(np.uint8),
+        cv2.DIST_L2,
+        3,
+    )
     inside = cv2.distanceTransform(dense.view(np.uint8), cv2.DIST_L2, 3)
     signed = outside - inside
     size = max(4.0, mask.area**0.5)
     field = smooth_field(
-        mask.size, rng, grain=min(0.3, 0.4 * size / max(mask.size))
+        mask.size,
+        rng,
+        grain=min(0.3, 0.4 * size / max(mask.size)),
     )
     return _bisected(mask, severity, lambda t: signed < t * size * field)
 

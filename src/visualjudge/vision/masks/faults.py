@@ -45,7 +45,14 @@ def _shifted(item: Instance, real: Instance) -> str:
     move = np.array(
         [[1, 0, round(across)], [0, 1, round(down)]], dtype=np.float32
     )
-    moved = cv2.warpAffine(mask.astype(np.uint8), move, mask.shape[::-1]) > 0
+    moved = (
+        cv2.warpAffine(
+            mask.astype(np.uint8),
+            move,
+            mask.shape[::-1],
+        )
+        > 0
+    )
     left = 1 - _iou(moved, other)
     before = 1 - _iou(mask, other)
     return "localization" if left <= before / 2 else "boundary"
@@ -57,7 +64,11 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
 
 
 # By IoU of masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
-INSTANCE_FAULTS = Measure(mask_similarity, lambda item: item.mask.box, _shifted)
+INSTANCE_FAULTS = Measure(
+    mask_similarity,
+    lambda item: item.mask.box,
+    _shifted,
+)
 
 
 def semantic_faults(
@@ -81,7 +92,11 @@ def semantic_faults(
     total = float(np.count_nonzero(labelled))
     unseen = labelled & ~np.logical_or.reduce([empty, *predicted.values()])
     for box, part in regions(unseen):
-        yield Fault("missed", box, np.count_nonzero(part) / total)
+        yield Fault(
+            "missed",
+            box,
+            np.count_nonzero(part) / total,
+        )
     for label, region in predicted.items():
         right = region & real.get(label, empty)
         near = cv2.dilate(right.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
@@ -94,7 +109,11 @@ def semantic_faults(
                 and sum((part & m).any() for m in real.values()) > 1
             ):
                 kind = "background"
-            yield Fault(kind, box, np.count_nonzero(part) / total)
+            yield Fault(
+                kind,
+                box,
+                np.count_nonzero(part) / total,
+            )
 
 
 def _is_strip(part: BoolArray) -> bool:
@@ -128,4 +147,8 @@ def referring_faults(
     else:
         kind = _shifted(item, real)
         place = around(item.mask.box, real.mask.box)
-    yield Fault(kind, place, lost(region_iou(prediction, truth)))
+    yield Fault(
+        kind,
+        place,
+        lost(region_iou(prediction, truth)),
+    )

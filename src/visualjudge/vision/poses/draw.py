@@ -83,7 +83,9 @@ def _figure(number: int, person: Person) -> _Figure:
     places = [
         (x, y) if there else None
         for (x, y), there in zip(
-            clipped.round().astype(int).tolist(), present, strict=True
+            clipped.round().astype(int).tolist(),
+            present,
+            strict=True,
         )
     ]
     seen = person.keypoints[person.present, :2]
@@ -118,7 +120,13 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
             colors = _colors(figure, style)
             for a, b in figure.limbs:
                 ends = figure.places[a], figure.places[b]
-                cv2.line(pixels, *ends, colors[max(a, b)], width, cv2.LINE_8)
+                cv2.line(
+                    pixels,
+                    *ends,
+                    colors[max(a, b)],
+                    width,
+                    cv2.LINE_8,
+                )
     for figure in figures:
         radius = _person_radius(scene.size, figure, alone=not style.limbs)
         _points(pixels, figure, _colors(figure, style), radius)
@@ -138,7 +146,10 @@ def _colors(figure: _Figure, style: PoseStyle) -> list[RGB]:
 
 
 def _points(
-    pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int
+    pixels: Pixels,
+    figure: _Figure,
+    colors: list[RGB],
+    radius: int,
 ) -> None:
     height, width = pixels.shape[:2]
     reach = radius + 2
@@ -183,7 +194,9 @@ def _coco_list(_number: int, person: Person) -> list[float]:
     seen = [
         v if there else 0.0
         for v, there in zip(
-            person.keypoints[:, 2].tolist(), person.present, strict=True
+            person.keypoints[:, 2].tolist(),
+            person.present,
+            strict=True,
         )
     ]
     short = [int(v) if v == int(v) else round(v, 1) for v in seen]

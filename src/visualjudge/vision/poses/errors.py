@@ -177,7 +177,11 @@ def displaced(error: Perturbation) -> Perturbation:
         ]
         prediction: People = error(labelled, MILD, scene, rng)
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
-        steps = common_steps([boxes[k] for k in free], scene.size, rng)
+        steps = common_steps(
+            [boxes[k] for k in free],
+            scene.size,
+            rng,
+        )
         if steps is None:
             return truth
         step = severity * steps[side(severity, scene.levels, rng)]

@@ -54,7 +54,11 @@ def pose_faults(
     partners = {j: i for i, j, _ in pairs(values, SAME_PERSON)}
     for j, person in enumerate(real):
         if j in partners:
-            yield from _joints(prediction.items[partners[j]], person, real)
+            yield from _joints(
+                prediction.items[partners[j]],
+                person,
+                real,
+            )
         else:
             yield Fault("missed", _box(person), 1.0)
     for i in set(range(len(prediction.items))) - {*partners.values()}:
@@ -64,7 +68,9 @@ def pose_faults(
 
 
 def _joints(
-    person: Person, real: Person, people: tuple[Person, ...]
+    person: Person,
+    real: Person,
+    people: tuple[Person, ...],
 ) -> Iterator[Fault]:
     own, mirrored = (
         keypoint_similarity(person, real, at) for at in (_AS_IS, _MIRROR)
@@ -86,7 +92,11 @@ def _joints(
     for k in np.flatnonzero(real.present & (own < GOOD)).tolist():
         x, y, _ = real.keypoints[k].tolist()
         box = x - reach[k], y - reach[k], x + reach[k], y + reach[k]
-        yield Fault(kinds[k], box, float(1 - own[k]) / int(real.present.sum()))
+        yield Fault(
+            kinds[k],
+            box,
+            float(1 - own[k]) / int(real.present.sum()),
+        )
 
 
 def _box(person: Person) -> Xyxy:

@@ -27,7 +27,10 @@ def keypoint_f1(prediction: People, truth: People) -> float:
     """
     values, shares = similarities(prediction, truth)
     columns = np.concatenate([values, shares], axis=1)
-    return mean_f1(columns, np.arange(columns.shape[1]) >= values.shape[1])
+    return mean_f1(
+        columns,
+        np.arange(columns.shape[1]) >= values.shape[1],
+    )
 
 
 def similarities(
@@ -65,7 +68,9 @@ def keypoint_similarity(
     """
     real = replace(truth, keypoints=truth.keypoints[order])
     shares: FloatArray = _similarity(
-        person.keypoints[None, :, :2], person.present[None], real
+        person.keypoints[None, :, :2],
+        person.present[None],
+        real,
     )[0]
     return shares
 
@@ -88,7 +93,9 @@ def _similarity(
     variances = (2 * np.array(OKS_SIGMAS)) ** 2
     exponent = (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
     shares: FloatArray = np.where(
-        present & truth.present, np.exp(-exponent), 0.0
+        present & truth.present,
+        np.exp(-exponent),
+        0.0,
     )
     return shares
 
@@ -112,7 +119,10 @@ def person_area(person: Person) -> float:
     return float(BOX_TO_AREA * (x2 - x1) * (y2 - y1))
 
 
-def _shares_in(people: list[Person], crowd: Person) -> list[float]:
+def _shares_in(
+    people: list[Person],
+    crowd: Person,
+) -> list[float]:
     """Return the fraction of each person's keypoints that lies in a crowd's box."""
     x1, y1, x2, y2 = crowd.bbox or (np.inf,) * 4
     shares = []

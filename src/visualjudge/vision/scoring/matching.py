@@ -70,7 +70,12 @@ def _candidates(
 ) -> Iterator[tuple[int, int, float]]:
     first, second = np.nonzero(similarity >= least)
     values = similarity[first, second]
-    return zip(first.tolist(), second.tolist(), values.tolist(), strict=True)
+    return zip(
+        first.tolist(),
+        second.tolist(),
+        values.tolist(),
+        strict=True,
+    )
 
 
 def _one_to_one(
@@ -169,10 +174,18 @@ def compared_items(
         if real.iscrowd:
             item.in_crowd = max(item.in_crowd, value * same)
         elif same:
-            item.own = max(item.own, (value, j), key=itemgetter(0))
+            item.own = max(
+                item.own,
+                (value, j),
+                key=itemgetter(0),
+            )
             rivals.append((i, j, value))
         else:
-            item.other = max(item.other, (value, j), key=itemgetter(0))
+            item.other = max(
+                item.other,
+                (value, j),
+                key=itemgetter(0),
+            )
     for i, j, value in _one_to_one(rivals, THRESHOLDS[0]):
         items[i].matched = value, j
     return items
