@@ -293,11 +293,14 @@ def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
 def _label_studio(
     files: list[Path], photographs: dict[Path, int]
 ) -> Iterator[Sight]:
+    images = next(iter(photographs), "IMAGES")
     for path in files:
         if path.suffix == ".json" and '"from_name"' in _head(path):
-            images = next(iter(photographs), "IMAGES")
-            words = ("--gt", path, "--images", images, "--out", "data")
-            command = (*LABEL_STUDIO, *words)
+            command = (
+                *("import", "shapes", "--task", "object_detection"),
+                *("--format", "label-studio", "--gt", path),
+                *("--images", images, "--out", "data"),
+            )
             yield Sight(path, "annotations of Label Studio", command)
 
 
@@ -317,14 +320,6 @@ def _holds_maps(header: bytes) -> bool:
     return header.startswith(PNG) and header[-1] in (GREY, PALETTE)
 
 
-ROLES = (
-    "verdicts or scores of a judge: `adopt` reads them with --column item=NAME "
-    "--column verdict=NAME --column truth=NAME"
-)
-LABEL_STUDIO = (
-    *("import", "shapes", "--task", "object_detection"),
-    *("--format", "label-studio"),
-)
 DEPTH = ("depth", "depth_estimation", "depth maps")
 LABELS = (
     "label-map",
@@ -396,7 +391,11 @@ def _tables(
             command = ("adopt", path, "--out", "study")
             yield Sight(path, f"verdicts: {text}", command)
         else:
-            yield Sight(path, f"{text}; {ROLES}")
+            yield Sight(
+                path,
+                f"{text}; of verdicts or scores of a judge: visualjudge adopt with "
+                "--column item=NAME --column verdict=NAME --column truth=NAME",
+            )
 
 
 def _outputs(path: Path, header: list[str]) -> Words:
@@ -404,8 +403,11 @@ def _outputs(path: Path, header: list[str]) -> Words:
     generated ones."""
     task = "generation_editing" if "image" in header else "generation_t2i"
     words = ("import", "outputs", "--task", task, "--table", path)
-    own = () if "score" in header else ("--score-column", "NAME")
-    return (*words, "--root", path.parent, *own, "--out", "data")
+    return (
+        *(*words, "--root", path.parent),
+        *(() if "score" in header else ("--score-column", "NAME")),
+        *("--out", "data"),
+    )
 
 
 def _header(path: Path) -> list[str]:
@@ -425,8 +427,9 @@ def _alike(folder: Path, other: Path) -> Path:
     of ``other`` do, such as ``0x4`` for ``0``."""
     first, named = (min(place.iterdir()) for place in (folder, other))
     more = first.stem.removeprefix(named.stem)
-    longer = more and more != first.stem
-    return folder / f"*{more}{first.suffix}" if longer else folder
+    if more in ("", first.stem):
+        return folder
+    return folder / f"*{more}{first.suffix}"
 
 
 def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
