@@ -90,9 +90,9 @@ OVER: dict[str, int] = {
     "judges": 1463,
     "runs": 1340,
     "analysis": 8259,
-    "apps": 6354,
+    "apps": 6356,
     "studio": 2489,
-    "cli": 1735,
+    "cli": 1733,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
 MOST_STATEMENTS = 35_953
