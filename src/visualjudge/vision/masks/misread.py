@@ -51,13 +51,17 @@ MISREADINGS = (
         "x and y are exchanged",
         _each(lambda dense: _placed(dense.T, dense.shape)),
     ),
-    Misreading(
-        "all coordinates were divided by 2",
-        _each(
-            lambda dense: _placed(
-                dense.repeat(2, axis=0).repeat(2, axis=1), dense.shape
-            )
-        ),
+    *(
+        Misreading(
+            f"all coordinates were divided by {factor}",
+            _each(
+                lambda dense, factor=factor: _placed(
+                    dense.repeat(factor, axis=0).repeat(factor, axis=1),
+                    dense.shape,
+                )
+            ),
+        )
+        for factor in (2, 4)
     ),
     Misreading(
         "all coordinates were multiplied by 2",
@@ -65,5 +69,5 @@ MISREADINGS = (
     ),
     Misreading("the image was mirrored", _each(lambda dense: dense[:, ::-1])),
     Misreading("masks are upside down", _each(lambda dense: dense[::-1])),
-    Misreading("masks are inverted", _each(lambda dense: ~dense)),
+    Misreading("masks are inverted", _each(lambda dense: ~dense), fitted=True),
 )
