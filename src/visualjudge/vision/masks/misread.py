@@ -51,17 +51,21 @@ MISREADINGS = (
         "x and y are exchanged",
         _each(lambda dense: _placed(dense.T, dense.shape)),
     ),
-    *(
-        Misreading(
-            f"all coordinates were divided by {factor}",
-            _each(
-                lambda dense, factor=factor: _placed(
-                    dense.repeat(factor, axis=0).repeat(factor, axis=1),
-                    dense.shape,
-                )
-            ),
-        )
-        for factor in (2, 4)
+    Misreading(
+        "all coordinates were divided by 2",
+        _each(
+            lambda dense: _placed(
+                dense.repeat(2, axis=0).repeat(2, axis=1), dense.shape
+            )
+        ),
+    ),
+    Misreading(
+        "all coordinates were divided by 4",
+        _each(
+            lambda dense: _placed(
+                dense.repeat(4, axis=0).repeat(4, axis=1), dense.shape
+            )
+        ),
     ),
     Misreading(
         "all coordinates were multiplied by 2",
