@@ -317,8 +317,9 @@ def test_a_second_asking_costs_nothing_and_says_so(tmp_path: Path) -> None:
     inner = ScriptedClient(
         [Reply("A", "length", {"prompt_tokens": 3}, (token,), ("note",))]
     )
-    first = run(Cached(inner, tmp_path).ask(HELLO))
-    again = run(Cached(inner, tmp_path).ask(HELLO))
+    cache = tmp_path / "not yet" / "there"
+    first = run(Cached(inner, cache).ask(HELLO))
+    again = run(Cached(inner, cache).ask(HELLO))
     assert len(inner.requests) == 1
     assert (first.cached, again.cached) == (False, True)
     assert (
