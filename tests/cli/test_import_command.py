@@ -383,9 +383,7 @@ def test_doubtful_truth_is_told_by_kind(
         ),
     ):
         assert f"gt.json: annotations[{where}]: {line}" in told
-    assert (
-        "gt.json: image a: a truth has no area, so nothing can find it" in told
-    )
+    assert "gt.json: image a: a truth has no area inside its image" in told
     assert "a truth extends beyond its image; records like this: 1" in told
 
 

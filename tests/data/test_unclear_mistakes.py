@@ -4,6 +4,7 @@ fails."""
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,16 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.import_mistakes import likely_mistake
 from visualjudge.formats.coco import coco
 from visualjudge.formats.yolo import yolo
-from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    Person,
+    WholeImage,
+)
 from visualjudge.vision.raster.masks import mask_from_array
 
 SIZE = (60, 80)
@@ -73,6 +83,154 @@ def test_places_of_categories_are_not_read_as_ids(
     pred.write_text(json.dumps(rows))
     with pytest.raises(DataError, match=f"{stated[0]} to {stated[2]} .*places"):
         list(coco("object_detection", gt, pred, images))
+
+
+def test_places_of_images_are_not_read_as_ids(
+    tmp_path: Path, images: Path
+) -> None:
+    gt = _truth(tmp_path, [1])
+    content = json.loads(gt.read_text())
+    for row in content["images"]:
+        row["id"] += 7
+    gt.write_text(json.dumps(content))
+    rows = [
+        {"image_id": k, "category_id": 1, "bbox": [5, 5, 20, 20]}
+        for k in range(4)
+    ]
+    pred = tmp_path / "pred.json"
+    pred.write_text(json.dumps(rows))
+    with pytest.raises(DataError, match=r"image_id: 0 to 3 .*places"):
+        list(coco("object_detection", gt, pred, images))
+
+
+def _boxes(change: Any) -> list[Any]:
+    generator = np.random.default_rng(3)
+    sides = []
+    for _ in range(8):
+        corners = generator.uniform(5, 30, (3, 2))
+        boxes = np.hstack([corners, corners + generator.uniform(8, 28, (3, 2))])
+        sides.append(
+            tuple(
+                Detections(
+                    tuple(
+                        Detection("car", tuple(f(*box)), 0.5) for box in boxes
+                    )
+                )
+                for f in (change, lambda *box: box)
+            )
+        )
+    return sides
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            lambda x, y, u, v: (x, y, x + v - y, y + u - x),
+            "width and height are exchanged",
+        ),
+        (
+            lambda x, y, u, v: (
+                y / 0.06,
+                x / 0.08,
+                (y + v) / 0.06,
+                (x + u) / 0.08,
+            ),
+            "boxes are [y1, x1, y2, x2] in an image of 1000 × 1000",
+        ),
+        (
+            lambda x, y, u, v: (
+                x / 0.08,
+                y / 0.06,
+                (x + u) / 0.08,
+                (y + v) / 0.06,
+            ),
+            "boxes are [x1, y1, x2, y2] in an image of 1000 × 1000",
+        ),
+    ],
+)
+def test_forms_of_boxes_are_named(
+    images: Path, change: Any, reason: str
+) -> None:
+    path = images / "i0.png"
+    mistake = likely_mistake("object_detection", _boxes(change), {}, [path] * 8)
+    assert mistake is not None and reason in mistake
+
+
+def _poses(change: Any) -> list[Any]:
+    generator = np.random.default_rng(4)
+    sides = []
+    for _ in range(8):
+        points = generator.uniform((0, 0, 2), (80, 60, 2), (17, 3))
+        points[:, 2] = 2
+        sides.append(
+            tuple(
+                People(
+                    (Person(side, (0.0, 0.0, 80.0, 60.0), None, False, None),)
+                )
+                for side in (change(points), points)
+            )
+        )
+    return sides
+
+
+OPENPOSE = [0, 6, 8, 10, 5, 7, 9, 12, 14, 16, 11, 13, 15, 2, 1, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda points: points[OPENPOSE], "order of OpenPose"),
+        (lambda points: points.T.reshape(-1, 3), "all x stand before all y"),
+        (
+            lambda points: np.abs(points - [80, 0, 0]),
+            "the image was mirrored",
+        ),
+    ],
+)
+def test_orders_of_keypoints_are_named(
+    images: Path, change: Any, reason: str
+) -> None:
+    path = images / "i0.png"
+    mistake = likely_mistake("keypoint", _poses(change), {}, [path] * 8)
+    assert mistake is not None and reason in mistake
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda pixels: pixels[:, ::-1], "mirrored"),
+        (lambda pixels: pixels[::-1], "upside down"),
+        (lambda pixels: pixels[::-1, ::-1], "turned by 180"),
+        (lambda pixels: 255 - pixels, "black and white are exchanged"),
+    ],
+)
+def test_turned_and_inverted_restorations_are_named(
+    change: Any, reason: str
+) -> None:
+    generator = np.random.default_rng(5)
+    truths = [
+        generator.integers(0, 256, (40, 50, 3)).astype(np.uint8)
+        for _ in range(6)
+    ]
+    pairs = [
+        (WholeImage(np.ascontiguousarray(change(pixels))), WholeImage(pixels))
+        for pixels in truths
+    ]
+    mistake = likely_mistake("lowlevel-denoise", pairs, {})
+    assert mistake is not None and reason in mistake
+
+
+def test_predictions_are_blamed_where_either_side_may_be_misread() -> None:
+    generator = np.random.default_rng(6)
+    pairs = []
+    for _ in range(8):
+        depth = generator.uniform(2, 20, (30, 40))
+        near = 1 - (depth - depth.min()) / np.ptp(depth)
+        pairs.append((DepthMap(near), DepthMap(depth)))
+    mistake = likely_mistake("depth_estimation", pairs, {})
+    assert mistake is not None
+    assert mistake.startswith("predictions") and "near and far" in mistake
 
 
 @pytest.mark.parametrize(

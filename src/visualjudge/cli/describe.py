@@ -52,8 +52,9 @@ def describe(
     if (folder / META).is_file():
         _describe_dataset(folder, json, part)
     elif part.encodings or part.types or part.where:
-        message = "--encoding, --type and --where are for datasets"
-        raise UsageError(f"{folder} is a data folder: {message}")
+        raise UsageError(
+            f"{folder} is a data folder: --encoding, --type and --where are for datasets"
+        )
     else:
         _describe_data(folder, json, part.tasks)
 

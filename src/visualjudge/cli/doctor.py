@@ -1,6 +1,6 @@
 """``visualjudge doctor``: report what works, what is missing, and how to fix it."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from visualjudge.cli.options import ModelOptions
 from visualjudge.cli.output import (
@@ -34,14 +34,6 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
         check.name != "server" or check.status == "ok" for check in collected
     ):
         collected += checks.question(config)
-    collected = [
-        replace(
-            check,
-            detail=as_options(check.detail),
-            advice=check.advice and as_options(check.advice),
-        )
-        for check in collected
-    ]
     failed = [check.name for check in collected if check.status == "failed"]
     if as_json:
         print_json(map(asdict, collected))
@@ -51,7 +43,11 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
             for item in collected
         ]
         print(
-            Table(("Check", "Status", "Detail", "Advice"), tuple(cells)).text()
+            as_options(
+                Table(
+                    ("Check", "Status", "Detail", "Advice"), tuple(cells)
+                ).text()
+            )
         )
     end_with([f"failed: {', '.join(failed)}"] if failed else [])
     if not as_json:

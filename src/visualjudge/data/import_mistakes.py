@@ -130,10 +130,10 @@ def check_forms(
         outside = (
             (corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)
         ).any(axis=1)
-        if side == "truth":
+        if side == "truth" or empty.sum() >= LEAVING * empty.size:
             warn_once(
-                files.truth,
-                "a truth has no area, so nothing can find it",
+                getattr(files, side),
+                f"a {side} has no area inside its image, so nothing can match it",
                 _at(images, empty),
             )
         elif outside.sum() < LEAVING * outside.size:  # detectors overshoot
@@ -279,7 +279,12 @@ def likely_mistake(
     )
     if best is None or best[2] <= without:
         return exchanged
-    _, trial, mean = best
+    # where either side may be misread alike, predictions are, and they come first
+    _, trial, mean = next(
+        row
+        for row in explaining
+        if row[1].told == best[1].told and row[1].reach >= best[1].reach
+    )
     return (
         f"{files.truth if trial.of_truth else files.prediction}: the mean score of the "
         f"first {before.size} images is {before.mean():.1f}; it looks as if "
@@ -332,8 +337,9 @@ def _exchanged_with_given(
         return None, 0.0
     return (
         f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images "
-        "the degraded image is nearer to the ground truth than the restored one; is "
-        "one of images, predictions and ground truth in the place of another?",
+        "the degraded image is nearer to the ground truth than the restored one; are "
+        "two of images, predictions and ground truth exchanged, or do restored images "
+        "differ in colours, range or place?",
         mean,
     )
 

@@ -636,7 +636,8 @@ def notices(
     task: str, done: Imported, *, predicted: bool = True
 ) -> Iterator[str]:
     """Yield what was imported, how it scored, and what was left out, one line each."""
-    of_table = predicted and not done.truths  # has scores, and no ground truth
+    # a table has scores, and no ground truth
+    of_table = bool(predicted and done.annotations and not done.truths)
     yield (
         f"annotations {done.annotations}, images {len(done.images)}, "
         f"{'each with its score' if of_table else f'truths {done.truths}'}, "

@@ -354,39 +354,34 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     """Return results by image. A results file is an array, or an object with
     annotations."""
     content = read_json(pred)
-    rows = (
-        content.get("annotations") if isinstance(content, Mapping) else content
-    )
+    own = content if isinstance(content, Mapping) else {"annotations": content}
+    rows = own.get("annotations")
     if not isinstance(rows, list):
         raise DataError(
             f"{pred}: must be a COCO results file: an array of objects, or an object "
             f"with 'annotations', got {type(content).__name__}"
         )
-    results = _by_image(rows, f"{pred}: ")
-    if not (content is not rows and content.get("categories")):
-        _check_numbers(rows, truth, pred)
-    return (
-        _by_own_tables(results, content, pred, truth)
-        if content is not rows
-        else results
-    )
+    return _by_own_tables(_by_image(rows, f"{pred}: "), own, pred, truth)
 
 
 def _check_numbers(
-    rows: Sequence[Mapping[str, Any]], truth: CocoTruth, pred: Path
+    content: Mapping[str, Any],
+    name: str,
+    known: Mapping[Any, Any],
+    pred: Path,
+    truth: CocoTruth,
 ) -> None:
-    """Refuse category numbers that are places in a list of the categories."""
+    """Refuse ids of images or categories that are places in a list of them."""
     stated = {
         number
-        for row in rows
-        if isinstance(number := whole(row.get("category_id")), int)
+        for row in content["annotations"]
+        if isinstance(row, Mapping)
+        and isinstance(number := whole(row.get(name)), int)
     }
-    places = {*range(len(truth.labels) + 1)}
-    if stated <= places and not stated <= truth.labels.keys():
+    if not stated <= known.keys() and stated <= {*range(len(known) + 1)}:
         raise DataError(
-            f"{pred}: category_id: {min(stated)} to {max(stated)} look like places in "
-            f"a list of the categories; in {truth.file.name} they have the ids "
-            f"{', '.join(map(str, truth.labels))[:80]}"
+            f"{pred}: {name}: {min(stated)} to {max(stated)} look like places in a list; the "
+            f"ids in {truth.file.name} are {', '.join(map(str, known))[:80]}"
         )
 
 
@@ -416,10 +411,14 @@ def _by_own_tables(
                 f"{', '.join(foreign)[:80]}"
             )
         warn_once(pred, f"is no category of {truth.file.name}", foreign)
+    else:
+        _check_numbers(content, "category_id", truth.labels, pred, truth)
     own = {}
     for k, raw in enumerate(content.get("images") or ()):
         image = record_of(jsons.Json, raw, f"{pred}: images[{k}]")
         own[whole(image.get("id"))] = _name_of(image)
+    if not own:
+        _check_numbers(content, "image_id", truth.images, pred, truth)
     joined: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for number, rows in results.items():
         name = own.get(number)

@@ -236,11 +236,11 @@ def class_table(path: Path) -> dict[int, str]:
                 f"and {other}; remove the column that the label maps do not use"
             )
         try:
-            key = int(str(number))
+            key = int(str(whole(number)))
         except ValueError:
             raise DataError(
-                f"{path}: row {place}: needs a whole number in id (or idx, value) and "
-                "a name"
+                f"{path}: row {place}: must have a whole number in id (or idx, value) "
+                "and a name, below a header with these names"
             ) from None
         if not name or key in table:
             reason = f"id: {key} occurs twice" if name else "name: is empty"

@@ -40,7 +40,9 @@ _SENTENCE = re.compile(
     r"(?:\b(?:vs|e\.g|i\.e|etc|cf|resp|incl|approx|ca|max|min|no|nr|fig|bzw|z\.b)\."
     r"|[^\n.!?;]|\.(?=\d))+[.!?;]*"
 )
-_SHORT_LINE = re.compile(r"^([^\n]{1,60})(\s*\n)(?=[^\n–—:-]+$)", re.M)
+_SHORT_LINE = re.compile(
+    r"^(?=[^\n]*\w\w)([^\n]{2,60})(\s*\n)(?=[^\n–—:-]+$)", re.M
+)
 _LINE = re.compile(r"[^\n]+")
 # A comma, a bracket or a dash ends what a sentence states; an order goes on.
 _PIECE = re.compile(

@@ -4,6 +4,7 @@ data."""
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,9 +108,46 @@ def generated(folder: Path) -> None:
     (folder / "scores.csv").write_text("\n".join(rows) + "\n")
 
 
+def label_studio(folder: Path) -> None:
+    image(folder / "images/a.png")
+    box = {"x": 10, "y": 10, "width": 30, "height": 30, "rotation": 0}
+    size = {"original_width": 32, "original_height": 24}
+    result = {
+        "type": "rectanglelabels",
+        **size,
+        "value": {**box, "rectanglelabels": ["cat"]},
+        "from_name": "label",
+        "to_name": "image",
+    }
+    task = {
+        "id": 1,
+        "data": {"image": "/data/upload/1/ab12cd34-a.png"},
+        "annotations": [{"id": 1, "result": [result]}],
+    }
+    (folder / "export.json").write_text(json.dumps([task]))
+
+
+def upscaled(folder: Path) -> None:
+    for name, end, side in (("HR", "", 32), ("LR", "x4", 8), ("net", "", 32)):
+        rgb = np.random.default_rng(side).integers(0, 255, (side, side, 3))
+        image(folder / name / f"0{end}.png", rgb.astype(np.uint8))
+
+
 @pytest.mark.parametrize(
     "make",
-    [coco, yolo, votes, voc, depth, label_maps, panoptic, restored, generated],
+    [
+        coco,
+        yolo,
+        votes,
+        voc,
+        depth,
+        label_maps,
+        label_studio,
+        panoptic,
+        restored,
+        upscaled,
+        generated,
+    ],
 )
 def test_the_first_command_runs_as_printed(
     make: Callable[[Path], None],
@@ -125,7 +163,7 @@ def test_the_first_command_runs_as_printed(
     [line] = [
         line for line in printed.splitlines() if line.startswith("next: ")
     ]
-    done = command(*line.removeprefix("next: visualjudge ").split())
+    done = command(*shlex.split(line.removeprefix("next: visualjudge ")))
     assert done.returncode == 0, done.stderr
 
 

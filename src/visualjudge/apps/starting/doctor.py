@@ -6,7 +6,6 @@ import asyncio
 import importlib.util
 import os
 import platform
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -73,7 +72,7 @@ class Check:
 
 
 def environment() -> Iterator[Check]:
-    """Check Python, the package, its extras, and the cache of replies."""
+    """Check Python, the package and its extras."""
     version = (
         f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on "
         f"{platform.platform()}"
@@ -92,25 +91,6 @@ def environment() -> Iterator[Check]:
             )
         else:
             yield Check(f"extra {extra}", "ok", "installed")
-    yield _cache()
-
-
-def _cache() -> Check:
-    from visualjudge.core.outputs import default_cache_dir
-
-    place = default_cache_dir()
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        return Check(
-            "cache",
-            "failed",
-            f"{place}: {error.strerror}",
-            "name another folder with `cache_dir=FOLDER`",
-        )
-    return Check("cache", "ok", f"replies are kept in {place}")
 
 
 def keys() -> Iterator[Check]:

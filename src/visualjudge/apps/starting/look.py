@@ -100,6 +100,7 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         *_yolo(files, photographs),
         *_voc(files, photographs),
         *_tables(files, is_verdicts),
+        *_label_studio(files, photographs),
     ]
     places = [
         Sight(place, pluralize(count, "image"))
@@ -289,6 +290,20 @@ def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     yield Sight(truth, "PASCAL VOC annotations", command)
 
 
+def _label_studio(
+    files: list[Path], photographs: dict[Path, int]
+) -> Iterator[Sight]:
+    images = next(iter(photographs), "IMAGES")
+    for path in files:
+        if path.suffix == ".json" and '"from_name"' in _head(path):
+            command = (
+                *("import", "shapes", "--task", "object_detection"),
+                *("--format", "label-studio", "--gt", path),
+                *("--images", images, "--out", "data"),
+            )
+            yield Sight(path, "annotations of Label Studio", command)
+
+
 def _headers(files: list[Path]) -> dict[Path, bytes]:
     """Return the first bytes of each folder's first image, as far as the colour type of
     a PNG file."""
@@ -369,14 +384,18 @@ def _tables(
         text = f"a table with the columns {', '.join(header)}"
         if "rater" in header:
             yield Sight(path, f"ratings of people: {text}", ("agreement", path))
-        elif {"output", "score"} <= set(header):
+        elif "output" in header:
             command = _outputs(path, header)
             yield Sight(path, f"scores of generated images: {text}", command)
         elif is_verdicts(header):
             command = ("adopt", path, "--out", "study")
             yield Sight(path, f"verdicts: {text}", command)
         else:
-            yield Sight(path, text)
+            yield Sight(
+                path,
+                f"{text}; of verdicts or scores of a judge: visualjudge adopt with "
+                "--column item=NAME --column verdict=NAME --column truth=NAME",
+            )
 
 
 def _outputs(path: Path, header: list[str]) -> Words:
@@ -384,7 +403,11 @@ def _outputs(path: Path, header: list[str]) -> Words:
     generated ones."""
     task = "generation_editing" if "image" in header else "generation_t2i"
     words = ("import", "outputs", "--task", task, "--table", path)
-    return (*words, "--root", path.parent, "--out", "data")
+    return (
+        *(*words, "--root", path.parent),
+        *(() if "score" in header else ("--score-column", "NAME")),
+        *("--out", "data"),
+    )
 
 
 def _header(path: Path) -> list[str]:
@@ -399,6 +422,16 @@ def _header(path: Path) -> list[str]:
     return [*record] if isinstance(record, dict) else []
 
 
+def _alike(folder: Path, other: Path) -> Path:
+    """Return the images of ``folder``, as a pattern if their names end in more than those
+    of ``other`` do, such as ``0x4`` for ``0``."""
+    first, named = (min(place.iterdir()) for place in (folder, other))
+    more = first.stem.removeprefix(named.stem)
+    if more in ("", first.stem):
+        return folder
+    return folder / f"*{more}{first.suffix}"
+
+
 def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
     """Return controlled errors of photographs, or the import of what names tell
     apart."""
@@ -407,7 +440,8 @@ def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
     if sharp and poor:
         others = (sharp, named[poor])
         models = [path for path in named.values() if path not in others]
-        command = _study("pairs", DEGRADED[poor], sharp, named[poor], models)
+        images = _alike(named[poor], sharp)
+        command = _study("pairs", DEGRADED[poor], sharp, images, models)
         return Sight(sharp, "clean images", command)
     command = _study("pairs", "lowlevel-deblur", first, first, ())
     return Sight(

@@ -109,6 +109,36 @@ MISREADINGS = (
             )
         ),
     ),
+    Misreading(
+        "width and height are exchanged",
+        _each(lambda x1, y1, x2, y2: (x1, y1, x1 + (y2 - y1), y1 + (x2 - x1))),
+    ),
+    Misreading(
+        "boxes are [x1, y1, x2, y2] in an image of 1000 × 1000",
+        lambda prediction, size: _changed(
+            prediction,
+            lambda x1, y1, x2, y2: (
+                x1 * size[1] / 1000,
+                y1 * size[0] / 1000,
+                (x2 - x1) * size[1] / 1000,
+                (y2 - y1) * size[0] / 1000,
+            ),
+        ),
+        of_size=True,
+    ),
+    Misreading(
+        "boxes are [y1, x1, y2, x2] in an image of 1000 × 1000",
+        lambda prediction, size: _changed(
+            prediction,
+            lambda x1, y1, x2, y2: (
+                y1 * size[1] / 1000,
+                x1 * size[0] / 1000,
+                (y2 - y1) * size[1] / 1000,
+                (x2 - x1) * size[0] / 1000,
+            ),
+        ),
+        of_size=True,
+    ),
     Misreading("the confidence is an angle in radians", _turned),
     Misreading(
         "the image was mirrored",

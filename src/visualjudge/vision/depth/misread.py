@@ -49,6 +49,12 @@ MISREADINGS = (
         ),
     ),
     Misreading("near and far are exchanged", _negative),
+    Misreading(
+        "predictions are logarithms of depths",
+        lambda prediction, _: replace(
+            prediction, values=np.exp(np.minimum(prediction.values, 50))
+        ),
+    ),
     Misreading("the largest value marks holes (`hole`)", _with_holes),
     Misreading("maps are upside down", _turned(0)),
     Misreading("the image was mirrored", _turned(1)),

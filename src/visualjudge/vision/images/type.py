@@ -210,5 +210,29 @@ RESTORATION = replace(
                 prediction.pixels[:, :, ::-1]
             ),
         ),
+        Misreading(
+            "the image was mirrored",
+            lambda prediction, _truth: record.WholeImage(
+                prediction.pixels[:, ::-1]
+            ),
+        ),
+        Misreading(
+            "images are upside down",
+            lambda prediction, _truth: record.WholeImage(
+                prediction.pixels[::-1]
+            ),
+        ),
+        Misreading(
+            "images are turned by 180 degrees",
+            lambda prediction, _truth: record.WholeImage(
+                prediction.pixels[::-1, ::-1]
+            ),
+        ),
+        Misreading(
+            "black and white are exchanged",
+            lambda prediction, _truth: record.WholeImage(
+                255 - prediction.pixels
+            ),
+        ),
     ),
 )

@@ -60,10 +60,18 @@ MISREADINGS = (
         ),
     ),
     Misreading(
+        "all coordinates were divided by 4",
+        _each(
+            lambda dense: _placed(
+                dense.repeat(4, axis=0).repeat(4, axis=1), dense.shape
+            )
+        ),
+    ),
+    Misreading(
         "all coordinates were multiplied by 2",
         _each(lambda dense: _placed(dense[::2, ::2], dense.shape)),
     ),
     Misreading("the image was mirrored", _each(lambda dense: dense[:, ::-1])),
     Misreading("masks are upside down", _each(lambda dense: dense[::-1])),
-    Misreading("masks are inverted", _each(lambda dense: ~dense)),
+    Misreading("masks are inverted", _each(lambda dense: ~dense), fitted=True),
 )

@@ -1,11 +1,12 @@
 """Misread poses: coordinates or keypoints in another order than COCO's."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.records import FloatArray
 from visualjudge.vision.poses.record import People
 from visualjudge.vision.poses.skeleton import MIRRORED
 from visualjudge.vision.rows import Misreading, letterboxes
@@ -13,19 +14,16 @@ from visualjudge.vision.rows import Misreading, letterboxes
 _OTHER_SIDE = [0, *(k for left, right in MIRRORED for k in (right, left))]
 
 
-def _rows(prediction: People, order: Sequence[int]) -> People:
-    return People(
-        tuple(
-            replace(item, keypoints=item.keypoints[list(order)])
-            for item in prediction.items
-        )
-    )
+# The place of each of COCO's keypoints in OpenPose's order, without the neck.
+_OPENPOSE = [0, 14, 13, 16, 15, 4, 1, 5, 2, 6, 3, 10, 7, 11, 8, 12, 9]
 
 
-def _y_before_x(prediction: People, _truth: People) -> People:
+def _changed(
+    prediction: People, change: Callable[[FloatArray], FloatArray]
+) -> People:
     return People(
         tuple(
-            replace(item, keypoints=item.keypoints[:, [1, 0, 2]])
+            replace(item, keypoints=change(item.keypoints))
             for item in prediction.items
         )
     )
@@ -35,13 +33,8 @@ def _moved(
     prediction: People, factor: float, right: float, down: float
 ) -> People:
     shift = np.array([right, down, 0])
-    return People(
-        tuple(
-            replace(
-                item, keypoints=(item.keypoints - shift) / [factor, factor, 1]
-            )
-            for item in prediction.items
-        )
+    return _changed(
+        prediction, lambda points: (points - shift) / [factor, factor, 1]
     )
 
 
@@ -57,10 +50,37 @@ def _in_the_image(prediction: People, truth: People) -> People:
 
 
 MISREADINGS = (
-    Misreading("coordinates are y before x", _y_before_x),
+    Misreading(
+        "coordinates are y before x",
+        lambda prediction, _: _changed(
+            prediction, lambda points: points[:, [1, 0, 2]]
+        ),
+    ),
     Misreading(
         "left and right keypoints are exchanged",
-        lambda prediction, _truth: _rows(prediction, _OTHER_SIDE),
+        lambda prediction, _: _changed(
+            prediction, lambda points: points[_OTHER_SIDE]
+        ),
+    ),
+    Misreading(
+        "keypoints are in the order of OpenPose",
+        lambda prediction, _: _changed(
+            prediction, lambda points: points[_OPENPOSE]
+        ),
+    ),
+    Misreading(
+        "all x stand before all y",
+        lambda prediction, _: _changed(
+            prediction, lambda points: points.reshape(3, -1).T
+        ),
+    ),
+    Misreading(
+        "the image was mirrored",
+        lambda prediction, size: _changed(
+            prediction,
+            lambda points: np.abs(points - [size[1], 0, 0]),
+        ),
+        of_size=True,
     ),
     Misreading(
         "keypoints are relative to the box of their person", _in_the_image
