@@ -1,7 +1,6 @@
 """Criteria in a reply: the member ``criteria`` of its JSON object, read apart from the
 answer."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -17,14 +16,12 @@ from visualjudge.prompts.rubric import (
     Criterion,
     Scale,
 )
-from visualjudge.replies.json_answers import objects
+from visualjudge.replies.json_answers import DECODER, objects
 from visualjudge.replies.stripped_text import without_thoughts
 from visualjudge.vision.encodings import numbers_items
 
 FIELD = "criteria"
 _MEMBER = re.compile(rf'(,\s*)?"{FIELD}"\s*:\s*')
-_COMMA = re.compile(r"^\s*,\s*")
-_DECODER = json.JSONDecoder()
 _OPTIONS = {
     **{
         f"{noun}{letter}".lower(): letter
@@ -58,8 +55,10 @@ def _without(text: str, value: Mapping[str, Any]) -> str:
     """
     for member in _MEMBER.finditer(text) if value else ():
         try:
-            end = _DECODER.raw_decode(text, member.end())[1]
-            behind = text[end:] if member[1] else _COMMA.sub("", text[end:], 1)
+            end = DECODER.raw_decode(text, member.end())[1]
+            behind = (
+                text[end:] if member[1] else re.sub(r"^\s*,\s*", "", text[end:])
+            )
             rest = text[: member.start()] + behind
             if orjson.loads(rest).keys() == value.keys():
                 return rest

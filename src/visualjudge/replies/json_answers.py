@@ -13,7 +13,7 @@ import json_repair
 Object = dict[str, Any]
 # Maximum number of objects to consider.
 _OPENS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
-_DECODER = json.JSONDecoder(
+DECODER = json.JSONDecoder(
     strict=False
 )  # a line feed inside a string is a minor error
 MOST_OBJECTS = 24
@@ -67,7 +67,7 @@ def objects(text: str) -> Iterator[tuple[int, int, Object]]:
         if start < end:
             continue
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            value, end = DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             end = text.find("}", start) + 1 or len(text)
             value = repaired(text[start:end])

@@ -126,10 +126,11 @@ def _piece(
     mark = stated(piece[0], asked)
     if mark is None or "?" in sentence[0]:
         return None
+    behind = text[end:last].lstrip(" ,(–—-")
     limited = (
         lists(*_LIMITS).within(text, first, start)
-        or lists("if").within(text, end, last)
-        or lists("worse", "blames").begin(text[end:last].lstrip(" ,(–—-"))
+        or lists("if").within(behind)
+        or (asked.kind == "pairwise" and lists("worse", "blames").begin(behind))
         or (mark.rule == "line" and _is_below_another(text, first, asked))
     )
     after = text[end:last].strip(" .!;)")
@@ -149,8 +150,9 @@ def _is_below_another(text: str, start: int, asked: Asked) -> bool:
     "The loser:" or "Errors:"."""
     heading = _HEADING.search(text, max(0, start - NEAR), start)
     asks = heading[1] if heading else ""
-    other = asks.endswith(":") and not is_neutral(asks, asked)
-    return other or lists(*_LIMITS).within(asks)
+    return lists(*_LIMITS).within(asks) or (
+        asks.endswith(":") and not is_neutral(asks, asked)
+    )
 
 
 def names_another(after: str, value: Value | None, asked: Asked) -> bool:

@@ -18,9 +18,11 @@ def is_refusal(text: str) -> bool:
 
 def _declines(sentence: str) -> bool:
     start, end = next(lists("cannot").spans(sentence), (0, len(sentence)))
-    helps = lists("helps").within(sentence, end)
     return (
-        (helps and not lists("undecided").within(sentence, end))
+        (
+            lists("helps").within(sentence, end)
+            and not lists("undecided").within(sentence, end)
+        )
         or lists("sorry").within(sentence, 0, start)
         or lists("declines").within(sentence)
     )

@@ -72,32 +72,35 @@ class Mark:
 def stated(text: str, asked: Asked) -> Mark | None:
     """Return what :func:`~visualjudge.replies.words.plain` text states; None if it has
     a word that might change it."""
-    spoken = _prepared(text, asked)
-    if len(text) > LONGEST or "?" in text or _counts(spoken, asked):
+    if len(text) > LONGEST or "?" in text:
         return None
+    spoken = _prepared(text, asked)
     first = answer_pattern(asked.letters).search(spoken)
     answer = first.start() if first else len(spoken)
-    claims = lists(*_CLAIMS[asked.kind])
     rest = _neutral(asked).replaced(spoken)
     read = {"scoring": _score, "ranking": _order}.get(asked.kind, _letter)
     result = read(rest, asked)
-    if result is None and _SEVERAL.fullmatch(rest):
-        several = len(answer_pattern(asked.letters).findall(rest)) > 1
-        result = SEVERAL if several else None
+    if (
+        result is None
+        and _SEVERAL.fullmatch(rest)
+        and len(answer_pattern(asked.letters).findall(rest)) > 1
+    ):
+        result = SEVERAL
     directed = asked.kind == "ranking" and lists(*_DIRECTED).within(
         spoken.partition("(")[0], answer
     )
-    if result is None or directed:
+    if result is None or directed or _counts(spoken, asked):
         return None
-    claimed = "sentence" if claims.within(spoken) else "line"
+    claimed = (
+        "sentence" if lists(*_CLAIMS[asked.kind]).within(spoken) else "line"
+    )
     rule = "label" if _is_labelled(spoken, answer, asked) else claimed
     return Mark(*result, rule)
 
 
 def is_label(text: str, asked: Asked) -> bool:
     """Return whether a text is a label and nothing else."""
-    labels = lists(*LABELS[asked.kind])
-    return labels.within(text) and is_neutral(text, asked)
+    return lists(*LABELS[asked.kind]).within(text) and is_neutral(text, asked)
 
 
 def is_neutral(text: str, asked: Asked) -> bool:
@@ -148,8 +151,8 @@ def _is_labelled(spoken: str, answer: int, asked: Asked) -> bool:
         return True
     labels = lists(*LABELS[asked.kind]).spans(spoken, 0, answer)
     end = next((end for _, end in labels), answer)
-    linked = re.search(r"[:=–—→-]", spoken[end:answer])
-    return linked is not None or lists("is").within(spoken, end, answer)
+    between = spoken[end:answer]
+    return lists("is").within(between) or bool(re.search("[:=–—→-]", between))
 
 
 def _letter(rest: str, asked: Asked) -> Result:
