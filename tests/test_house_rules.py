@@ -82,21 +82,21 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1477,
+    "core": 1476,
     "vision": 4636,
-    "formats and data": 3061,
+    "formats and data": 3060,
     "prompts": 554,
     "dataset": 1790,
     "replies": 821,
     "judges": 1463,
     "runs": 1340,
-    "analysis": 8255,
-    "apps": 6355,
+    "analysis": 8257,
+    "apps": 6354,
     "studio": 2489,
     "cli": 1735,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 36_221
+MOST_STATEMENTS = 36_219
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

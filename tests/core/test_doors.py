@@ -18,6 +18,7 @@ from PIL import Image
 
 from clients.loopback import serving
 from folding import each
+from visualjudge.analysis.question_table import read_verdicts
 from visualjudge.apps.mmbench.table import read_table as read_mmbench
 from visualjudge.clients.http import Wire
 from visualjudge.clients.masked_secrets import Redactor
@@ -103,7 +104,7 @@ MEETS: dict[tuple[str, str], Meets] = {
     ("json", "items"): lambda p, b: jsons.read(
         _written(p, "[" + "[]," * b.items + "1]"), "json"
     ),
-    ("record", "line"): lambda p, b: [*jsons.lines(_sparse(p, b.line + 1))],
+    ("record", "line"): lambda p, b: [*read_lines(_sparse(p, b.line + 1))],
     ("description", "size"): lambda p, b: read_meta(
         _sparse(p.with_name("dataset.json"), b.size + 1).parent
     ),
@@ -149,7 +150,6 @@ MEETS: dict[tuple[str, str], Meets] = {
     ("reply", "size"): lambda p, b: _reply("A" + " " * b.size),
     ("body", "size"): lambda p, b: _answer(b.size + 1),
     ("body", "items"): lambda p, b: _answer(b.items + 1, b.items + 1),
-    ("log", "line"): lambda p, b: [*read_lines(_sparse(p, b.line + 1))],
 }
 """For each bound of the table, a reader with an input just beyond it."""
 CELLS = [
@@ -175,7 +175,7 @@ def test_each_bound_of_the_table_is_met(
         )
     with pytest.raises(
         (DataError, TransportError),
-        match=r"must (have|be|hold) at most|larger than|too long",
+        match=r"must (have|be|hold) at most|larger than|too long|recursion limit",
     ):
         MEETS[kind, cell](tmp_path / "file", BOUNDS[kind])
 
@@ -188,6 +188,22 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="must be a regular file"):
         read_file(tmp_path / "pipe", "json")
+
+
+def test_no_line_of_a_run_fills_the_memory(tmp_path: Path) -> None:
+    """Each object takes far more memory than its bytes."""
+    many = BOUNDS["json"].items + 1
+    (tmp_path / "verdicts.jsonl").write_bytes(
+        b'{"x":[' + b"[]," * many + b'1]}\n{"x":1}\n'
+    )
+    records = [line.record for line in read_lines(tmp_path / "verdicts.jsonl")]
+    assert records == [None, {"x": 1}]
+
+
+def test_a_file_of_other_lines_is_no_run_of_verdicts(tmp_path: Path) -> None:
+    (tmp_path / "verdicts.jsonl").write_bytes(b"1,2\n" * 100_001)
+    with pytest.raises(DataError, match="over 100,000 lines that are none"):
+        read_verdicts(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".tsv"])

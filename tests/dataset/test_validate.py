@@ -148,7 +148,7 @@ def test_question_without_a_field_cannot_be_read(
 
 def test_broken_json_names_the_file(dataset: Path) -> None:
     (dataset / "questions.json").write_text("{not json")
-    with pytest.raises(DataError, match=r"questions\.json: must be JSON"):
+    with pytest.raises(DataError, match=r"questions\.json: .*is not JSON"):
         load_dataset(dataset)
 
 

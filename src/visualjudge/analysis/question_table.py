@@ -14,7 +14,6 @@ import orjson
 import polars as pl
 
 from visualjudge.analysis.study_table import (
-    VERDICT_SCHEMA,
     WIRE,
     Placed,
     asked_table,
@@ -37,6 +36,8 @@ from visualjudge.runs.verdicts import verdict_in
 
 MOST_NAMED = 100
 """Maximum number of unreadable lines that are named; the others are counted."""
+MOST_UNREAD = 100_000
+"""Maximum number of unreadable lines; a file with more is no run's."""
 _ROWS = 50_000
 
 
@@ -50,26 +51,19 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     Raises
     ------
     DataError
-        If there is no file of verdicts.
+        If there is no file of verdicts, or over 100,000 lines are none.
     """
     run = RunFolder(folder)
     path = run.existing_verdicts_path()
-    frames = []
+    places = list[int]()
     unread = list[Line]()
-    rest = run.lines()
-    while lines := list(islice(rest, _ROWS)):
-        read = list[Verdict]()
-        places = list[int]()
-        for line in lines:
-            verdict = verdict_in(line)
-            if verdict is None:
-                unread.append(line)
-            else:
-                read.append(verdict)
-                places.append(line.start)
-        starts = pl.Series(places, dtype=pl.Int64)
-        frames.append(verdict_table(read).with_columns(offset=starts))
-    table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
+    verdicts = _verdicts(run, places, unread)
+    frames = [verdict_table(islice(verdicts, _ROWS))]
+    while frames[-1].height == _ROWS:
+        frames.append(verdict_table(islice(verdicts, _ROWS)))
+    table = pl.concat(frames).with_columns(
+        offset=pl.Series(places, dtype=pl.Int64)
+    )
     last = table.unique(
         ["id", "order", "repeat"], keep="last", maintain_order=True
     )
@@ -92,6 +86,27 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
             f"{path}: {again} verdicts were asked again; the last one of each counts"
         )
     return last, problems, warnings
+
+
+def _verdicts(
+    run: RunFolder, places: list[int], unread: list[Line]
+) -> Iterator[Verdict]:
+    """Yield the verdicts, and note where they begin; note the other lines, without
+    what is in them."""
+    for line in run.lines():
+        verdict = verdict_in(line)
+        if verdict is not None:
+            places.append(line.start)
+            yield verdict
+        elif len(unread) < MOST_UNREAD:
+            unread.append(
+                line._replace(raw=line.raw[-1:], record=line.record and {})
+            )
+        else:
+            raise DataError(
+                f"{run.journal_path}: must be verdicts, got over {MOST_UNREAD:,} lines "
+                "that are none"
+            )
 
 
 PIECE = 2_000_000
@@ -135,8 +150,10 @@ def _frame(piece: bytes) -> pl.DataFrame:
     same = pl.all_horizontal(
         known, *(length == lengths[0] for length in lengths)
     ).all(ignore_nulls=False)
-    checked = raw.select(texts=text.sum(), same=same)
-    if checked.row(0) != (piece.count(b'"answer":"'), True):
+    if raw.select(texts=text.sum(), same=same).row(0) != (
+        piece.count(b'"answer":"'),
+        True,
+    ):
         raise ValueError("values")
     return asked_table(raw, text)
 
@@ -169,8 +186,7 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
         If a file is not JSON, or a question lacks a field.
     """
     path = root / QUESTIONS
-    near = path.is_file() and (root / META).is_file()
-    table = _table(path) if near else None
+    table = _table(path) if path.is_file() and (root / META).is_file() else None
     if table is None:
         dataset = load_dataset(root)
         stated = {"path": str(root), "questions_sha256": dataset.digest}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.analysis.table_layout import Column, Layout, as_named
 from visualjudge.core.records import IntArray
@@ -38,8 +39,13 @@ class DatasetFacts:
         """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40
         images."""
         asked = (
-            f"{_of(self.asked - self.probed, self.questions - self.probed)} questions "
-            f"on {_of(self.images_asked, self.images)} images"
+            _of(
+                self.asked - self.probed,
+                self.questions - self.probed,
+                "question",
+            )
+            + " on "
+            + _of(self.images_asked, self.images, "image")
         )
         asked += f", and {self.probed:,} more for probes" if self.probed else ""
         return asked + (
@@ -49,8 +55,9 @@ class DatasetFacts:
         )
 
 
-def _of(part: int, whole: int) -> str:
-    return f"{whole:,}" if part == whole else f"{part:,} of {whole:,}"
+def _of(part: int, whole: int, noun: str) -> str:
+    every = many(whole, noun)
+    return every if part == whole else f"{part:,} of {every}"
 
 
 DATASET = Layout[DatasetFacts](

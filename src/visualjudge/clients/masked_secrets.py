@@ -78,10 +78,9 @@ class Redactor:
 
 def environment_secrets() -> Redactor:
     """Return what masks the keys and passwords of the environment."""
-    values = os.environ.items()
     return Redactor(
         value
-        for name, value in values
+        for name, value in os.environ.items()
         if is_secret_name(name) or looks_secret(value)
     )
 

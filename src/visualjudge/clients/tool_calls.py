@@ -86,7 +86,7 @@ def object_of(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a text, or None."""
     try:
         value = jsons.loads(text)
-    except orjson.JSONDecodeError:
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

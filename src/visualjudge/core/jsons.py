@@ -30,7 +30,12 @@ Fields = Mapping[str, Any]
 # Maximum depth of nested lists and objects.
 DEEPEST_JSON = BOUNDS["json"].depth
 # Bytes of a JSON file for each object and array in it; a small file may have less.
-BYTES_AN_OBJECT = 24
+BYTES_AN_OBJECT = 32
+_OPENING = b"{["
+_TOO_MANY = (
+    f"{BOUNDS['json'].items:,} objects and arrays, more if they have "
+    f"{BYTES_AN_OBJECT} bytes each"
+)
 
 
 def lines(path: Path) -> Iterator[bytes]:
@@ -58,32 +63,32 @@ def content(path: Path, kind: Kind) -> bytes:
     opened = 0
     length = 0
     for mib, block in enumerate(blocks(path, kind), 1):
-        opened += block.count(b"{") + block.count(b"[")
+        opened += sum(map(block.count, _OPENING))
         length = 0 if b"," in block else length + len(block)
-        if length > bound.line or opened > max(
-            bound.items, mib * MIB // BYTES_AN_OBJECT
-        ):
+        if length > bound.line or opened > _most_opened(mib * MIB):
             raise DataError(
                 f"{path}: must have at most {bound.line // MIB} MiB a value, and "
-                f"{bound.items:,} objects and arrays, more if they have "
-                f"{BYTES_AN_OBJECT} bytes each"
+                f"{_TOO_MANY}"
             )
     return read_file(path, kind)
 
 
+def _most_opened(size: int) -> int:
+    """Return how many objects and arrays, which take far more memory than their bytes,
+    may be in ``size`` bytes."""
+    return max(BOUNDS["json"].items, size // BYTES_AN_OBJECT)
+
+
 def read(path: Path, kind: Kind, hint: str = "") -> Any:
-    """Return the value of a JSON file; ``hint`` follows the message that it is not
-    JSON.
+    """Return the value of a JSON file, in which no NaN or infinity may stand; ``hint``
+    follows the message that it is not JSON.
 
     Raises
     ------
     DataError
         If it cannot be read, is larger than its kind may be, or is not JSON.
     """
-    try:
-        return loads(content(path, kind))
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: must be JSON: {error}{hint}") from None
+    return lenient(content(path, kind), str(path), nan=False, hint=hint)
 
 
 def loads(text: bytes | str) -> Any:
@@ -92,30 +97,43 @@ def loads(text: bytes | str) -> Any:
 
     Raises
     ------
-    orjson.JSONDecodeError
-        If it is not JSON, or is more than 200 levels deep.
+    ValueError
+        If it is not JSON, is more than 200 levels deep, or has more objects and arrays
+        than a file.
     """
     raw = (
         text
         if isinstance(text, bytes)
         else text.encode("utf-8", "surrogatepass")
     ).removeprefix(BOM_UTF8)
+    opened = sum(map(raw.count, _OPENING))
+    if opened > _most_opened(len(raw)):
+        raise ValueError(f"must have at most {_TOO_MANY}")
     value = orjson.loads(raw)
-    if raw.count(b"[") + raw.count(b"{") > DEEPEST_JSON and is_deep(value):
-        raise orjson.JSONDecodeError(
-            f"must be at most {DEEPEST_JSON} levels deep", "", 0
-        )
+    if opened > DEEPEST_JSON:
+        check(value)
     return value
 
 
-def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
+def lenient(
+    text: bytes | str,
+    where: str,
+    line: int | None = None,
+    *,
+    nan: bool = True,
+    hint: str = "",
+) -> Any:
     """Return the value of a JSON text in which NaN and infinity may stand, so that a
-    later check can name their field.
+    later check can name their field. It takes less memory than :func:`loads`.
 
     Parameters
     ----------
     where, line
         The file, and the line of it that the text is, for the message.
+    nan
+        Whether NaN and infinity may stand in it.
+    hint
+        End of the message.
 
     Raises
     ------
@@ -124,30 +142,44 @@ def lenient(text: bytes | str, where: str, line: int | None = None) -> Any:
         written as JSON again: an integer of more than 64 bits.
     """
     try:
-        if isinstance(text, bytes):
+        # A copy of a large file is needed only if it has another encoding.
+        if isinstance(text, bytes) and detect_encoding(text) != "utf-8":
             text = text.decode(detect_encoding(text))
-        value = from_json(text)
-        orjson.dumps(value)
-    except (ValueError, TypeError) as error:
+        value = from_json(text, allow_inf_nan=nan)
+        check(value)
+    except ValueError as error:
         reason, _, spot = str(error)[:300].partition(" at line ")
         number = line or spot.partition(" ")[0]
-        begin = text.lstrip()[:24]
+        begin = text[:99].lstrip()[:24]
         if begin[:1] not in ("[", "{", b"[", b"{"):
-            reason = f"it begins with {begin!r}" if begin else "it is empty"
+            reason = (
+                f"it begins with {repr(begin).removeprefix('b')}"
+                if begin
+                else "it is empty"
+            )
         elif reason.startswith("trailing characters") and line is None:
             reason += "; JSON lines must become one array"
         raise DataError(
-            f"{where}{f': line {number}' if number else ''}: is not JSON: {reason}"
+            f"{where}{f': line {number}' if number else ''}: is not JSON: "
+            f"{reason}{hint}"
         ) from None
     return value
 
 
-def is_deep(value: Any) -> bool:
-    """Return whether a value of lists and objects has more than 200 levels."""
+def check(value: Any) -> None:
+    """Check that a value can be shown and written, inside of other values.
+
+    Raises
+    ------
+    ValueError
+        If it is more than 200 levels deep, or holds an integer of more than 64 bits.
+    """
     for _ in range(254 - DEEPEST_JSON):  # which is what orjson writes
         value = [value]
     try:
         orjson.dumps(value, lambda _: None, orjson.OPT_NON_STR_KEYS)
     except TypeError:
-        return True
-    return False
+        raise ValueError(
+            f"must be at most {DEEPEST_JSON} levels deep, with integers of at most 64 "
+            "bits"
+        ) from None

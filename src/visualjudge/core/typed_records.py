@@ -67,14 +67,15 @@ def first_problem(
     """
     first = error.errors(include_url=False, include_context=False)[0]
     reason = first["msg"].removeprefix("Value error, ")
-    reason = f"{reason[0].lower()}{reason[1:]}".replace(
-        "input should be", "must be"
+    reason = (
+        f"{reason[0].lower()}{reason[1:]}".replace("input should be", "must be")
+        .replace("less than or equal to", "at most")
+        .replace("greater than or equal to", "at least")
     )
     reason = _WORDS.get(first["type"], reason)
-    reason = reason.replace("less than or equal to", "at most")
-    reason = reason.replace("greater than or equal to", "at least")
     got = (
         repr(first["input"]) if displayed and first["type"] != "missing" else ""
     )
-    place = tuple(map(str, first["loc"]))
-    return place, reason + (f", got {got}" if 0 < len(got) <= _LONGEST else "")
+    return tuple(map(str, first["loc"])), reason + (
+        f", got {got}" if 0 < len(got) <= _LONGEST else ""
+    )

@@ -77,12 +77,11 @@ Kind = Literal[
     "model",
     "reply",
     "body",
-    "log",
 ]
 BOUNDS: dict[Kind, Bound] = {
     # as deep is any JSON
-    "json": Bound(4096 * MIB, line=128 * MIB, depth=200, items=2_000_000),
-    "record": Bound(line=32 * MIB),  # of JSON
+    "json": Bound(4096 * MIB, line=128 * MIB, depth=200, items=1_500_000),
+    "record": Bound(line=32 * MIB),  # a line of JSON
     "description": Bound(256 * MIB),  # dataset.json
     "manifest": Bound(16 * MIB),  # run.json
     "yaml": Bound(4 * MIB, depth=64, items=100_000),
@@ -96,7 +95,6 @@ BOUNDS: dict[Kind, Bound] = {
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
     "body": Bound(16 * MIB, items=500_000),
-    "log": Bound(line=64 * MIB),  # a journal
 }
 
 # Whether an import may read outside the folder; None = this is no import.
@@ -302,9 +300,13 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     memory = MEMORY_APART + 32 * size
     seconds = SECONDS_APART + size // MIB
     # No process of multiprocessing, which would run the user's script again.
-    code = f"from {__name__} import answer; answer()"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            f"from {__name__} import answer; answer()",
+        ],
         input=pickle.dumps((memory, seconds, function, path)),
         env={
             **os.environ,

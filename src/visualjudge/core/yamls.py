@@ -65,8 +65,11 @@ def loads(text: str) -> Any:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         # what interpolations may grow to
         count += 1 + getattr(event, "value", "").count("${") ** 3
-        is_alias = isinstance(event, yaml.AliasEvent)
-        if is_alias or depth > bound.depth or count > bound.items:
+        if (
+            isinstance(event, yaml.AliasEvent)
+            or depth > bound.depth
+            or count > bound.items
+        ):
             raise ValueError(
                 f"must be at most {bound.depth} levels deep and hold at most "
                 f"{bound.items} values, counting what interpolations refer to, and no "

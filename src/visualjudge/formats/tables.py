@@ -71,15 +71,11 @@ def read_pickle(path: Path) -> Any:
     content = BytesIO(read_file(path, "table"))
     try:
         value = _DataOnly(content, encoding="latin1").load()
+        jsons.check(value)
     except Exception as error:  # an unpickler of a damaged file raises anything
         raise DataError(
             f"{path}: must be a pickle of plain data: {error}"
         ) from None
-    if jsons.is_deep(value):
-        raise DataError(
-            f"{path}: must be a pickle of plain data, at most {jsons.DEEPEST_JSON} levels "
-            "deep"
-        )
     return value
 
 

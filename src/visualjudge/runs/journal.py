@@ -52,7 +52,7 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
     DataError
         If a line is longer than allowed.
     """
-    for number, raw in enumerate(lines(Path(path), "log", start), 1):
+    for number, raw in enumerate(lines(Path(path), "record", start), 1):
         if raw.strip():
             yield Line(number, start, raw, _parse(raw))
         start += len(raw)
@@ -61,7 +61,7 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
 def _parse(raw: bytes) -> Json | None:
     try:
         value = jsons.loads(raw)
-    except orjson.JSONDecodeError:
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

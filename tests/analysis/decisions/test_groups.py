@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 from decided import World, choices_of, of_task, scores_of
 from judged_records import said, scoring
@@ -170,3 +171,20 @@ def test_equal_means_of_several_items_of_an_image_are_a_tie() -> None:
         questions, [said(q, q.answer) for q in questions]
     ).models.pairs
     assert (pair.judge, pair.truth) == (0.5, 0.5)
+
+
+def test_a_reply_to_a_pair_counts_the_same_however_often_it_is_asked_again() -> (
+    None
+):
+    """Three of five replies are for the first, on every image."""
+    questions = World.of(12, 2).pair_questions()
+    first = ["AB"[question.sources.index("model 0")] for question in questions]
+    other = {"A": "B", "B": "A"}
+    replies = [
+        said(question, letter if k < 3 else other[letter], repeat=k)
+        for question, letter in zip(questions, first, strict=True)
+        for k in range(5)
+    ]
+    (pair,) = _card(questions, replies).models.pairs
+    share = pair.judge if pair.a == "model 0" else 1 - pair.judge
+    assert share == pytest.approx(0.6)

@@ -233,7 +233,7 @@ def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(
         DataError,
-        match=r"`visualjudge plan` writes a plan to `json` FILE|must be JSON",
+        match=r"`visualjudge plan` writes a plan to `json` FILE|is not JSON",
     ):
         read_build(tmp_path / "plan.json")
 

@@ -275,23 +275,22 @@ def comparisons(judged: Items) -> Comparisons:
         "source",
         "source_b",
         "image",
-        *(_preferred(name) for name in ("said", "truth")),
+        *(_preferred(name, judged.kind) for name in ("said", "truth")),
         difference=(pl.col("level") - pl.col("level_b")) * others,
     ).sort("source", "source_b", "image")
     columns = (rows[name].to_numpy() for name in rows.columns)
     return Comparisons(judged.names, judged.groups, *columns)
 
 
-def _preferred(name: str) -> pl.Expr:
-    """Return 1 where the first has the higher value, ½ for a tie, 0 otherwise; NaN if
-    unknown. Means that differ by rounding alone are equal.
+def _preferred(name: str, kind: str) -> pl.Expr:
+    """Return how often the first is preferred, NaN if unknown: the mean over replies of
+    1, ½ for a tie and 0 for a question on two; else 1 where the first has the higher
+    mean, ½ where the means differ by rounding alone.
     """
-    first = pl.col(name)
-    second = pl.col(f"{name}_b")
-    sign = pl.when(first.is_nan() | second.is_nan()).then(float("nan"))
-    return sign.otherwise(((first - second).round(6).sign() + 1) / 2).alias(
-        name
-    )
+    gap = pl.col(name) - pl.col(f"{name}_b")
+    if kind != "pairwise":
+        gap = gap.round(6).sign()
+    return ((gap + 1) / 2).alias(name)
 
 
 def require_sources(judged: Items) -> Items:

@@ -115,7 +115,7 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         if rows <= MOST_ROWS or item is every[0]
     ]
     known = any(item.has_truth for item in every)
-    words = [f"{judge.judge} {separated(judge.models)}" for judge in drawn]
+    words = [f"{separated(judge.models)} by {judge.judge}" for judge in drawn]
     rows = tuple(
         (
             item.judge,

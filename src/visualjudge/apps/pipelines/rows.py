@@ -16,6 +16,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.typed_records import first_problem
+from visualjudge.core.untrusted import BOUNDS
 
 _NOT_JSON = "is not JSON"
 MOST_IMAGES = 100
@@ -61,11 +62,9 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     Raises
     ------
     DataError
-        If the file does not exist, has no rows, or one is too long.
+        If the file does not exist, has no rows or over a million, or one is too long.
     """
     file = Path(path)
-    if not file.is_file():
-        raise DataError(f"{file}: no such file")
     rows: dict[str, Row] = {}
     problems: list[Problem] = []
     lines = (
@@ -84,6 +83,10 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
             rows[str(row.key)] = row
         else:
             problems.append(row)
+        if place > BOUNDS["table"].items:
+            raise DataError(
+                f"{file}: must have at most {BOUNDS['table'].items:,} rows"
+            )
     if not rows and problems and problems[0].reason.startswith(_NOT_JSON):
         raise DataError(
             f"{file}: must hold one JSON object per line, such as "
@@ -94,9 +97,9 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")
     if numbered := sum(row.numbered for row in rows.values()):
-        count = pluralize(numbered, "row")
         warnings.warn(
-            f"{file}: key: {count} without one, numbered", stacklevel=2
+            f"{file}: key: {pluralize(numbered, 'row')} without one, numbered",
+            stacklevel=2,
         )
     return list(rows.values()), problems
 
@@ -105,7 +108,7 @@ def _row(line: bytes, file: Path, number: int, place: int) -> Row | Problem:
     where = f"line {number}"
     try:
         value = jsons.loads(line)
-    except orjson.JSONDecodeError as error:
+    except ValueError as error:
         return Problem(str(file), where, "row", f"{_NOT_JSON}: {error}")
     if isinstance(value, dict) and "key" in value:
         where += f" ({str(value['key'])[:80]})"
@@ -118,9 +121,14 @@ def _row(line: bytes, file: Path, number: int, place: int) -> Row | Problem:
         image if _is_url(image) else str(file.parent / image)
         for image in (row.input_image, *row.edited_images)
     ]
-    numbered = row.key is None
     key = place if row.key is None else row.key
-    return Row(key, row.instruction, images[0], tuple(images[1:]), numbered)
+    return Row(
+        key,
+        row.instruction,
+        images[0],
+        tuple(images[1:]),
+        numbered=row.key is None,
+    )
 
 
 def _is_url(image: str) -> bool:
@@ -130,9 +138,7 @@ def _is_url(image: str) -> bool:
 def checksum(row: Row) -> str:
     """Return the SHA-256 of the instruction and of each image's bytes (for a URL, the
     URL)."""
-    images = [
-        _image_digest(image) for image in (row.input_image, *row.edited_images)
-    ]
+    images = map(_image_digest, (row.input_image, *row.edited_images))
     return hashlib.sha256(orjson.dumps([row.instruction, *images])).hexdigest()
 
 
