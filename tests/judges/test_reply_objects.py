@@ -27,7 +27,7 @@ F = "```"
         ('{"why": "two\nlines", "winner": "A"}', "A"),
         ('{"winner": "A",} since {x} is kept', "A"),
         ('{"winner": "A",} or rather {"winner": "B",}', None),
-        ('{"why": "the "red} cup" is", "winner": "A"}', "A"),
+        ('{"why": "the "red} cup" is", "winner": "A"}', None),
         ('{"winner": "A", "score": 7', None),
         ('{"score": 7, "winner": "A"', "A"),
         ('{"winner": "A", "why": "cut in the mid', None),

@@ -37,8 +37,8 @@ from visualjudge.prompts.rubric import Comparison, rubric_of
 from visualjudge.prompts.store import PromptTemplate, fill
 from visualjudge.replies.criteria import FIELD, read_criteria, split_criteria
 from visualjudge.replies.json_answers import Object, objects, repaired
+from visualjudge.replies.refusals import is_refusal
 from visualjudge.replies.reply_to_value import LONGEST_REPLY, Cause
-from visualjudge.replies.sentences import is_refusal
 from visualjudge.replies.stripped_text import without_thoughts
 
 _FENCE = re.compile(r"```[A-Za-z0-9_+-]*(.*?)(?:```|\Z)", re.DOTALL)

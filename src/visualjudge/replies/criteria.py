@@ -25,11 +25,10 @@ FIELD = "criteria"
 _MEMBER = re.compile(rf'(,\s*)?"{FIELD}"\s*:\s*')
 _COMMA = re.compile(r"^\s*,\s*")
 _DECODER = json.JSONDecoder()
-_NOUNS = ("", "option ", "image ")
 _OPTIONS = {
     **{
         f"{noun}{letter}".lower(): letter
-        for noun in _NOUNS
+        for noun in ("", "option ", "image ")
         for letter in LETTERS[:2]
     },
     "tie": "tie",

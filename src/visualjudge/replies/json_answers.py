@@ -13,7 +13,6 @@ import json_repair
 Object = dict[str, Any]
 # Maximum number of objects to consider.
 _OPENS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
-_STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 _DECODER = json.JSONDecoder(
     strict=False
 )  # a line feed inside a string is a minor error
@@ -70,25 +69,10 @@ def objects(text: str) -> Iterator[tuple[int, int, Object]]:
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = _closing(text, start)
+            end = text.find("}", start) + 1 or len(text)
             value = repaired(text[start:end])
         if isinstance(value, dict):
             yield start, end, value
-
-
-def _closing(text: str, start: int) -> int:
-    """Return the end of the object that begins at ``start``: behind the brace that
-    closes it. If none does, or one more than that closes (quotes inside a text were not
-    escaped), behind the last one."""
-    end = depth = 0
-    for mark in _STRING_OR_BRACE.finditer(text, start):
-        depth += (mark[0] == "{") - (mark[0] == "}")
-        if depth < 0:
-            break
-        if not depth and not end:
-            end = mark.end()
-    last = text.rfind("}", start) + 1 or len(text)
-    return last if depth < 0 or not end else end
 
 
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:

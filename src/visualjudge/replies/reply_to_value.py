@@ -1,7 +1,7 @@
 """Read a reply: its value, or the cause why it has none."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -15,18 +15,11 @@ from visualjudge.core.records import (
 )
 from visualjudge.core.untrusted import BOUNDS
 from visualjudge.options import Tiers
-from visualjudge.replies.lines import best_first, read_lines
-from visualjudge.replies.marks import Mark, marks_of, statements
-from visualjudge.replies.sentences import (
-    LONGEST_PARAGRAPH,
-    is_refusal,
-    read_sentences,
-    retracts,
-    sentences,
-)
+from visualjudge.replies.marks import listed, marks_of, names_another
+from visualjudge.replies.refusals import SENTENCE, is_refusal, retracts
+from visualjudge.replies.statements import Mark
 from visualjudge.replies.stripped_text import without_markup, without_thoughts
-from visualjudge.replies.values import BOTH_BAD, TIE
-from visualjudge.replies.words import Asked, plain
+from visualjudge.replies.words import BOTH_BAD, TIE, Asked, lists, plain
 
 Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
 Cause = Literal[
@@ -48,12 +41,12 @@ _TOP = re.compile(
 _SCALE = re.compile(
     r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I
 )
-_ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
 LONGEST_REPLY = BOUNDS["reply"].size
 LONGEST_AFTER = 2_000
-NEAR = 40
-SHORT = 60
+BEFORE = 300
+"""Characters around an order in which its direction may be stated."""
+NEAR = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +118,7 @@ def read_reply(
             f"question_type must be one of {[*letters]}, got {question_type!r}"
         )
     return _ENDED.get(finish_of(finish_reason)) or (
-        _read if len(text) <= SHORT else _read.__wrapped__
+        _read if len(text) <= NEAR else _read.__wrapped__
     )(
         text,
         question_type,
@@ -160,7 +153,7 @@ def _read(
             "ok",
             span=(mark.start, mark.end),
             rule=mark.rule,
-            read_by="prose" if mark.prose else "marked",
+            read_by="prose" if mark.rule == "sentence" else "marked",
         )
     if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
@@ -174,44 +167,60 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
     """Return the answer of a reply without its thoughts; without a value, it has a
     cause."""
     clean = plain(without_markup(spoken))
-    end = len(clean.rstrip())
-    begin = clean.rfind("\n\n", 0, end)
-    mark = _in_marks(spoken, clean, asked, begin)
-    if mark.value is not None:
-        mark = _unless_retracted(clean, mark, asked)
-    elif prose and mark.cause == "no answer":
-        begin = max(begin, end - LONGEST_PARAGRAPH, 0)
-        mark = replace(
-            read_sentences(sentences(clean, asked, begin), asked), prose=True
-        )
-    if (
-        asked.kind == "scoring"
-        and mark.value is not None
-        and _other_scale(clean, mark)
-    ):
+    marks = marks_of(spoken, clean, asked)
+    mark = _decided(clean, marks, asked, prose=prose)
+    if mark.value is None:
+        return mark
+    if asked.kind == "scoring" and _other_scale(clean, mark):
         return replace(mark, value=None, cause="other scale")
-    return best_first(clean, mark, asked) if asked.kind == "ranking" else mark
+    upward = asked.kind == "ranking" and _worst_first(clean, mark)
+    if upward or _is_taken_back(clean, mark, asked):
+        return replace(mark, value=None, cause="several answers")
+    return mark
 
 
-def _in_marks(
-    spoken: str, clean: str, asked: Asked, last_paragraph: int
+def _decided(
+    clean: str, marks: list[Mark], asked: Asked, *, prose: bool
 ) -> Mark:
-    """Return the answer of marks and lines; labels before the last paragraph are looked
-    for only where it holds no mark that decides."""
-    marked = list[tuple[Mark, bool]]()
-    until = len(clean)
-    for since in dict.fromkeys((last_paragraph, -1)):
-        marked = statements(clean, asked, since, until) + marked
-        until = since
-        marks = marks_of(
-            spoken, clean, [mark for mark, _ in marked], asked, since
+    """Return the answer of marks; without any, of lines at an end of the reply; without
+    any, of sentences of its last paragraph."""
+    labelled = [mark for mark in marks if mark.rule not in ("sentence", "line")]
+    if labelled:
+        return _agreed(labelled)
+    order = listed(clean, asked) if asked.kind == "ranking" else None
+    if order is not None:
+        return order
+    bare = [mark for mark in marks if mark.rule == "line"]
+    if any(
+        not clean[: mark.start].strip()
+        or "\n" not in clean[mark.start :].strip()
+        for mark in bare
+    ):
+        return _agreed(bare)
+    last = clean.rfind("\n\n", 0, len(clean.rstrip()))
+    claims = [
+        mark for mark in marks if mark.rule == "sentence" and mark.start > last
+    ]
+    return _agreed(claims) if claims and prose else Mark(None, "no answer")
+
+
+def _agreed(marks: Sequence[Mark]) -> Mark:
+    """Return the last of marks, without a value if they differ."""
+    if len({(mark.value, mark.cause) for mark in marks}) > 1:
+        return replace(marks[-1], value=None, cause="several answers")
+    return marks[-1]
+
+
+def _is_taken_back(clean: str, mark: Mark, asked: Asked) -> bool:
+    """Return whether the text after an answer takes it back or prefers another."""
+    after = clean[mark.end : mark.end + LONGEST_AFTER]
+    return retracts(after) or any(
+        names_another(sentence, mark.value, asked)
+        and lists("chooses", "better", "wins", "so").within(sentence)
+        for sentence in (
+            SENTENCE.findall(after) if asked.kind == "pairwise" else ()
         )
-        if (mark := _last(clean, marks, asked, since)) is not None:
-            return mark
-    if marks:
-        return replace(marks[-1], cause="unknown option")
-    alone = [mark for mark, whole in marked if whole]
-    return read_lines(spoken, clean, alone, asked) or Mark(None, "no answer")
+    )
 
 
 def _other_scale(clean: str, mark: Mark) -> bool:
@@ -219,57 +228,19 @@ def _other_scale(clean: str, mark: Mark) -> bool:
     it, or before it as "the scale is 1 to 5"."""
     line = clean[mark.end : mark.end + NEAR].partition("\n")[0]
     before = clean[max(0, mark.start - LONGEST_AFTER) : mark.start]
+    after = _TOP.findall(clean[mark.start : mark.end] + line)
     return any(
-        top != "10"
-        for top in (
-            *_TOP.findall(clean[mark.start : mark.end] + line),
-            *filter(None, sum(_SCALE.findall(before), ())),
-        )
+        top not in ("", "10")
+        for top in (*after, *sum(_SCALE.findall(before), ()))
     )
 
 
-def _last(
-    clean: str, marks: list[Mark], asked: Asked, since: int
-) -> Mark | None:
-    """Return the last mark, unless another in its paragraph differs and nothing took it
-    back; a mark in a numbered list may be one of a list of all answers. None where that
-    begins before ``since``."""
-    deciding = [mark for mark in marks if mark.value is not None or mark.cause]
-    if not deciding:
-        return None
-    last = deciding[-1]
-    line = clean.rfind("\n", 0, last.start) + 1
-    answer = (last.value, last.cause)
-    listed = _ITEM.match(clean, line, last.start)
-    begin = -1 if listed else clean.rfind("\n\n", 0, last.start)
-    if begin < since:
-        return None
-    rivals = [
-        mark
-        for mark in deciding
-        if mark.start > begin and (mark.value, mark.cause) != answer
-    ]
-    final = (
-        asked.kind == "scoring"
-        and last.final
-        and not any(mark.final for mark in rivals)
-    )
-    if (
-        not rivals
-        or final
-        or retracts(sentences(clean, asked, rivals[-1].end, last.end))
-    ):
-        return last
-    return replace(last, value=None, cause="several answers")
-
-
-def _unless_retracted(clean: str, mark: Mark, asked: Asked) -> Mark:
-    """Return the answer, unless the text after it takes it back or prefers another."""
-    after = sentences(clean, asked, mark.end, mark.end + LONGEST_AFTER)
-    later = read_sentences(after, asked)
-    if retracts(after) and later.value is not None:
-        return replace(later, prose=True)
-    differs = retracts(after) or later.value not in (None, mark.value)
-    return (
-        replace(mark, value=None, cause="several answers") if differs else mark
-    )
+def _worst_first(clean: str, mark: Mark) -> bool:
+    """Return whether words or signs around an order say worst first: the first word of
+    a direction decides, "best to worst" is best first."""
+    around = clean[max(0, mark.start - BEFORE) : mark.end]
+    around += clean[mark.end : mark.end + NEAR].partition("\n")[0]
+    spans = lists("best", "worst", "rising", "falling").spans(around)
+    start, end = next(spans, (0, 0))
+    downward = lists("best", "falling").within(around, start, end)
+    return "<" in around or (end > start and not downward)

@@ -1,31 +1,37 @@
-"""A reply as words that know their lists; ``words.yaml`` has the lists."""
+"""The words of ``words.yaml`` as patterns, and a reply's text as they expect it."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import yaml
 
+TIE = "tie"
+BOTH_BAD = "both_bad"
+# Signs that stand for answers that are no letter, within a text.
+SIGNS = {TIE: "\ue000", BOTH_BAD: "\ue001"}
 # A letter of a script that writes blanks between words; in the others each letter is a
 # word.
-_LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-# Group 1 is the token: a blank before it costs less than a search from the blank on.
-TOKEN = re.compile(
-    rf" ?({_LETTER}+|\n|\d+(?:[.,]\d+)*|(?<!\w)\.\d+|[<>=~]+|[-–—]+>|\S)"
+LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+TOKEN = re.compile(rf"{LETTER}+|\d+|\S")
+_WORD = re.compile(LETTER + "{2,}")
+_PLAIN = (
+    {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    | {
+        ord(odd): plain
+        for odd, plain in zip(
+            "।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½≥≤",
+            ".,;?.,>>>[][][]|/'''+><",
+            strict=True,
+        )
+    }
+    | {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'}
 )
-_SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
-    ord(odd): plain
-    for odd, plain in zip(
-        "।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True
-    )
-}
-_PLAIN = _SAME_WIDTH | {
-    ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'
-}
-_CYRILLIC = {"А": "A", "В": "B", "С": "C"}
+_SELF = re.compile(r"(?<![\w'])I(?=' ?[a-z]| [a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,148 +46,6 @@ class Asked:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Word:
-    """A word, number or mark at characters ``start`` to ``end``, in lower case.
-
-    ``option`` is the answer that it names (a letter, or of ``names``), ``unknown`` says
-    that it is a letter of no option, ``kinds`` are the lists that hold it.
-    """
-
-    text: str
-    start: int = 0
-    end: int = 0
-    option: str = ""
-    unknown: bool = False
-    number: float | None = None
-    kinds: frozenset[str] = frozenset()
-
-    def of(self, *lists: str) -> bool:
-        """Return whether one of the lists holds the word."""
-        return bool(self.kinds) and not self.kinds.isdisjoint(lists)
-
-
-def holds(phrase: Iterable[Word], *lists: str) -> bool:
-    """Return whether one of the lists holds any of the words."""
-    return any(word.of(*lists) for word in phrase)
-
-
-def plain(text: str) -> str:
-    """Return the text with one form of each mark and without decoration, at the same
-    positions."""
-    return text.translate(_PLAIN)
-
-
-def words(
-    text: str,
-    asked: Asked,
-    start: int = 0,
-    end: int | None = None,
-) -> list[Word]:
-    """Return the words of :func:`plain` text; an entry of several words is one word."""
-    spoken = [
-        _word(match, text, asked)
-        for match in TOKEN.finditer(
-            text, start, len(text) if end is None else end
-        )
-    ]
-    merged = []
-    at = 0
-    tree = lists()
-    while at < len(spoken):
-        word = spoken[at]
-        at += 1
-        node = tree.get(word.text)
-        if node and not word.option and not word.unknown:
-            at, word.kinds = _longest(spoken, at, node)
-            word.end = spoken[at - 1].end
-            number, option = _stands_for(word.kinds)
-            word.number = word.number if number is None else number
-            word.option = option if asked.letters == "AB" else ""
-        merged.append(word)
-    return merged
-
-
-def _word(
-    match: re.Match[str],
-    text: str,
-    asked: Asked,
-) -> Word:
-    token = match[1]
-    (start, end) = match.span(1)
-    lowered, number, letter = (
-        _alone if len(token) < 40 else _alone.__wrapped__
-    )(token)
-    if lowered in asked.names:
-        return Word(lowered, start, end, asked.names[lowered])
-    if not letter or _is_part(text, start, end, asked.letters):
-        return Word(lowered, start, end, number=number)
-    known = letter in asked.letters
-    unknown = bool(asked.letters) and not known and letter != "I"
-    return Word(
-        lowered,
-        start,
-        end,
-        letter if known else "",
-        unknown and end - start == 1,
-    )
-
-
-@lru_cache(8192)
-def _alone(text: str) -> tuple[str, float | None, str]:
-    """Return what a word says wherever it stands: itself in lower case, its number, and
-    its letter."""
-    lowered = text.lower()
-    if text[-1].isdecimal():
-        parts = re.split("[.,]", text)
-        beyond = len(parts) > 2 or (
-            "," in text and len(parts[1]) == 3
-        )  # "1,000"
-        return lowered, float("inf" if beyond else ".".join(parts)), ""
-    letter = _CYRILLIC.get(text, text)[-1]  # "OptionB"
-    lone = len(text) == 1 or lowered[:-1] in ("option", "image", "model")
-    return lowered, None, letter if lone and "A" <= letter <= "Z" else ""
-
-
-def _is_part(text: str, start: int, end: int, letters: str) -> bool:
-    before = text[max(0, start - 2) : start].rjust(2)
-    after = text[end : end + 2].ljust(2)
-    joined = after[0] in "-.'&+" and (after[1].isalpha() or after == "++")
-    led = (
-        before[1] in "-.'&" and before[0].isalpha() and before[0] not in letters
-    )
-    return (joined and after.lower() != "'s" and after[1] not in letters) or led
-
-
-def _longest(
-    phrase: Sequence[Word],
-    at: int,
-    node: dict[str, Any],
-) -> tuple[int, frozenset[str]]:
-    """Return the end of the longest entry of a word and those from ``at`` on, and the
-    lists with it."""
-    end = at
-    kinds = node.get("", frozenset())
-    while (
-        at < len(phrase) and not phrase[at].option and phrase[at].text in node
-    ):
-        node = node[phrase[at].text]
-        at += 1
-        if "" in node:
-            end = at
-            kinds = node[""]
-    return end, kinds
-
-
-@cache
-def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
-    """Return the number and the option of lists such as "number 7" and "option A"."""
-    meanings = {kind[:7]: kind[7:] for kind in kinds}
-    return float(
-        meanings["number "]
-    ) if "number " in meanings else None, meanings.get("option ", "")
-
-
 @cache
 def source() -> Mapping[str, Any]:
     """Return ``words.yaml`` as parsed; YAML's own words for true and false stay
@@ -190,34 +54,84 @@ def source() -> Mapping[str, Any]:
     return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
 
 
-def may_hold(text: str, *lists: str) -> bool:
-    """Return whether a text may hold an entry of lists: one is in it without blanks."""
-    return any(
-        map("".join(text.lower().split()).__contains__, _entries(*lists))
-    )
+def plain(text: str) -> str:
+    """Return the text in lower case but for lone letters, with one form of each mark
+    and without decoration, at the same positions."""
+    return _WORD.sub(_lowered, _SELF.sub("i", text.translate(_PLAIN)))
+
+
+def _lowered(match: re.Match[str]) -> str:
+    lowered = match[0].lower()
+    as_long = len(lowered) == len(match[0])
+    spelt = match[0].isupper() and set(match[0]) <= set("ABCDE")
+    return lowered if as_long and not spelt else match[0]
+
+
+class Entries:
+    """Entries of lists, of one word or several, that are looked for in :func:`plain`
+    text; the longest at a place counts."""
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self._known = {tuple(TOKEN.findall(plain(entry))) for entry in entries}
+        self._longest = Counter[str]()
+        for words in self._known:
+            self._longest[words[0]] = max(self._longest[words[0]], len(words))
+
+    def spans(
+        self, text: str, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of each entry."""
+        until = len(text) if end is None else end
+        tokens = list(TOKEN.finditer(text, start, until))
+        at = 0
+        while at < len(tokens):
+            size = self._longest[tokens[at][0]]
+            words = tuple(token[0] for token in tokens[at : at + size])
+            while words and words not in self._known:
+                words = words[:-1]
+            if words:
+                last = tokens[at + len(words) - 1]
+                yield tokens[at].start(), last.end()
+            at += len(words) or 1
+
+    def within(self, text: str, start: int = 0, end: int | None = None) -> bool:
+        """Return whether any entry stands between two positions."""
+        return next(self.spans(text, start, end), None) is not None
+
+    def begin(self, text: str, at: int = 0) -> bool:
+        """Return whether the first word is or begins an entry."""
+        start = next((start for start, _ in self.spans(text, at)), len(text))
+        return start < len(text) and not text[at:start].strip()
+
+    def replaced(self, text: str, sign: str = " ") -> str:
+        """Return the text with a sign for each entry, at the same positions."""
+        pieces = []
+        at = 0
+        for start, end in self.spans(text):
+            pieces += [text[at:start], sign.ljust(end - start)]
+            at = end
+        return "".join((*pieces, text[at:]))
 
 
 @cache
-def _entries(*lists: str) -> Sequence[str]:
-    entries = (entry for name in lists for entry in source()["words"][name])
-    return ["".join(plain(entry.lower()).split()) for entry in entries]
+def lists(*names: str) -> Entries:
+    """Return the entries of lists of ``words.yaml``."""
+    return Entries(entry for name in names for entry in source()["words"][name])
 
 
-@cache
-def known_words() -> frozenset[str]:
-    """Return every word of an entry of a list."""
-    return frozenset(TOKEN.findall(plain(str(source()["words"]).lower())))
-
-
-@cache
-def lists() -> dict[str, Any]:
-    """Return the entries of all lists as a tree of words, with the names of lists under
-    ``""``."""
-    root: dict[str, Any] = {}
-    for name, entries in source()["words"].items():
-        for entry in entries:
-            node = root
-            for part in TOKEN.findall(plain(entry.lower())):
-                node = node.setdefault(part, {})
-            node[""] = node.get("", frozenset()) | {name}
-    return root
+def named(text: str, asked: Asked) -> str:
+    """Return :func:`plain` text in which words that name an answer are its letter, sign
+    or number, at the same positions."""
+    meant = [
+        (
+            Entries([name.upper() if len(name) == 1 else name]),
+            SIGNS.get(answer, answer),
+        )
+        for name, answer in asked.names.items()
+    ]
+    if asked.kind == "pairwise":
+        meant += [(lists(f"option {letter}"), letter) for letter in "AB"]
+        meant += [(lists("bad"), SIGNS[BOTH_BAD]), (lists("tie"), SIGNS[TIE])]
+    for words, sign in meant:
+        text = words.replaced(text, sign)
+    return text

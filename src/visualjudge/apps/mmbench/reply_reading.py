@@ -12,18 +12,20 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from visualjudge.replies.refusals import is_refusal
 from visualjudge.replies.reply_to_value import LONGEST_REPLY, answer_in
-from visualjudge.replies.sentences import is_refusal, sentences
+from visualjudge.replies.statements import answer_pattern
 from visualjudge.replies.stripped_text import without_markup, without_thoughts
-from visualjudge.replies.words import Asked, Word, plain
+from visualjudge.replies.words import Asked, lists, plain
 
 _CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff"
 _WITHOUT_BLANKS = re.compile(f"[{_CJK}]")
 _EDGES = " \t\r\n.。．!！?？,，;；:：\"'“”‘’*_`()[]（）"
 _ARTICLE = re.compile(r"\b(?:A(?=\s+[a-zà-ÿ])|I(?=\s+[a-zà-ÿ]|['’]))")
 _LAST_ARTICLE = re.compile(r"\bA(?=\s+\Z)")
-_LED = re.compile(r"^[^\w\n]*([A-Z])[.)]", re.M)
+_LED = re.compile(r"[^\w\n]{0,9}([A-Z])[.):][^\w\n]{0,9}[A-Z]?[^\w\n]*")
 _NEXT_WORD = re.compile(r"\s+([a-zà-ÿ]+)")
+_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]*")
 # Words that follow a letter, and not the article.
 _VERBS = frozenset(
     [
@@ -103,19 +105,24 @@ def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
             else "two options have this text"
         )
         return ChoiceReading(item[0] if len(item) == 1 else None, why)
-    asked = Asked("choice", "".join(options))
     text = _lettered(spoken, options)
-    result = answer_in(text, asked)
-    answer_text = sentences(plain(without_markup(text)), asked, 0)
-    refused = is_refusal(spoken) or any(map(_is_undecided, answer_text))
-    if isinstance(result.value, str) and not (result.prose and refused):
+    led = _LED.fullmatch(text)
+    if led and led[1] in options:
+        return ChoiceReading(led[1], "a letter before a text")
+    result = answer_in(text, Asked("choice", "".join(options)))
+    answer_text = _SENTENCE.findall(plain(without_markup(text)))
+    refused = is_refusal(spoken) or any(
+        lists("undecided").within(sentence)
+        and lists("denies", "cannot").within(sentence)
+        for sentence in answer_text
+    )
+    if isinstance(result.value, str) and not (
+        result.rule == "sentence" and refused
+    ):
         return ChoiceReading(result.value, result.rule)
     if result.cause in ("several answers", "unknown option") or refused:
         return ChoiceReading(None, "refusal" if refused else result.cause or "")
-    led = set(_LED.findall(text))
-    if len(led) == 1 and led <= set(options) and _LED.match(text.lstrip()):
-        return ChoiceReading(led.pop(), "a leading letter")
-    return _alone(answer_text)
+    return _alone(answer_text, "".join(options))
 
 
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
@@ -157,21 +164,16 @@ def _several_in(text: str) -> str:
     return ordered if plain_text == ordered or not plain_text.isalpha() else ""
 
 
-def _is_undecided(phrase: Sequence[Word]) -> bool:
-    undecided = any(word.of("undecided") for word in phrase)
-    return undecided and any(word.of("denies", "cannot") for word in phrase)
-
-
-def _alone(text: Sequence[Sequence[Word]]) -> ChoiceReading:
+def _alone(text: Sequence[str], letters: str) -> ChoiceReading:
     """Return the one letter of prose that no word denies; questions count if nothing
     else does."""
-    asked = [item for item in text if item[-1].text == "?"]
-    for part in ([item for item in text if item[-1].text != "?"], asked):
+    asked = [sentence for sentence in text if sentence.endswith("?")]
+    for part in ([item for item in text if not item.endswith("?")], asked):
         named = {
-            word.option
-            for item in part
-            for at, word in enumerate(item)
-            if word.option and not _is_denied(item, at)
+            option[0]
+            for sentence in part
+            for option in answer_pattern(letters).finditer(sentence)
+            if not _is_denied(sentence, *option.span())
         }
         if named:
             several = f"two letters ({', '.join(sorted(named))})"
@@ -180,15 +182,12 @@ def _alone(text: Sequence[Sequence[Word]]) -> ChoiceReading:
     return ChoiceReading(None, "no option letter, no option text")
 
 
-def _is_denied(phrase: Sequence[Word], at: int) -> bool:
-    clause = max(
-        (n for n, word in enumerate(phrase[:at]) if word.text in ",;:("),
-        default=0,
-    )
-    denied = any(word.of("denies", "cannot") for word in phrase[clause:at][-6:])
-    return denied or any(
-        word.of("blames", "denies") for word in phrase[at + 1 : at + 4]
-    )
+def _is_denied(sentence: str, start: int, end: int) -> bool:
+    clause = re.split("[,;:(]", sentence[max(0, start - 80) : start])[-1]
+    before = " ".join(clause.split()[-6:])
+    after = " ".join(sentence[end : end + 80].split()[:3])
+    denied = lists("denies", "cannot").within(before)
+    return denied or lists("blames", "denies").within(after)
 
 
 def _lettered(text: str, options: Mapping[str, str]) -> str:
