@@ -272,7 +272,9 @@ def test_no_call_begins_before_a_retry_after_has_passed() -> None:
 def test_calls_fail_once_none_was_answered_for_the_longest_wait() -> None:
     """Six calls of 300 s each, one question after another, would take days."""
     silent = TransportError("no reply within 9 s", cause="timeout")
-    crowd = Crowd(lambda n: silent)
+    # It answers late, so that calls that wait on end too, but not as they must.
+    late = time.monotonic() + 5
+    crowd = Crowd(lambda n: silent if time.monotonic() < late else None)
     often = RetryPolicy(attempts=10**6, first_wait_s=0.01, longest_wait_s=0.01)
     client = Retrying(Limited(crowd, 4, 0.1), often)
 
@@ -315,8 +317,9 @@ def test_a_second_asking_costs_nothing_and_says_so(tmp_path: Path) -> None:
     inner = ScriptedClient(
         [Reply("A", "length", {"prompt_tokens": 3}, (token,), ("note",))]
     )
-    first = run(Cached(inner, tmp_path).ask(HELLO))
-    again = run(Cached(inner, tmp_path).ask(HELLO))
+    cache = tmp_path / "not yet" / "there"
+    first = run(Cached(inner, cache).ask(HELLO))
+    again = run(Cached(inner, cache).ask(HELLO))
     assert len(inner.requests) == 1
     assert (first.cached, again.cached) == (False, True)
     assert (

@@ -734,3 +734,9 @@ def test_a_file_two_folders_below_is_named(tmp_path: Path) -> None:
     for name in ("1.png", "flux/1.png"):
         with pytest.raises(DataError, match=r"; there is .*val/flux/1\.png"):
             file_below(tmp_path, name)
+
+
+def test_a_box_under_one_pixel_high_is_read(home: Path) -> None:
+    found = yolo_files(home, "0 0.5 0.5 0.5 0.001")
+    ((_, top, _, bottom),) = boxes(found)
+    assert 0 < bottom - top < 1

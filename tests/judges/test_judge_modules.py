@@ -23,6 +23,7 @@ from visualjudge.judges import (
     VIEscorePipe,
 )
 from visualjudge.judges.judge_module import object_as_geditbench
+from visualjudge.judges.module_schemas import OUTPUTS
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
 
 STORE = PromptAssetStore()
@@ -613,3 +614,8 @@ def test_each_scored_edit_has_its_own_criteria(tmp_path: Path) -> None:
         "edited_image_1": {"sharp": "Failed"},
     }
     assert result["meta"]["vie_score"] == [7, 5]
+
+
+def test_a_score_may_be_any_half_up_to_ten() -> None:
+    scores = OUTPUTS["VIEScoreOutput"].model_json_schema()["properties"]
+    assert scores["score"]["enum"] == [half / 2 for half in range(21)]

@@ -34,7 +34,9 @@ _FRAMES = {
     _BRACKETED_ORDER: "brackets",
 }
 _SENTENCE = re.compile(r"(?:[^\n.!?;]|\.(?=\d))+[.!?;]*")
-_SHORT_LINE = re.compile(r"^([^\n]{1,60})(\s*\n)(?=[^\n–—:-]+$)", re.M)
+_SHORT_LINE = re.compile(
+    r"^(?=[^\n]*\w\w)([^\n]{2,60})(\s*\n)(?=[^\n–—:-]+$)", re.M
+)
 _LINE = re.compile(r"[^\n]+")
 # A comma, a bracket or a dash ends what a sentence states; an order goes on.
 _PIECE = re.compile(

@@ -194,7 +194,7 @@ def _decided(
     if any(
         not clean[: mark.start].strip()
         or "\n" not in clean[mark.start :].strip()
-        for mark in bare
+        for mark in bare[:1] + bare[-1:]
     ):
         return _agreed(bare)
     last = clean.rfind("\n\n", 0, len(clean.rstrip()))

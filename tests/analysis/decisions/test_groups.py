@@ -188,3 +188,25 @@ def test_a_reply_to_a_pair_counts_the_same_however_often_it_is_asked_again() -> 
     (pair,) = _card(questions, replies).models.pairs
     share = pair.judge if pair.a == "model 0" else 1 - pair.judge
     assert share == pytest.approx(0.6)
+
+
+def test_failed_replies_do_not_part_the_groups_of_the_leaderboard() -> None:
+    """The judge reads no pair with model 2 in one of the tasks."""
+    boxes = World.of(12, 3).pair_questions()
+    questions = [*boxes, *of_task(boxes, "keypoint")]
+    replies = [
+        said(
+            question,
+            question.answer,
+            status="refusal"
+            if question.task == "keypoint" and "model 2" in question.sources
+            else "ok",
+        )
+        for question in questions
+    ]
+    study = analyse_study(study_of(questions, {"judge": replies}))
+    (judge,) = card_of(study).judges
+    rows = study.metrics["judges"][0]["leaderboard"]["rows"]
+    assert {row["group"] for row in rows} == {
+        pair.group for pair in judge.models.pairs
+    }

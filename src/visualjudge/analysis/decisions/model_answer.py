@@ -123,10 +123,15 @@ def pairs_table(models: PairsOfModels) -> Table:
     notes = []
     if models.pairs:
         count = many(len(models.pairs), "pair")
+        fitted = sum(pair.by == "strengths" for pair in models.pairs)
+        by_strengths = (
+            f"; in {fitted} of {count} by the strengths of all models (Bradley and "
+            "Terry), which fit and are more precise"
+        )
         notes.append(
             "How often the first wins, over images: each image weighs the same, "
-            "whatever the number of its questions. Intervals are 95 %; tests are "
-            f"adjusted by Holm over {count}."
+            f"whatever the number of its questions{by_strengths * bool(fitted)}. "
+            f"Intervals are 95 %; tests are adjusted by Holm over {count}."
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
         notes.append(

@@ -120,18 +120,22 @@ EQUAL = 1e-9
 """Strengths that differ by less than this are equal."""
 
 
+def _named(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts on two named sources, ``a`` and ``b``."""
+    return table.with_columns(
+        a=pl.col("sources").list.get(0, null_on_oob=True),
+        b=pl.col("sources").list.get(1, null_on_oob=True),
+    ).filter(pl.col("a") != pl.col("b"))
+
+
 def duels(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row per question (and repeat) between two named sources: task, a, b,
     the judge's outcome for a (1, ½, 0), and whether a was shown first (1, −1; 0 in both
     orders or unknown).
     """
-    known = table.filter("usable").with_columns(
-        a=pl.col("sources").list.get(0, null_on_oob=True),
-        b=pl.col("sources").list.get(1, null_on_oob=True),
-    )
     first = {"AB": 1.0, "unknown": 0.0}
-    named = known.filter(pl.col("a") != pl.col("b"))
-    return named.group_by("question", "repeat", maintain_order=True).agg(
+    read = _named(table).filter("usable")
+    return read.group_by("question", "repeat", maintain_order=True).agg(
         pl.col("task", "a", "b", "cluster").first(),
         outcome=points("text").mean(),
         shown_first=pl.col("order")
@@ -156,18 +160,18 @@ def leaderboard(
     games = duels(table).join(
         leads, on="question", how="left", maintain_order="left"
     )
-    known, places = placed(games.select("task", "a", "b"))
-    if len(known) < 2:
-        return Leaderboard((), games.height, False)
+    # groups are those of all questions, as in the pairs of models
+    known, places = placed(_named(table).select("task", "a", "b"))
     played = games.with_columns(
         a=places_of(games, places, "a"), b=places_of(games, places, "b")
     )
     rows = list[SourceRow]()
     penalised = False
-    for name in sorted({group for group, _ in known}):
-        own = [place for place, (group, _) in enumerate(known) if group == name]
+    met = sorted({*played["a"], *played["b"]})
+    for name in sorted({known[place][0] for place in met}):
+        own = [place for place in met if known[place][0] == name]
         inside = played.filter(pl.col("a").is_in(own)).with_columns(
-            pl.col("a", "b") - own[0]
+            pl.col("a", "b").replace_strict(own, range(len(own)))
         )
         names = [known[place][1] for place in own]
         board, endless = _board(name, names, inside, ranks)
