@@ -51,14 +51,10 @@ def source() -> Mapping[str, Any]:
     """Return ``words.yaml`` as parsed; YAML's own words for true and false stay
     words."""
     text = (files(__package__) / "words.yaml").read_text("utf-8")
-    return yaml.load(
+    return yaml.load(  # type: ignore[no-any-return]
         text,
-        getattr(
-            yaml,
-            "CBaseLoader",
-            yaml.BaseLoader,
-        ),
-    )  # type: ignore[no-any-return]
+        getattr(yaml, "CBaseLoader", yaml.BaseLoader),
+    )
 
 
 def plain(text: str) -> str:
