@@ -39,7 +39,9 @@ class Cell:
         """The cell without what needs right answers."""
         scoring = self.scoring and self.scoring.without_truth
         return replace(
-            self, accuracy=self.accuracy.without_truth, scoring=scoring
+            self,
+            accuracy=self.accuracy.without_truth,
+            scoring=scoring,
         )
 
     @property
@@ -54,7 +56,14 @@ class Cell:
         return result
 
 
-NO_ACCURACY = Accuracy(NOTHING, 0, None, NOTHING, None, {})
+NO_ACCURACY = Accuracy(
+    NOTHING,
+    0,
+    None,
+    NOTHING,
+    None,
+    {},
+)
 
 
 _COUNTS = {

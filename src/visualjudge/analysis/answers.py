@@ -41,7 +41,9 @@ def is_option(column: str = "text") -> pl.Expr:
 def points(answer: str) -> pl.Expr:
     """Return the points of option A for an answer: 1, 0, or ½ for a tie."""
     return pl.col(answer).replace_strict(
-        {"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64
+        {"A": 1.0, "B": 0.0},
+        default=0.5,
+        return_dtype=pl.Float64,
     )
 
 
@@ -83,7 +85,10 @@ def letters_dealt(pairs: pl.DataFrame) -> bool:
     return bool(special.chdtrc(seen.height, excess) >= LEAST_P)
 
 
-def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
+def by_models(
+    pairs: pl.DataFrame,
+    *columns: str,
+) -> pl.DataFrame:
     """Return pairwise verdicts whose letters, in ``columns``, are renamed: A is the
     model that the answers of the first column prefer more often, over all questions.
     The letters then depend on no table's columns. Questions without named models keep
@@ -93,7 +98,10 @@ def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
     two = models_of(pairs).with_columns(worth=worth)
     sides = [
         two.select(name="a", worth="worth"),
-        two.select(name="b", worth=1 - pl.col("worth")),
+        two.select(
+            name="b",
+            worth=1 - pl.col("worth"),
+        ),
     ]
     strength = (
         pl.concat(sides)
@@ -103,26 +111,44 @@ def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
     )
     for side in ("a", "b"):
         named = strength.rename({"name": side, "worth": f"worth_{side}"})
-        two = two.join(named, on=side, how="left", maintain_order="left")
+        two = two.join(
+            named,
+            on=side,
+            how="left",
+            maintain_order="left",
+        )
     tied = pl.col("worth_a") == pl.col("worth_b")
     later = pl.when(tied).then(pl.col("a") > pl.col("b"))
     turned = later.otherwise(pl.col("worth_a") < pl.col("worth_b")).fill_null(
         False
     )
-    return _exchanged(pairs, two.select(turned=turned)["turned"], columns)
+    return _exchanged(
+        pairs,
+        two.select(turned=turned)["turned"],
+        columns,
+    )
 
 
-def as_dealt(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
+def as_dealt(
+    pairs: pl.DataFrame,
+    *columns: str,
+) -> pl.DataFrame:
     """Return pairwise verdicts whose letters, in ``columns``, are those shown (by
     ``order``) where letters were dealt at random, else those :func:`by_models`.
     """
     if not letters_dealt(pairs):
         return by_models(pairs, *columns)
-    return _exchanged(pairs, pairs["order"].cast(pl.String) == "BA", columns)
+    return _exchanged(
+        pairs,
+        pairs["order"].cast(pl.String) == "BA",
+        columns,
+    )
 
 
 def _exchanged(
-    pairs: pl.DataFrame, place: pl.Series, columns: Sequence[str]
+    pairs: pl.DataFrame,
+    place: pl.Series,
+    columns: Sequence[str],
 ) -> pl.DataFrame:
     """Return pairwise verdicts with A and B exchanged in ``columns`` at ``place``."""
     return pairs.with_columns(
@@ -139,7 +165,10 @@ def is_right(step: float) -> pl.Expr:
     step. Where no answer is right, of a probe's question, it still compares with the
     stored one.
     """
-    near = within(pl.col("number") - pl.col("truth"), step)
+    near = within(
+        pl.col("number") - pl.col("truth"),
+        step,
+    )
     scored = pl.col("kind") == "scoring"
     same = (
         pl.when(scored).then(near).otherwise(pl.col("text") == pl.col("answer"))
@@ -187,11 +216,20 @@ def _cause() -> pl.Expr:
     return pl.when(failed()).then(reason)
 
 
-def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+def join(
+    questions: pl.DataFrame,
+    verdicts: pl.DataFrame,
+) -> pl.DataFrame:
     """Return the table of answers: one row per verdict on a question of the dataset."""
-    rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
+    rows = questions.select(
+        "id",
+        place=pl.int_range(pl.len(), dtype=pl.UInt32),
+    )
     place = verdicts.select("id").join(
-        rows, on="id", how="left", maintain_order="left"
+        rows,
+        on="id",
+        how="left",
+        maintain_order="left",
     )["place"]
     known = (
         verdicts

@@ -119,7 +119,10 @@ def divided(top: Any, bottom: Any, empty: float = 0.0) -> FloatArray:
     """Return ``top`` / ``bottom``, and ``empty`` where nothing counts."""
     return np.asarray(
         np.divide(
-            top, bottom, out=np.full(bottom.shape, empty), where=bottom > 0
+            top,
+            bottom,
+            out=np.full(bottom.shape, empty),
+            where=bottom > 0,
         ),
         dtype=float,
     )
@@ -158,10 +161,16 @@ def ratio(
     value = divided(total, cases, np.nan)
     rest = cases[place] - bottom
     without = np.divide(
-        total[place] - top, rest, out=value[place].copy(), where=rest > 0
+        total[place] - top,
+        rest,
+        out=value[place].copy(),
+        where=rest > 0,
     )
     return value, spread(
-        np.nan_to_num(value[place] - without), bottom, place, columns
+        np.nan_to_num(value[place] - without),
+        bottom,
+        place,
+        columns,
     )
 
 
@@ -234,7 +243,9 @@ def shares(
     )
     n = cases**2 / np.maximum(sums(place, weights, columns), TINY)
     low, high = share_ends(
-        value, result, np.full(columns, np.inf) if graded else n
+        value,
+        result,
+        np.full(columns, np.inf) if graded else n,
     )
     estimable = result.enough
     low = np.where(estimable, low, np.nan)
@@ -243,7 +254,10 @@ def shares(
 
 
 def share_ends(
-    value: FloatArray, dispersion: Spread, cases: FloatArray, tail: float = TAIL
+    value: FloatArray,
+    dispersion: Spread,
+    cases: FloatArray,
+    tail: float = TAIL,
 ) -> Ends:
     """Return Korn and Graubard's interval of shares, (K,); ``cases`` bounds their
     independent cases from above (infinite: a design effect below 1 is possible).
@@ -252,7 +266,11 @@ def share_ends(
     x = p * n
     rest = n - x
     low = special.betaincinv(np.maximum(x, TINY), rest + 1, tail)
-    high = special.betaincinv(x + 1, np.maximum(rest, TINY), 1 - tail)
+    high = special.betaincinv(
+        x + 1,
+        np.maximum(rest, TINY),
+        1 - tail,
+    )
     return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
@@ -264,9 +282,15 @@ def share_test(
     p, n = _effective_cases(value, dispersion, cases, TAIL)
     x = np.maximum(p * n, TINY)
     rest = np.maximum((1 - p) * n, TINY)
-    above = np.where(p * n <= TINY, 1.0, special.betainc(x, rest + 1, 0.5))
+    above = np.where(
+        p * n <= TINY,
+        1.0,
+        special.betainc(x, rest + 1, 0.5),
+    )
     below = np.where(
-        (1 - p) * n <= TINY, 1.0, special.betainc(rest, x + 1, 0.5)
+        (1 - p) * n <= TINY,
+        1.0,
+        special.betainc(rest, x + 1, 0.5),
     )
     return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
 
@@ -278,7 +302,7 @@ def _effective_cases(
     p = np.clip(np.nan_to_num(value), 0.0, 1.0)
     certain = np.minimum(p, 1 - p) <= TINY
     alike = np.divide(p * (1 - p), dispersion.variance, out=np.full(p.size, np.inf),
-                      where=dispersion.variance > TINY**2)  # fmt: skip
+                      where=dispersion.variance > TINY**2,)  # fmt: skip
     bounded = np.minimum(alike, cases)
     # t of the cases over t of the images: both are the normal for many
     narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(
@@ -322,7 +346,12 @@ def gap_ends(
     edge = 1 - tail ** (1 / np.maximum(dispersion.effective, 1))
     one_way = np.abs(value) >= 1 - TINY
     reach = np.maximum(
-        reach, np.where(apart <= 0, edge, np.where(one_way, 2 * edge, 0))
+        reach,
+        np.where(
+            apart <= 0,
+            edge,
+            np.where(one_way, 2 * edge, 0),
+        ),
     )
     estimable = dispersion.enough & np.isfinite(value)
     low = np.maximum(value - reach, -1)
@@ -360,7 +389,7 @@ def correlation_ends(value: FloatArray, dispersion: Spread) -> Ends:
     inside = np.isfinite(value) & (np.abs(value) < 1)
     r = np.where(inside, value, 0.0)
     low, high = mean_ends(np.arctanh(r), Spread(dispersion.variance / (1 - r**2) ** 2, dispersion.images,
-                                                dispersion.effective))  # fmt: skip
+                                                dispersion.effective,))  # fmt: skip
     return np.where(inside, np.tanh(low), np.nan), np.where(
         inside, np.tanh(high), np.nan
     )
@@ -374,7 +403,12 @@ def test(value: FloatArray, dispersion: Spread) -> FloatArray:
 def _p(value: FloatArray, error: FloatArray, dispersion: Spread) -> FloatArray:
     """Return p by Student's t; where no image differs, by a sign test over images."""
     size = np.abs(np.nan_to_num(value))
-    scaled = np.divide(size, error, out=np.zeros(size.size), where=error > TINY)
+    scaled = np.divide(
+        size,
+        error,
+        out=np.zeros(size.size),
+        where=error > TINY,
+    )
     signs = np.minimum(1.0, 2 * 0.5 ** np.maximum(dispersion.images, 1.0))
     p = np.where(
         error > TINY,

@@ -35,7 +35,13 @@ class ImageSums:
         """Return the sums over images, one per cell."""
         return estimate.sums(self.cell, self.columns[name], self.cells)
 
-    def shares(self, top: str, bottom: str, *, graded: bool = False) -> Shares:
+    def shares(
+        self,
+        top: str,
+        bottom: str,
+        *,
+        graded: bool = False,
+    ) -> Shares:
         """Return each cell's share with its interval."""
         return shares(
             self.columns[top],
@@ -56,7 +62,9 @@ class ImageSums:
 
 
 def image_sums(
-    table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]
+    table: pl.DataFrame,
+    by: Sequence[str],
+    values: Mapping[str, pl.Expr],
 ) -> ImageSums:
     """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls count
     as 0. If ``by`` is empty, all rows form one cell.
@@ -72,7 +80,11 @@ def image_sums(
         *(place for _, place in words.values()),
     ]
     codes, cell = estimate.renumbered(np.ravel_multi_index(places, shape))
-    result = zip(words.items(), np.unravel_index(codes, shape)[1:], strict=True)
+    result = zip(
+        words.items(),
+        np.unravel_index(codes, shape)[1:],
+        strict=True,
+    )
     keys = {name: known[place] for (name, (known, _)), place in result}
     cluster = table["cluster"].to_numpy().astype(np.int64)
     images = int(cluster.max(initial=0)) + 1

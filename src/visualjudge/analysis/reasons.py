@@ -130,7 +130,11 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
                 [fact.places is not None for fact in known], dtype=bool
             )
             columns["points"] = pointed(
-                values, known, asked & located, task, *place
+                values,
+                known,
+                asked & located,
+                task,
+                *place,
             )
     return table.with_columns(
         series
@@ -188,7 +192,11 @@ def pointed(
     form = np.char.add(task.astype(str), np.where(numbered, " numbered", ""))
 
     def hits(row: int, others: IntArray) -> BoolArray:
-        return points_at_error(boxes[others], items[others], known[row])
+        return points_at_error(
+            boxes[others],
+            items[others],
+            known[row],
+        )
 
     return *exchanged(hits, asked, form, question, image), asked
 
@@ -222,7 +230,9 @@ def points_at_error(
 
 
 def is_reason_right(
-    rubric: Rubric, criteria: Mapping[str, Any], fact: Deciding
+    rubric: Rubric,
+    criteria: Mapping[str, Any],
+    fact: Deciding,
 ) -> bool | None:
     """Return whether one verdict names the error that decides or points at it, of what
     ``rubric`` asks; None if it was not asked, or the truth is not known.
@@ -330,7 +340,11 @@ def _people_said(judge: JudgeResult) -> dict[tuple[str, str], str]:
     """Return what most people said, by question id and criterion, where one value has
     most votes."""
     answers = defaultdict[tuple[str, str], Counter[str]](Counter)
-    for run, table in zip(judge.study.runs, judge.study.joined, strict=True):
+    for run, table in zip(
+        judge.study.runs,
+        judge.study.joined,
+        strict=True,
+    ):
         if not run.of_people or run is judge.run:
             continue
         stated = table.filter(pl.col("criteria").is_not_null())

@@ -124,13 +124,21 @@ def skill_of(
     edges = np.quantile(size, np.linspace(0, 1, MOST_BINS + 1)[1:-1])
     bin_of = np.searchsorted(edges, size, side="left")
     count = np.bincount(bin_of, cases[apart], MOST_BINS)
-    hits = np.bincount(bin_of, cases[apart] * right[apart], MOST_BINS)
+    hits = np.bincount(
+        bin_of,
+        cases[apart] * right[apart],
+        MOST_BINS,
+    )
     total = np.bincount(bin_of, cases[apart] * size, MOST_BINS)
     known = count > 0
     scales = SCALES * float(np.median(size)) if graded else np.array([1e-9])
     lapse, scale = (grid.ravel() for grid in np.meshgrid(LAPSES, scales))
     rise = special.erf(total[known] / count[known] / scale[:, None])
-    rate = np.clip(0.5 + (0.5 - lapse[:, None]) * rise, 1e-4, 1 - 1e-4)
+    rate = np.clip(
+        0.5 + (0.5 - lapse[:, None]) * rise,
+        1e-4,
+        1 - 1e-4,
+    )
     likelihood = np.log(rate) @ hits[known]
     likelihood += np.log(1 - rate) @ (count - hits)[known]
     weight = np.exp(likelihood - likelihood.max())
@@ -163,12 +171,21 @@ class Trial:
     shared: float
     tail: float
 
-    def power(self, skill: Skill, number: float, images: float) -> float:
+    def power(
+        self,
+        skill: Skill,
+        number: float,
+        images: float,
+    ) -> float:
         """Return how often judge and truth both separate a pair, at least: the lower
         quartile over the skill."""
         rate, preferred, _ = skill.at(number)
         of_judge = self._beyond(preferred, self.judge, images)[:, None]
-        of_truth = self._beyond(np.array([rate]), self.truth, images)
+        of_truth = self._beyond(
+            np.array([rate]),
+            self.truth,
+            images,
+        )
         rest = (of_truth + self.shared * NODES) / math.sqrt(1 - self.shared**2)
         both = (of_judge + NODES > 0) * special.ndtr(rest)
         each = both.mean(1)
@@ -177,7 +194,10 @@ class Trial:
         return float(each[order][np.searchsorted(below, DOUBT)])
 
     def _beyond(
-        self, preference: FloatArray, variance: float, images: float
+        self,
+        preference: FloatArray,
+        variance: float,
+        images: float,
     ) -> FloatArray:
         """Return how far preferences (G,) lie above the smallest that is proven, in
         standard errors.
@@ -197,13 +217,23 @@ def _least_proven(variance: float, images: float, tail: float) -> float:
     is."""
     spread = variance * PREFERENCES * (1 - PREFERENCES) / images
     many = np.full(PREFERENCES.size, float(images))
-    result = Spread(spread, many.astype(np.int64), many)
-    p = share_test(PREFERENCES, result, np.full(PREFERENCES.size, np.inf))
+    result = Spread(
+        spread,
+        many.astype(np.int64),
+        many,
+    )
+    p = share_test(
+        PREFERENCES,
+        result,
+        np.full(PREFERENCES.size, np.inf),
+    )
     return float(PREFERENCES[p <= 2 * tail].min(initial=1.0))
 
 
 def resolution(
-    skill: Skill | None, trial: Trial | None, images: float
+    skill: Skill | None,
+    trial: Trial | None,
+    images: float,
 ) -> tuple[float | None, float | None]:
     """Return the smallest win rate that is separated with the stated power on so many
     images, and the difference in points; None if none is.
@@ -253,12 +283,27 @@ def further_images(
     and count as ``freedom`` independent ones.
     """
     judge, truth = sides
-    order = np.sign(np.where(np.abs(truth) > np.abs(judge), truth, judge))
+    order = np.sign(
+        np.where(
+            np.abs(truth) > np.abs(judge),
+            truth,
+            judge,
+        )
+    )
     chance = np.ones((pairs.size, TIMES.size))
     for z in sides:
-        chance *= _proven_later(z, (z * order)[pairs], tail, freedom)
+        chance *= _proven_later(
+            z,
+            (z * order)[pairs],
+            tail,
+            freedom,
+        )
     ranges: list[tuple[int, int] | None] = []
-    for own, count in zip(chance, images[pairs].tolist(), strict=True):
+    for own, count in zip(
+        chance,
+        images[pairs].tolist(),
+        strict=True,
+    ):
         low, high = (
             TIMES[own >= least].min(initial=np.inf) for least in (0.5, SETTLED)
         )
@@ -271,7 +316,10 @@ def further_images(
 
 
 def _proven_later(
-    z: FloatArray, towards: FloatArray, tail: float, freedom: int
+    z: FloatArray,
+    towards: FloatArray,
+    tail: float,
+    freedom: int,
 ) -> FloatArray:
     """Return how probably each of the values ``towards`` (U,) is above what is proven
     at the level ``tail`` after :data:`TIMES` more images, (U, T).

@@ -225,14 +225,24 @@ class PairsOfModels:
         below = float(np.sqrt(np.abs(judge).sum() * np.abs(truth).sum()))
         value = float((judge * truth).sum()) / below if below else 0.0
         if not truth.any():
-            return Estimate(None, None, len(known), self.images)
+            return Estimate(
+                None,
+                None,
+                len(known),
+                self.images,
+            )
         proven = np.array(
             [pair.judge_order * pair.truth_order for pair in known]
         )
         low = float((proven > 0).mean())
         high = float((proven >= 0).mean())
         ends = min(2 * low - 1, value), max(2 * high - 1, value)
-        return Estimate(value, ends, len(known), self.images)
+        return Estimate(
+            value,
+            ends,
+            len(known),
+            self.images,
+        )
 
     def order(self, by: Side) -> dict[Model, float]:
         """Return how often each (group, model) is preferred by the judge or by truth,
@@ -339,12 +349,27 @@ def separate(rows: Comparisons) -> PairsOfModels:
     )
     freedom = len(rows.names) - len(set(rows.groups))
     further = further_images(
-        (judged.z, true.z), undecided, images, strict, freedom
+        (judged.z, true.z),
+        undecided,
+        images,
+        strict,
+        freedom,
     )
     needed = dict(zip(undecided.tolist(), further, strict=True))
-    turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
+    turned = (
+        np.where(
+            np.isnan(true.value),
+            judged.value,
+            true.value,
+        )
+        < 0.5
+    )
     order = np.where(turned, -1, 1)
-    twos = np.where(turned[:, None], cells.twos[:, ::-1], cells.twos)
+    twos = np.where(
+        turned[:, None],
+        cells.twos[:, ::-1],
+        cells.twos,
+    )
     judged = judged.turned(turned)
     true = true.turned(turned)
     pairs = tuple(
@@ -397,14 +422,28 @@ def cells_of(rows: Comparisons) -> Cells:
         _means(values, place, cells.size)
         for values in (rows.judge, rows.truth, rows.difference)
     )
-    return Cells(rows, twos, cells // images, cells % images, *columns)
+    return Cells(
+        rows,
+        twos,
+        cells // images,
+        cells % images,
+        *columns,
+    )
 
 
 def _means(values: FloatArray, place: IntArray, count: int) -> FloatArray:
     """Return the mean of the known values by place, (K,); NaN without any."""
     known = np.isfinite(values)
     top = sums(place[known], values[known], count)
-    return divided(top, sums(place[known], np.ones(known.sum()), count), np.nan)
+    return divided(
+        top,
+        sums(
+            place[known],
+            np.ones(known.sum()),
+            count,
+        ),
+        np.nan,
+    )
 
 
 def _signs_of(value: FloatArray, p: FloatArray) -> IntArray:
@@ -414,7 +453,11 @@ def _signs_of(value: FloatArray, p: FloatArray) -> IntArray:
     proven = np.array(
         [x is not None and x < LEVEL for x in adjusted], dtype=bool
     )
-    return np.where(proven, np.sign(np.nan_to_num(value)), 0).astype(np.int64)
+    return np.where(
+        proven,
+        np.sign(np.nan_to_num(value)),
+        0,
+    ).astype(np.int64)
 
 
 def _states(
@@ -429,7 +472,12 @@ def _states(
     )
     close = (judged.order == 0) & (true.order == 0) & (differ == 0)
     return np.select(
-        [unknown, agree > 0, (agree < 0) | invented, close],
+        [
+            unknown,
+            agree > 0,
+            (agree < 0) | invented,
+            close,
+        ],
         ["unknown", "right", "wrong", "close"],
         "undecided",
     )
@@ -485,7 +533,11 @@ def _compared(
                     share = result.moved_share(cells.twos[part], table[0, part])
                     far.append(share)
                     rejected[part] |= _rejected(
-                        cells, outcome, part, table[0], share
+                        cells,
+                        outcome,
+                        part,
+                        table[0],
+                        share,
                     )
             if len(far) == 2:
                 variance = ((far[0] - far[1]) ** 2).sum(0)
@@ -517,16 +569,31 @@ def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
     known = np.isfinite(outcome)
     count = len(cells.twos)
     value, result = ratio(
-        outcome[known], np.ones(known.sum()), cells.pair[known], count
+        outcome[known],
+        np.ones(known.sum()),
+        cells.pair[known],
+        count,
     )
     many = np.full(count, np.inf)
     low, high = share_ends(value, result, many)
     p = share_test(value, result, many)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(result.variance) / (value * (1 - value))
-    error = np.where(np.isfinite(error) & (result.variance > 0), error, np.inf)
+    error = np.where(
+        np.isfinite(error) & (result.variance > 0),
+        error,
+        np.inf,
+    )
     mask = np.where(result.enough, 1.0, np.nan)
-    return np.array([value, low * mask, high * mask, error, p * mask])
+    return np.array(
+        [
+            value,
+            low * mask,
+            high * mask,
+            error,
+            p * mask,
+        ]
+    )
 
 
 def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
@@ -538,7 +605,12 @@ def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
     ones = np.ones(known.sum())
     value, result = ratio(gap[known], ones, pair, count)
     apart = sums(pair, gap[known] ** 2, count)
-    p = gap_p(value, result, apart, sums(pair, ones, count))
+    p = gap_p(
+        value,
+        result,
+        apart,
+        sums(pair, ones, count),
+    )
     return value, np.where(result.enough, p, np.nan)
 
 
@@ -556,7 +628,10 @@ def _strengths(
     first, second = cells.twos[cells.pair[selected]].T
     design = indicator(first, models) - indicator(second, models)
     fitted = fit(
-        design, outcome[selected], cells.image[selected], penalised=True
+        design,
+        outcome[selected],
+        cells.image[selected],
+        penalised=True,
     )
     moved = np.zeros((int(cells.image.max()) + 1, models))
     moved[names] = fitted.moved
@@ -570,7 +645,11 @@ def _by_strengths(result: _Strengths, twos: IntArray) -> FloatArray:
     value = contrast @ result.fit.coefficients
     variance = result.fit.variance(contrast)
     freedom = max(result.fit.kish - 1, 1.0)
-    error = np.where(variance > 0, np.sqrt(variance), np.inf)
+    error = np.where(
+        variance > 0,
+        np.sqrt(variance),
+        np.inf,
+    )
     reach = t_isf(TAIL, freedom) * error
     p = 2 * t_sf(np.abs(value) / error, freedom)
     shares = special.expit([value, value - reach, value + reach])
@@ -591,13 +670,21 @@ def _rejected(
     selected = np.isfinite(outcome) & np.isin(cells.pair, pairs)
     column = np.searchsorted(pairs, cells.pair[selected])
     images = np.bincount(column, minlength=pairs.size)
-    own = divided(sums(column, outcome[selected], pairs.size), images, np.nan)
+    own = divided(
+        sums(column, outcome[selected], pairs.size),
+        images,
+        np.nan,
+    )
     far = -moved
     scale = np.sqrt(np.maximum(images * (images - 1.0), 1.0))
     far[cells.image[selected], column] += (
         outcome[selected] - own[column]
     ) / scale[column]
-    result = Spread((far**2).sum(0), images, images.astype(float))
+    result = Spread(
+        (far**2).sum(0),
+        images,
+        images.astype(float),
+    )
     p = test(own - value[pairs], result)
     return np.asarray(
         (images >= LEAST_IMAGES) & (np.nan_to_num(p, nan=1.0) < LEVEL)
@@ -613,10 +700,18 @@ def _mean_differences(cells: Cells) -> tuple[FloatArray, IntArray]:
     if not _graded(cells.rows.difference):
         return np.full(count, np.nan), np.zeros(count, dtype=np.int64)
     value, result = ratio(
-        cells.difference[known], np.ones(known.sum()), cells.pair[known], count
+        cells.difference[known],
+        np.ones(known.sum()),
+        cells.pair[known],
+        count,
     )
     return value, _signs_of(
-        value, np.where(result.enough, test(value, result), np.nan)
+        value,
+        np.where(
+            result.enough,
+            test(value, result),
+            np.nan,
+        ),
     )
 
 
@@ -655,7 +750,11 @@ def _trial(
         return None
     known = np.isfinite(cells.judge) & np.isfinite(cells.truth)
     pair = renumbered(cells.pair[known])[1]
-    shared = correlation(cells.judge[known], cells.truth[known], pair)
+    shared = correlation(
+        cells.judge[known],
+        cells.truth[known],
+        pair,
+    )
     return Trial(judged, true, shared, tail)
 
 
@@ -675,4 +774,10 @@ def _skill(cells: Cells) -> Skill | None:
     judge = rows.judge[known]
     first_better = difference[known] > 0
     right = np.where(first_better, judge, 1 - judge)
-    return skill_of(difference[known], right, cases, pair, graded=graded)
+    return skill_of(
+        difference[known],
+        right,
+        cases,
+        pair,
+        graded=graded,
+    )

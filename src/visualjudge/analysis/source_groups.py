@@ -34,7 +34,9 @@ def source_groups(edges: pl.DataFrame) -> dict[tuple[str, str], str]:
         together[frozenset(names)].append(task)
     out: dict[tuple[str, str], str] = {}
     for tasks in together.values():
-        parts = _connected([edge for edge in rows if edge[0] in tasks])
+        parts = _connected(
+            [edge for edge in rows if edge[0] in tasks],
+        )
         for number, part in enumerate(parts, 1):
             name = " + ".join(tasks) + (
                 f" ({number})" if len(parts) > 1 else ""
@@ -43,7 +45,9 @@ def source_groups(edges: pl.DataFrame) -> dict[tuple[str, str], str]:
     return out
 
 
-def placed(edges: pl.DataFrame) -> tuple[list[tuple[str, str]], pl.DataFrame]:
+def placed(
+    edges: pl.DataFrame,
+) -> tuple[list[tuple[str, str]], pl.DataFrame]:
     """Return all (group, source), sorted, and a table with the index (``place``) of
     each ``task`` and ``source`` in that list.
     """
@@ -51,18 +55,28 @@ def placed(edges: pl.DataFrame) -> tuple[list[tuple[str, str]], pl.DataFrame]:
     known = sorted({(group, source) for (_, source), group in groups.items()})
     place = {pair: k for k, pair in enumerate(known)}
     rows = [
-        (task, source, place[group, source])
+        (
+            task,
+            source,
+            place[group, source],
+        )
         for (task, source), group in groups.items()
     ]
     return known, pl.DataFrame(
         rows,
-        {"task": pl.String, "source": pl.String, "place": pl.Int64},
+        {
+            "task": pl.String,
+            "source": pl.String,
+            "place": pl.Int64,
+        },
         orient="row",
     )
 
 
 def places_of(
-    rows: pl.DataFrame, places: pl.DataFrame, source: str = "source"
+    rows: pl.DataFrame,
+    places: pl.DataFrame,
+    source: str = "source",
 ) -> pl.Series:
     """Return the place of each row's ``task`` and ``source``; null if it has none."""
     each = rows.select(
@@ -70,7 +84,10 @@ def places_of(
         pl.col(source).cast(pl.String).alias("source"),
     )
     return each.join(
-        places, on=["task", "source"], how="left", maintain_order="left"
+        places,
+        on=["task", "source"],
+        how="left",
+        maintain_order="left",
     )["place"]
 
 
@@ -79,8 +96,6 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
     parts = list[set[str]]()
     for _, a, b in edges:
         met = [part for part in parts if a in part or b in part]
-        if len(met) != 1 or not {a, b} <= met[0]:
-            parts = [part for part in parts if part not in met] + [
-                {a, b}.union(*met)
-            ]
+        apart = [part for part in parts if part not in met]
+        parts = [*apart, {a, b}.union(*met)]
     return sorted(map(sorted, parts))

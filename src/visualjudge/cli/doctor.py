@@ -36,7 +36,10 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
         collected += checks.question(config)
     failed = [check.name for check in collected if check.status == "failed"]
     if as_json:
-        print_json(map(asdict, collected))
+        print_json(
+            {k: v and as_options(v) for k, v in asdict(check).items()}
+            for check in collected
+        )
     else:
         cells = [
             (item.name, item.status, item.detail, item.advice or "")

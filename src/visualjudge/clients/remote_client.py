@@ -171,8 +171,8 @@ class RemoteClient(ABC):
         }
         named = [
             value
-            for name, value in self._headers.items()
-            if is_secret_name(name)
+            for name, value in (*self._headers.items(), *self.extra.items())
+            if is_secret_name(name) and isinstance(value, str)
         ]
         key = self._key.get_secret_value() if self._key else None
         named += [model_name] if looks_secret(model_name) else []

@@ -119,7 +119,10 @@ def _in_text(clean: str, asked: Asked) -> Iterator[Mark]:
 
 
 def _piece(
-    text: str, piece: re.Match[str], sentence: re.Match[str], asked: Asked
+    text: str,
+    piece: re.Match[str],
+    sentence: re.Match[str],
+    asked: Asked,
 ) -> Mark | None:
     start, end = piece.span()
     first, last = sentence.span()
@@ -142,7 +145,13 @@ def _piece(
     if names_another(text[end:last], mark.value, asked):
         cause = "several answers"
     value = None if cause else mark.value
-    return replace(mark, value=value, cause=cause, start=start, end=end)
+    return replace(
+        mark,
+        value=value,
+        cause=cause,
+        start=start,
+        end=end,
+    )
 
 
 def _is_below_another(text: str, start: int, asked: Asked) -> bool:
@@ -185,5 +194,11 @@ def listed(clean: str, asked: Asked) -> Mark | None:
     above = clean[: items[0].start()].strip().rpartition("\n")[2]
     labelled = is_label(above, asked) and (counted or not numbers)
     if labelled or (counted and not above and order != asked.letters):
-        return Mark(order, None, "list", items[0].start(), items[-1].end())
+        return Mark(
+            order,
+            None,
+            "list",
+            items[0].start(),
+            items[-1].end(),
+        )
     return None

@@ -51,7 +51,10 @@ def source() -> Mapping[str, Any]:
     """Return ``words.yaml`` as parsed; YAML's own words for true and false stay
     words."""
     text = (files(__package__) / "words.yaml").read_text("utf-8")
-    return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
+    return yaml.load(  # type: ignore[no-any-return]
+        text,
+        getattr(yaml, "CBaseLoader", yaml.BaseLoader),
+    )
 
 
 def plain(text: str) -> str:
@@ -78,7 +81,10 @@ class Entries:
             self._longest[words[0]] = max(self._longest[words[0]], len(words))
 
     def spans(
-        self, text: str, start: int = 0, end: int | None = None
+        self,
+        text: str,
+        start: int = 0,
+        end: int | None = None,
     ) -> Iterator[tuple[int, int]]:
         """Yield the start and end of each entry."""
         until = len(text) if end is None else end
@@ -94,7 +100,12 @@ class Entries:
                 yield tokens[at].start(), last.end()
             at += len(words) or 1
 
-    def within(self, text: str, start: int = 0, end: int | None = None) -> bool:
+    def within(
+        self,
+        text: str,
+        start: int = 0,
+        end: int | None = None,
+    ) -> bool:
         """Return whether any entry stands between two positions."""
         return next(self.spans(text, start, end), None) is not None
 

@@ -70,17 +70,37 @@ def lines(
     y_range = ends or (low, 1.0)
     box = Box(48, width - 60, top, top + HEIGHT, x_range, y_range)
     show: Callable[[float], str] = "{:g}".format
-    x_axis(canvas, box, percent_tick if ends == UNIT else show, labels[0])
+    x_axis(
+        canvas,
+        box,
+        percent_tick if ends == UNIT else show,
+        labels[0],
+    )
     shares = ends is None or ends == UNIT
     y_axis(canvas, box, percent_tick if shares else show, labels[1])
     if ends is None:
         for share, words in ((0.5, "guessing"), (LEVEL, percent_tick(LEVEL))):
             canvas.line(
-                box.left, box.y(share), box.right, box.y(share), "chance"
+                box.left,
+                box.y(share),
+                box.right,
+                box.y(share),
+                "chance",
             )
-            canvas.text(box.right + 6, box.y(share) + 4, words, "small")
+            canvas.text(
+                box.right + 6,
+                box.y(share) + 4,
+                words,
+                "small",
+            )
     else:
-        canvas.line(box.left, box.bottom, box.right, box.top, "chance")
+        canvas.line(
+            box.left,
+            box.bottom,
+            box.right,
+            box.top,
+            "chance",
+        )
     if len(drawn) <= MOST_BANDS:
         for line in drawn:
             _band(canvas, box, line)
@@ -97,7 +117,13 @@ def _band(canvas: Canvas, box: Box, line: Line) -> None:
         canvas.band([*above, *below], line.series)
 
 
-def _line(canvas: Canvas, box: Box, line: Line, *, joined: bool) -> None:
+def _line(
+    canvas: Canvas,
+    box: Box,
+    line: Line,
+    *,
+    joined: bool,
+) -> None:
     trace = line.trace
     kind = f"ci l{colour(line.series)}"
     if trace.band or joined:
@@ -107,7 +133,13 @@ def _line(canvas: Canvas, box: Box, line: Line, *, joined: bool) -> None:
     for x, y, n in trace.points:
         size = 2 + 3.5 * (n / most) ** 0.5
         words = f"{line.title}, {x:.2f}: {y:.2f} of {n:.0f}"
-        canvas.marker(box.x(x), box.y(y), line.series, radius=size, title=words)
+        canvas.marker(
+            box.x(x),
+            box.y(y),
+            line.series,
+            radius=size,
+            title=words,
+        )
     level = trace.level
     if level is None or level.value is None:
         return

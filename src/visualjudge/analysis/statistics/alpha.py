@@ -31,7 +31,9 @@ def _midranks(values: FloatArray) -> FloatArray:
     """Return the mid-ranks of ``values``; NaN stays NaN."""
     known = np.isfinite(values)
     levels, which, counts = np.unique(
-        values[known], return_inverse=True, return_counts=True
+        values[known],
+        return_inverse=True,
+        return_counts=True,
     )
     out = np.full(values.shape, np.nan)
     out[known] = (
@@ -44,11 +46,17 @@ def _coordinates(ratings: FloatArray, level: Level) -> FloatArray:
     """Return the ratings as numbers whose squared distance is the disagreement, C ×
     raters × units; NaN for single ratings of a unit, which take no part.
     """
-    selected = np.where(np.isfinite(ratings).sum(0) > 1, ratings, np.nan)
+    selected = np.where(
+        np.isfinite(ratings).sum(0) > 1,
+        ratings,
+        np.nan,
+    )
     known = np.isfinite(selected)
     if level == "nominal":
         return np.where(
-            known, selected == np.unique(selected[known])[:, None, None], np.nan
+            known,
+            selected == np.unique(selected[known])[:, None, None],
+            np.nan,
         )
     numbers = _midranks(selected) if level == "ordinal" else selected
     # α ignores the origin, but floating-point sums of squares do not
@@ -74,7 +82,11 @@ def _alphas(rows: FloatArray) -> FloatArray:
     expected = 2 * (n * squares - sum(item**2 for item in total))
     small = (n < 2) | (expected <= 1e-9 * np.maximum(1, n))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(small, np.nan, 1 - within * (n - 1) / expected)
+        return np.where(
+            small,
+            np.nan,
+            1 - within * (n - 1) / expected,
+        )
 
 
 def alpha(
@@ -111,7 +123,12 @@ def alpha(
     )
     unlike = columns[:, 1] > 1e-9 * np.maximum(1, columns[:, 2])
     return value, disagreement_ends(
-        value, dispersion, (float(pairable.sum()), float(unlike.sum()))
+        value,
+        dispersion,
+        (
+            float(pairable.sum()),
+            float(unlike.sum()),
+        ),
     )
 
 
@@ -131,9 +148,17 @@ def disagreement_ends(
     count, unlike = units
     unseen = TAIL ** (1 / float(dispersion.effective[0]))
     if unlike == 0:
-        return max(-1.0, 1 - (1 - unseen) / expected), 1.0
+        return max(
+            -1.0,
+            1 - (1 - unseen) / expected,
+        ), 1.0
     floor = (1 - unlike / count) / unlike
-    error = np.sqrt(np.maximum(dispersion.variance / (1 - value) ** 2, floor))
+    error = np.sqrt(
+        np.maximum(
+            dispersion.variance / (1 - value) ** 2,
+            floor,
+        )
+    )
     reach = float(t_isf(TAIL, dispersion.df[0]) * error[0])
     centre = -np.log(1 - value)
     low = float(1 - np.exp(reach - centre))
@@ -170,7 +195,10 @@ def kappa(
     agreed = float(total[0, 1])
     expected = 1 - float(_chance(total)[0])
     return value, disagreement_ends(
-        value, dispersion, (units, units - agreed), expected
+        value,
+        dispersion,
+        (units, units - agreed),
+        expected,
     )
 
 
@@ -191,7 +219,11 @@ def _answer_columns(ratings: FloatArray) -> FloatArray:
 
 def _chance(totals: FloatArray) -> FloatArray:
     """Return the agreement by chance for rows of sums of :func:`_answer_columns`."""
-    first, second = np.split(totals[:, 2:], 2, axis=1)
+    first, second = np.split(
+        totals[:, 2:],
+        2,
+        axis=1,
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((first * second).sum(1) / totals[:, 0] ** 2)
 

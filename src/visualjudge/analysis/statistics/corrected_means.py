@@ -132,9 +132,15 @@ def pooled_means(
     naive = total(f) / counts
     chances = np.full(y.size, np.nan) if probability is None else probability
     chances = np.where(
-        np.isfinite(chances), chances, (total(labelled) / counts)[system]
+        np.isfinite(chances),
+        chances,
+        (total(labelled) / counts)[system],
     )
-    raw = np.where(labelled, 1 / np.where(labelled, chances, 1.0), 0.0)
+    raw = np.where(
+        labelled,
+        1 / np.where(labelled, chances, 1.0),
+        0.0,
+    )
     known = total(raw) > 0
     weight = (
         raw / np.where(known, total(raw), 1)[system]
@@ -150,7 +156,12 @@ def pooled_means(
         )  # 1, but for rounding: equal labels have exactly their value
         out = np.full(systems, np.nan)
         return np.asarray(
-            np.divide(total(values * weight), held, out=out, where=known)
+            np.divide(
+                total(values * weight),
+                held,
+                out=out,
+                where=known,
+            )
         )
 
     def label_part(values: FloatArray) -> FloatArray:
@@ -158,7 +169,9 @@ def pooled_means(
         return np.where(enough, by_image(weight * centred) / leverage, 0.0)
 
     everything = np.where(
-        enough, by_image((f - naive[system]) / counts[system]), 0.0
+        enough,
+        by_image((f - naive[system]) / counts[system]),
+        0.0,
     )
     truth = label_part(label)
     answers = label_part(f)
@@ -187,7 +200,11 @@ def pooled_means(
     effective = divided(alone, floor, np.nan)
     return PooledMeans(
         naive,
-        np.where(enough, lam * naive + mean(label - lam * f), np.nan),
+        np.where(
+            enough,
+            lam * naive + mean(label - lam * f),
+            np.nan,
+        ),
         covariance,
         labels,
         _freedom(
@@ -201,7 +218,11 @@ def pooled_means(
         label_images,
         effective * label_images,
         lam,
-        _balance((mean(f) - naive)[enough], turned[:, enough], held[:, enough]),
+        _balance(
+            (mean(f) - naive)[enough],
+            turned[:, enough],
+            held[:, enough],
+        ),
     )
 
 
@@ -287,7 +308,9 @@ def rank_sets(
             continue
         others = np.flatnonzero(np.isfinite(means) & beside)
         differ = _decided(
-            means[others] - means[i], variance[others, i], free[others, i]
+            means[others] - means[i],
+            variance[others, i],
+            free[others, i],
         )
         above = int((differ > 0).sum())
         below = int((differ < 0).sum())

@@ -20,7 +20,10 @@ Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 def left_out(
-    x: FloatArray, y: FloatArray, groups: IntArray, weighted: Weighted
+    x: FloatArray,
+    y: FloatArray,
+    groups: IntArray,
+    weighted: Weighted,
 ) -> tuple[float, FloatArray]:
     """Return the correlation of all cases, and that without each group in turn,
     (groups,); ``groups`` has each case's group number, from 0. NaN where it is
@@ -28,11 +31,21 @@ def left_out(
     """
     # scores have few distinct pairs of values
     values, place = np.unique(
-        np.column_stack([x, y]), axis=0, return_inverse=True
+        np.column_stack([x, y]),
+        axis=0,
+        return_inverse=True,
     )
     own = np.zeros((int(groups.max()) + 2, len(values)))
-    np.add.at(own, (groups + 1, place.ravel()), 1.0)
-    result = weighted(values[:, 0], values[:, 1], own.sum(0) - own)
+    np.add.at(
+        own,
+        (groups + 1, place.ravel()),
+        1.0,
+    )
+    result = weighted(
+        values[:, 0],
+        values[:, 1],
+        own.sum(0) - own,
+    )
     return float(result[0]), result[1:]
 
 
@@ -52,7 +65,17 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
 def _all(x: ArrayLike, y: ArrayLike, weighted: Weighted) -> float | None:
     a = np.asarray(x, float)
     b = np.asarray(y, float)
-    value = float(weighted(a, b, np.ones((1, a.size)))[0]) if a.size else np.nan
+    value = (
+        float(
+            weighted(
+                a,
+                b,
+                np.ones((1, a.size)),
+            )[0]
+        )
+        if a.size
+        else np.nan
+    )
     return value if np.isfinite(value) else None
 
 
@@ -72,7 +95,11 @@ def _correlation(
             vb <= 1e-12 * np.maximum(1, (weights * b * b).sum(1))
         )
         out = (weights * da * db).sum(1) / np.sqrt(va * vb)
-    return np.where(flat, np.nan, np.clip(out, -1, 1))
+    return np.where(
+        flat,
+        np.nan,
+        np.clip(out, -1, 1),
+    )
 
 
 def _in_parts(
@@ -93,7 +120,11 @@ def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
     levels, which = np.unique(values, return_inverse=True)
     order = np.argsort(which, kind="stable")
     starts = np.searchsorted(which[order], np.arange(levels.size))
-    held = np.add.reduceat(weights[:, order], starts, axis=1)
+    held = np.add.reduceat(
+        weights[:, order],
+        starts,
+        axis=1,
+    )
     ranks = np.cumsum(held, axis=1) - held / 2 + 0.5
     return ranks[:, which]
 
@@ -106,7 +137,9 @@ def weighted_spearman(
     return _in_parts(
         weights,
         lambda w: _correlation(
-            weighted_midranks(x, w), weighted_midranks(y, w), w
+            weighted_midranks(x, w),
+            weighted_midranks(y, w),
+            w,
         ),
     )
 
@@ -131,7 +164,12 @@ def weighted_kendall(
     sy = np.sign(y[:, None] - y)
     w = np.asarray(weights, float)
     forms = [
-        ((w @ table) * w).sum(1) for table in (sx * sy, np.abs(sx), np.abs(sy))
+        ((w @ table) * w).sum(1)
+        for table in (
+            sx * sy,
+            np.abs(sx),
+            np.abs(sy),
+        )
     ]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(forms[0] / np.sqrt(forms[1] * forms[2]))

@@ -79,7 +79,12 @@ class Figure:
     def __sub__(self, other: Figure) -> Figure:
         """Return the difference of two figures of the same items."""
         parts = self.parts - other.parts
-        return Figure(self.value - other.value, parts, self.items, self.images)
+        return Figure(
+            self.value - other.value,
+            parts,
+            self.items,
+            self.images,
+        )
 
     @property
     def spread(self) -> Spread:
@@ -142,7 +147,11 @@ def mean_of(
     total = sums(group, values, groups)
     n = sums(group, np.ones(values.size), groups)
     value = float(values.mean())
-    without = estimate.divided(total.sum() - total, n.sum() - n, value)
+    without = estimate.divided(
+        total.sum() - total,
+        n.sum() - n,
+        value,
+    )
     return Figure(value, value - without, n, images)
 
 
@@ -325,14 +334,23 @@ def score_ranges(
         if not test.all():
             selected = ~test
             learnt = _ranges(
-                judged[selected], true[selected], place[selected], scale, alpha
+                judged[selected],
+                true[selected],
+                place[selected],
+                scale,
+                alpha,
             )
         low, high = _ends(learnt, judged[test])
         inside[test] = (true[test] >= low - TINY) & (true[test] <= high + TINY)
     low, high = _ends(ranges, judged)
     count = np.bincount(place).astype(float)
     coverage = shares(sums(place, inside, images), count)[0]
-    return ScoreRanges(ranges, float((high - low).mean()), coverage, alpha)
+    return ScoreRanges(
+        ranges,
+        float((high - low).mean()),
+        coverage,
+        alpha,
+    )
 
 
 def _ranges(
@@ -349,7 +367,15 @@ def _ranges(
         images = renumbered(place[own])[1]
         ends = prediction_range(true[own], images, scale, alpha)
         size = int(images.max()) + 1
-        collected.append(ScoreRange(low, high, *ends, int(own.sum()), size))
+        collected.append(
+            ScoreRange(
+                low,
+                high,
+                *ends,
+                int(own.sum()),
+                size,
+            )
+        )
     return tuple(collected)
 
 
