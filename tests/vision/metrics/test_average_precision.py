@@ -370,7 +370,7 @@ def test_more_predictions_than_ap_counts_keep_the_best_f1() -> None:
     points = np.column_stack(
         [np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)]
     )
-    places = [points + (1000 * k, 0, 0) for k in range(30)]
+    places = [points + np.array([1000 * k, 0, 0]) for k in range(30)]
     crowd = People(
         tuple(Person(place, score=1 - k / 60) for k, place in enumerate(places))
     )
