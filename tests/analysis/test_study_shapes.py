@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from folding import each
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figure_text import number, with_ends
@@ -453,3 +455,27 @@ def test_severities_of_errors_are_not_ranked_as_models_are(
     assert bool(answer.pairs) is not controlled
     assert answer.state == "yes"
     assert ("60 pairs" in answer.sentence) is controlled
+
+
+@each(
+    ("judged", "true", "state", "signs", "named"),
+    [
+        # 4 of 1 … 5 is in the words of the table, not of the scale to ten
+        ([4] * 40, [1, 2, 3, 4, 5] * 8, "no", "✗✗", "every item the score 4$"),
+        ([4] * 39 + [5], [1, 2, 3, 4, 5] * 8, "too_few", "??", "ρ 0.23 "),
+        ([1, 2, 3, 4, 5] * 8, [3] * 40, "too_few", "?", "alike"),
+    ],
+)
+def test_scores_that_are_all_alike_order_nothing(
+    judged: list[int], true: list[int], state: str, signs: str, named: str
+) -> None:
+    rows = [
+        {"item": f"q{k}", "group": f"i{k}", "verdict": score, "truth": truth}
+        for k, (score, truth) in enumerate(zip(judged, true, strict=True))
+    ]
+    with TemporaryDirectory() as out:
+        card = vj.card(adopted(rows, Path(out) / "study", SCORES))
+    answer = card.judges[0].models
+    assert answer.state == state
+    assert "".join(reason.sign for reason in answer.reasons) == signs
+    assert re.search(named, answer.reasons[0].text)

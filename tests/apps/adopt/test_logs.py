@@ -277,6 +277,26 @@ def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(
     )
     assert [one["value"] for one in verdicts(done)] == ["A", "B", "Failed"]
     assert answers(done) == ["A", "B", "A"]
+    for targets, kind in (
+        (["A", "Z"], "pairwise"),  # an answer and a letter
+        (["Z", "Y"], "scoring"),
+        (["A", "7"], "scoring"),
+        (["A", "ZY"], "scoring"),
+        (["tie", "A"], "pairwise"),
+    ):
+        path = tmp_path / f"{'-'.join(targets)}.json"
+        graded = [
+            tools.inspect_sample(k, 1, {"match": {"value": k}}, target)
+            | {"metadata": {}}
+            for k, target in enumerate(targets)
+        ]
+        done = vj.adopt(
+            inspect_json(path, graded),
+            path.with_suffix(""),
+            answers={"Z": "B"} if targets == ["A", "Z"] else None,
+        )
+        read = vj.load_dataset(done.dataset)
+        assert {q.question_type for q in read} == {kind}, targets
 
 
 def test_letters_of_the_user_s_own_count_in_replies_as_in_verdicts(

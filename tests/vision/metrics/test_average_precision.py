@@ -356,7 +356,7 @@ def test_scores_by_class_of_masks_are_those_of_each_class() -> None:
 
 
 def test_more_predictions_than_ap_counts_keep_the_best_f1() -> None:
-    """COCO's AP takes 100 boxes of an image; a threshold takes all of them."""
+    """COCO's AP takes 100 boxes or 20 people of an image, a threshold all of them."""
     boxes = [(float(7 * k), 0.0, 7.0 * k + 5, 9.0) for k in range(150)]
     real = Detections(tuple(Detection("cup", box) for box in boxes))
     found = Detections(
@@ -366,6 +366,18 @@ def test_more_predictions_than_ap_counts_keep_the_best_f1() -> None:
     point = best_f1(images)
     assert point is not None
     assert (point.f1, point.min_score) == (1.0, 1 - 149 / 300)
+    assert images.average_precision() == pytest.approx(67 / 101)
+    points = np.column_stack(
+        [np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)]
+    )
+    places = [points + np.array([1000 * k, 0, 0]) for k in range(30)]
+    crowd = People(
+        tuple(Person(place, score=1 - k / 60) for k, place in enumerate(places))
+    )
+    images = CocoImages("keypoint", [(crowd, crowd)])
+    point = best_f1(images)
+    assert point is not None
+    assert (point.f1, point.min_score) == (1.0, 1 - 29 / 60)
     assert images.average_precision() == pytest.approx(67 / 101)
 
 

@@ -15,16 +15,18 @@ from visualjudge.core.errors import DataError
 from visualjudge.vision.base import Mark, Prediction
 from visualjudge.vision.predictions import (
     DepthMap,
+    Detection,
     Detections,
     Masks,
     People,
+    payload_of,
     read_prediction,
 )
 
 RLE = {"size": [2, 3], "counts": [1, 2, 3]}
 
 
-def test_boxes_keep_label_score_and_crowd() -> None:
+def test_boxes_keep_label_score_and_crowd(tmp_path: Path) -> None:
     item = {"label": "cat", "bbox": [1, 2, 3.5, 4], "score": 0.5, "iscrowd": 1}
     read = read_prediction("object_detection", {"detections": [item]})
     assert isinstance(read, Detections)
@@ -35,6 +37,16 @@ def test_boxes_keep_label_score_and_crowd() -> None:
         0.5,
         True,
     )
+    long = Detections((Detection("cat", (1.0049, 2.0051, 3.126, 4)),))
+    for digits, bbox in (
+        ({}, [1.0, 2.01, 3.13, 4]),  # pixels have two decimals
+        ({"digits": 1}, [1.0, 2.0, 3.1, 4]),
+        ({"digits": None}, [1.0049, 2.0051, 3.126, 4]),
+    ):
+        payload = payload_of(
+            "object_detection", long, root=tmp_path, stem="x", **digits
+        )
+        assert payload["detections"][0]["bbox"] == bbox
 
 
 def test_label_map_gives_one_segment_a_class_and_leaves_0_and_255_out() -> None:
