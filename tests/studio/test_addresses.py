@@ -6,9 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from browsing import Studio
 from visualjudge.core.addresses import (
     STUDIO,
     grid_address,
@@ -69,3 +71,16 @@ def test_an_address_is_refused_where_its_dataset_or_run_is_not_clear(
     assert client.get(address).status_code == 404
     assert client.get(grid_address("0" * 64, [], "")).status_code == 404
     assert client.get(grid_address(digest, [], "")).status_code == 200
+
+
+def test_the_command_prints_the_link_to_a_question(folder: Path) -> None:
+    served = Studio(str(folder), "--question", "q3", cache=folder / "cache")
+    try:
+        (link,) = (
+            line for line in served.said.splitlines() if "/open/" in line
+        )
+        address = link.removeprefix("ds: ")
+        page = httpx.get(address, follow_redirects=True, timeout=60)
+        assert "pairwise question q3" in page.text
+    finally:
+        served.kill()

@@ -17,13 +17,13 @@ import typer
 from visualjudge.cli.main import Group, command_of
 from visualjudge.cli.options import SeedOption
 from visualjudge.cli.output import remark, say
-from visualjudge.core.addresses import PORT
+from visualjudge.core.addresses import PORT, question_address
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.options import Options, Selection, option
 
 if TYPE_CHECKING:
     from visualjudge.studio.people.pages import PeoplePages
-    from visualjudge.studio.people.plan import Settings, StudyFiles
+    from visualjudge.studio.people.plan import Settings
     from visualjudge.studio.site import Site
 
 _HERE = "127.0.0.1"
@@ -105,16 +105,13 @@ class Asked(Options):
             rubric=None if rubric is None else rubric.json(),
         )
 
-    def files(self) -> StudyFiles:
-        """Return the files of a study."""
-        from visualjudge.studio.people.plan import StudyFiles
-
-        return StudyFiles(self.items, self.questions, self.instructions)
-
 
 def browse(
     folders: Folders = None,
     port: Port = PORT,
+    question: Annotated[
+        str, typer.Option(help="Print the link to it.", metavar="ID")
+    ] = "",
 ) -> None:
     """Browse datasets and runs on this machine; `studio FOLDER` is short for this.
 
@@ -125,7 +122,13 @@ def browse(
 
     app = create_app(site)
     site.open_all()
-    print(f"http://{_HERE}:{port}  (Ctrl-C stops it)", flush=True)
+    address = f"http://{_HERE}:{port}"
+    for place in site.places.datasets if question else ():
+        print(
+            f"{place.name}:",
+            question_address(place.checksum or "", question, address),
+        )
+    print(f"{address}  (Ctrl-C stops it)", flush=True)
     _serve(app, port, site.stop)
 
 
@@ -161,14 +164,24 @@ def people(
         people_app,
         people_pages,
     )
+    from visualjudge.studio.people.plan import StudyFiles
     from visualjudge.studio.serving import LOOPBACK
 
     named = asked.items is not None or asked.questions is not None
     settings = going_on(out, asked.settings(part, seed), named=named)
-    pages = people_pages(site, out, settings, rater or [], asked.files())
+    pages = people_pages(
+        site,
+        out,
+        settings,
+        rater or [],
+        StudyFiles(asked.items, asked.questions, asked.instructions),
+    )
     _introduce(pages, settings, address)
-    names = LOOPBACK if name is None else LOOPBACK | {name}
-    _serve(people_app(pages, names), port, pages.run.close)
+    _serve(
+        people_app(pages, LOOPBACK if name is None else LOOPBACK | {name}),
+        port,
+        pages.run.close,
+    )
 
 
 def _site(folders: list[Path] | None, port: int) -> Site:
