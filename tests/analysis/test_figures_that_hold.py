@@ -26,6 +26,7 @@ from visualjudge.analysis.figures.comparisons import (
 from visualjudge.analysis.figures.encodings import ENCODINGS
 from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.figures.sensitivity import SENSITIVITY
+from visualjudge.analysis.figures.size import FAULT_SIZE
 from visualjudge.analysis.figures.sources import SOURCES
 from visualjudge.analysis.figures.unread import UNREAD
 from visualjudge.analysis.pairwise_figures import Preference, macro
@@ -37,7 +38,7 @@ from visualjudge.analysis.study_table import (
     question_table,
     verdict_table,
 )
-from visualjudge.core.records import OptionFeatures, Question, Verdict
+from visualjudge.core.records import Fault, OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 
 FLIP = {"A": "B", "B": "A"}
@@ -302,6 +303,62 @@ def test_an_encoding_that_beats_another_is_recommended() -> None:
         [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions],
     )[ENCODINGS]
     assert choice.recommended == "e1"
+
+
+def test_the_side_of_the_heaviest_fault_is_a_distance_like_that_of_scores() -> (
+    None
+):
+    rng = rng_for(5, "sides")
+    questions = []
+    for i in range(400):
+        side = float(rng.uniform(2, 60))
+        lighter = Fault("missed", (0.0, 0.0, 90.0, 90.0), 0.1)
+        # a place that is twice as wide as high, of side × side pixels
+        heavy = Fault("missed", (5.0, 7.0, 5 + 2 * side, 7 + side / 2), 0.8)
+        questions.append(
+            pair(
+                i,
+                (side / 10, 0.0),
+                image_id=f"image{i % 20}",
+                task=("depth_estimation", "object_detection")[i % 2],
+                faults=((), (lighter, heavy)),
+            )
+        )
+    verdicts = [
+        drawn(q, 0.5 + 0.5 * min(1.0, q.final_scores[0] / 3), rng)
+        for q in questions
+    ]
+    # neither a place without an area nor a score is a pair at some distance
+    flat = Fault("missed", (1.0, 1.0, 1.0, 9.0), 1.0)
+    apart = [
+        pair(900, (1.0, 0.0), faults=((), (flat,))),
+        pair(901, (1.0, 0.0), faults=((), ())),
+        scoring(902, 3.0, faults=((heavy,),)),
+    ]
+    verdicts += [
+        said(q, w) for q, w in zip(apart, ["B", "B", 3.0], strict=True)
+    ]
+    found = result([*questions, *apart], verdicts)[FAULT_SIZE]
+    assert [row.value for row in found] == [
+        "all",
+        "depth_estimation",
+        "object_detection",
+    ]
+    margins = {
+        row.value: row
+        for row in result(questions, verdicts[:-3])[SENSITIVITY]
+        if row.against == "margin"
+    }
+    for row in found:
+        of_scores = margins[row.value]
+        assert row.jnd.n == of_scores.jnd.n
+        assert row.jnd.value == pytest.approx(10 * of_scores.jnd.value)
+        assert np.array(row.points) == pytest.approx(
+            np.array(of_scores.points) * (10, 1, 1)
+        )
+    one_task = [q for q in questions if q.task == "object_detection"]
+    (row,) = result(one_task, verdicts[1:-3:2])[FAULT_SIZE]
+    assert row.scope == "all" and row.jnd.n == 200
 
 
 def test_guessing_judge_has_no_75_percent_point() -> None:

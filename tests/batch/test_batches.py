@@ -8,15 +8,19 @@ import itertools
 import json
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 import visualjudge as vj
 from batch.fake_batches import ALL, FakeBatches, Faults
+from folding import each
 from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.batch.google import GoogleBatches
+from visualjudge.clients.batch.openai import OpenAiBatches
+from visualjudge.clients.batch.provider import Look
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batches import BatchJournal, has_batches
@@ -387,6 +391,50 @@ def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "run")) == 2
     assert sum(fake.paid.values()) == 1
     assert run.report is not None and run.report.progress.budget.calls == 1
+
+
+@each(
+    ("look", "cause", "again"),
+    [
+        (Look("cancelled"), "batch cancelled", False),
+        (Look("canceled"), "batch cancelled", False),
+        (Look("cancelling", limited=True), "batch cancelled", False),
+        (Look("failed", limited=True), "too much is queued", True),
+        (Look("failed"), "batch failed", False),
+        (Look("expired"), "batch expired", True),
+        (Look("ended"), "batch ended", True),
+        (Look("completed"), "batch completed", True),
+        (Look("succeeded"), "batch succeeded", True),
+        # the only reply of two is there, so the other was not paid for
+        (Look("completed", succeeded=1), "batch completed", True),
+        (Look("completed", succeeded=2), "result lost", False),
+        (Look("cancelled", succeeded=2), "result lost", False),
+    ],
+)
+def test_a_request_without_a_result_is_asked_again_unless_it_was_paid_for(
+    look: Look, cause: str, again: bool
+) -> None:
+    url = "http://127.0.0.1:9/v1"
+    live = vj.client("api", model="m", base_url=url, api_key=KEY, cache=False)
+    provider = OpenAiBatches(live)  # type: ignore[arg-type]
+    with (
+        TemporaryDirectory() as run,
+        BatchJournal(Path(run), provider, None) as journal,
+    ):
+        for name in ("ask-0", "ask-1"):
+            journal.add(name, [b"{}"])
+        journal.plan()
+        (part,) = journal.open_parts()
+        reply = {
+            "custom_id": "ask-0",
+            "response": {"status_code": 200, "body": {}},
+        }
+        line = json.dumps(reply).encode()
+        assert journal.collect(part, look, [line]) == 1
+        there, absent = journal.result("ask-0"), journal.result("ask-1")
+    assert there is not None and there.status == 200
+    assert absent is not None
+    assert (absent.cause, bool(absent.retryable)) == (cause, again)
 
 
 @pytest.mark.parametrize(
