@@ -82,7 +82,12 @@ def secrets_in(value: Any, name: Any = "") -> list[str]:
     """Return the texts of a setting, at every depth, that the name of their field or
     their own shape makes secret."""
     if isinstance(value, Mapping):
-        return [*chain.from_iterable(map(secrets_in, value.values(), value))]
+        inner = map(
+            secrets_in,
+            value.values(),
+            value,
+        )
+        return [*chain.from_iterable(inner)]
     if isinstance(value, list | tuple):
         return [*chain.from_iterable(secrets_in(item, name) for item in value)]
     secret = isinstance(value, str) and (
@@ -151,5 +156,10 @@ def url_secrets(url: str) -> list[str]:
     """
     parts = urlsplit(url)
     pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
-    named = [{pair.partition("=")[0]: pair.partition("=")[2]} for pair in pairs]
-    return secrets_in([*parts.path.split("/"), *named])
+    named = (pair.partition("=") for pair in pairs)
+    return secrets_in(
+        [
+            *parts.path.split("/"),
+            *({name: key} for name, _, key in named),
+        ]
+    )
