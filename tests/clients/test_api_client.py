@@ -316,6 +316,27 @@ def test_secret_headers_are_masked_and_others_left_readable() -> None:
     assert server.headers[0]["X-Project"] == "dogs-and-cats"
 
 
+@each(
+    "extra",
+    [
+        {"auth_token": "hidden-token"},
+        {"auth": {"token": "hidden-token"}},
+        {
+            "routes": [
+                {"region": "eu"},
+                {"secrets": {"api_key": ["hidden-token"]}},
+            ]
+        },
+    ],
+)
+def test_a_key_in_extra_fields_is_masked_at_every_depth(
+    extra: dict[str, Any],
+) -> None:
+    replies, server = ask(["hidden-token of eu"], extra_body=extra)
+    assert replies[0].text == "*** of eu"
+    assert server.bodies[0].items() >= extra.items()
+
+
 def test_a_key_is_in_no_repr() -> None:
     client = ApiClient(
         "m",

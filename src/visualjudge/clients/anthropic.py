@@ -95,8 +95,12 @@ class AnthropicClient(RemoteClient):
                 block for block in content if block["type"] == "tool_use"
             )
         )
-        finish = finish_of(text_of(body.get("stop_reason")))
-        return Reply(text, finish, calls=calls, echo=echo_of(content, calls))
+        return Reply(
+            text,
+            finish_of(text_of(body.get("stop_reason"))),
+            calls=calls,
+            echo=echo_of(content, calls),
+        )
 
     def _usage(self, body: Mapping[str, Any]) -> Counts:
         # ``input_tokens`` excludes tokens written to or read from a prompt cache; they

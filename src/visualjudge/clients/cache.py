@@ -119,12 +119,11 @@ class Cached(Wrapping):
         with suppress(ValidationError, IndexError):
             return replace(_REPLY.validate_json(rows[0][0]), cached=True)
         reply = await self.inner.ask(request, attempt=attempt)
-        entry = _REPLY.dump_json(reply)
         self._execute(
             "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)",
             key,
             attempt,
-            entry,
+            _REPLY.dump_json(reply),
         )
         return reply
 

@@ -179,9 +179,9 @@ class GoogleClient(RemoteClient):
         # Thoughts are billed as output, but not included in the candidates' tokens.
         # Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
         # https://ai.google.dev/api/generate-content (UsageMetadata).
-        usage = body.get("usageMetadata")
         counts, notes = counts_of(
-            usage, (*_PROMPT, *_OUTPUT, "totalTokenCount")
+            body.get("usageMetadata"),
+            (*_PROMPT, *_OUTPUT, "totalTokenCount"),
         )
         prompt, output = (
             [counts[name] for name in names if name in counts]

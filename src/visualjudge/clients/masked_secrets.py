@@ -4,6 +4,7 @@ import base64
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -69,20 +70,30 @@ class Redactor:
             return [self.setting(name, item) for item in value]
         if not isinstance(value, str):
             return value
-        return (
-            MASK
-            if is_secret_name(str(name)) or looks_secret(value)
-            else self(value)
-        )
+        return MASK if secrets_in(value, name) else self(value)
 
 
 def environment_secrets() -> Redactor:
     """Return what masks the keys and passwords of the environment."""
-    return Redactor(
-        value
-        for name, value in os.environ.items()
-        if is_secret_name(name) or looks_secret(value)
+    return Redactor(secrets_in(os.environ))
+
+
+def secrets_in(value: Any, name: Any = "") -> list[str]:
+    """Return the texts of a setting, at every depth, that the name of their field or
+    their own shape makes secret."""
+    if isinstance(value, Mapping):
+        inner = map(
+            secrets_in,
+            value.values(),
+            value,
+        )
+        return [*chain.from_iterable(inner)]
+    if isinstance(value, list | tuple):
+        return [*chain.from_iterable(secrets_in(item, name) for item in value)]
+    secret = isinstance(value, str) and (
+        is_secret_name(str(name)) or looks_secret(value)
     )
+    return [value] if secret else []
 
 
 def is_secret_name(name: str) -> bool:
@@ -144,8 +155,11 @@ def url_secrets(url: str) -> list[str]:
     of query parameters with secret names.
     """
     parts = urlsplit(url)
-    keys = filter(looks_secret, parts.path.split("/"))
     pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
     named = (pair.partition("=") for pair in pairs)
-    values = [key for name, _, key in named if is_secret_name(name)]
-    return [*keys, *values]
+    return secrets_in(
+        [
+            *parts.path.split("/"),
+            *({name: key} for name, _, key in named),
+        ]
+    )

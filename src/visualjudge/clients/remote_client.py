@@ -23,9 +23,8 @@ from visualjudge.clients.http import Answer, Wire, check_url, in_pieces
 from visualjudge.clients.masked_secrets import (
     NAME_KEY,
     Redactor,
-    is_secret_name,
-    looks_secret,
     public_url,
+    secrets_in,
     url_secrets,
 )
 from visualjudge.clients.protocol_fields import (
@@ -169,13 +168,8 @@ class RemoteClient(ABC):
             for name, value in (headers or {}).items()
             if name.lower() not in _RESERVED_HEADERS
         }
-        named = [
-            value
-            for name, value in (*self._headers.items(), *self.extra.items())
-            if is_secret_name(name) and isinstance(value, str)
-        ]
         key = self._key.get_secret_value() if self._key else None
-        named += [model_name] if looks_secret(model_name) else []
+        named = secrets_in([self._headers, self.extra, model_name])
         self.masked = Redactor([key, *named, *url_secrets(url)])
         self.base_url = self.masked(self.base_url)
         self.wire = Wire(self.base_url, self.masked, self.timeout_s)
@@ -295,9 +289,12 @@ class RemoteClient(ABC):
             *schema_notes(text, fitted.schema),
             *about_usage,
         )
-        served = self._served(body, answer.headers)
         return replace(
-            reply, text=text, usage=usage, notes=notes, served=served
+            reply,
+            text=text,
+            usage=usage,
+            notes=notes,
+            served=self._served(body, answer.headers),
         )
 
     @abstractmethod

@@ -90,8 +90,12 @@ class TransformersClient:
 
     @property
     def identity(self) -> Identity:
-        parameters = self.defaults | stated({"effort": self.effort})
-        return Identity(self.backend, None, self.model, parameters)
+        return Identity(
+            self.backend,
+            None,
+            self.model,
+            self.defaults | stated({"effort": self.effort}),
+        )
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -109,8 +113,7 @@ class TransformersClient:
         """
         full = completed(request, self.defaults)
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(
+            return await asyncio.get_running_loop().run_in_executor(
                 self._worker, self._generate, full
             )
         except UsageError:
