@@ -114,7 +114,7 @@ def _in_text(clean: str, asked: Asked) -> Iterator[Mark]:
     for sentence in (
         spans[:-MOST_SENTENCES][:MOST_MARKS] + spans[-MOST_SENTENCES:]
     ):
-        for piece in form.finditer(text, *sentence.span()):
+        for piece in list(form.finditer(text, *sentence.span()))[:MOST_MARKS]:
             mark = _piece(text, piece, sentence, asked)
             if mark is not None:
                 yield mark

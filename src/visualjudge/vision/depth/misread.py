@@ -13,13 +13,16 @@ from visualjudge.vision.view import correlation
 
 
 def _negative(prediction: DepthMap, truth: DepthMap) -> DepthMap:
-    values = prediction.values
+    values = prediction.values.astype(np.float32)
     known = prediction.valid & truth.valid
     same_side = prediction.inverse == truth.inverse
-    if (correlation(values[known], truth.values[known]) > 0) == same_side:
+    if (
+        correlation(values[known], truth.values[known].astype(np.float32)) > 0
+    ) == same_side:
         raise DataError("depth: near and far are in order")
     return replace(
-        prediction, values=values[known].max() + values[known].min() - values
+        prediction,
+        values=values[known].max() + values[known].min() - prediction.values,
     )
 
 
