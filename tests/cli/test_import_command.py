@@ -119,7 +119,7 @@ def test_a_bad_prediction_is_one_line_and_status_1(
         == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width "
         "or height"
     )
-    assert told[1] == "visualjudge: invalid records left out: 1"
+    assert told[1].startswith("visualjudge: invalid records left out: 1")
     assert call(scene, *options, "--skip-invalid") == 0
     assert "next:" not in capsys.readouterr().out
 

@@ -19,6 +19,8 @@ from visualjudge.replies.words import Asked, lists, named, plain, source
 
 MOST_MARKS = 100
 NEAR = 80
+AROUND = 300
+"""Characters around an answer that may limit it, or state the direction of an order."""
 MOST_SENTENCES = 1_000
 _BRACKETS = re.compile(
     r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]"
@@ -112,7 +114,7 @@ def _in_text(clean: str, asked: Asked) -> Iterator[Mark]:
     for sentence in (
         spans[:-MOST_SENTENCES][:MOST_MARKS] + spans[-MOST_SENTENCES:]
     ):
-        for piece in form.finditer(text, *sentence.span()):
+        for piece in list(form.finditer(text, *sentence.span()))[:MOST_MARKS]:
             mark = _piece(text, piece, sentence, asked)
             if mark is not None:
                 yield mark
@@ -125,9 +127,10 @@ def _piece(
     asked: Asked,
 ) -> Mark | None:
     start, end = piece.span()
-    first, last = sentence.span()
+    first = max(sentence.start(), start - AROUND)
+    last = min(sentence.end(), end + AROUND)
     mark = stated(piece[0], asked)
-    if mark is None or "?" in sentence[0]:
+    if mark is None or "?" in text[first:last]:
         return None
     behind = text[end:last].lstrip(" ,(–—-")
     limited = (
@@ -144,10 +147,9 @@ def _piece(
     cause = "hedge" if limited else mark.cause
     if names_another(text[end:last], mark.value, asked):
         cause = "several answers"
-    value = None if cause else mark.value
     return replace(
         mark,
-        value=value,
+        value=None if cause else mark.value,
         cause=cause,
         start=start,
         end=end,

@@ -16,6 +16,7 @@ from visualjudge.core.records import (
 from visualjudge.core.untrusted import BOUNDS
 from visualjudge.options import Tiers
 from visualjudge.replies.marks import (
+    AROUND,
     NEAR,
     listed,
     marks_of,
@@ -49,8 +50,6 @@ _SCALE = re.compile(
 # Maximum number of characters; a longer reply is not read.
 LONGEST_REPLY = BOUNDS["reply"].size
 LONGEST_AFTER = 2_000
-BEFORE = 300
-"""Characters around an order in which its direction may be stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +241,7 @@ def _other_scale(clean: str, mark: Mark) -> bool:
 def _worst_first(clean: str, mark: Mark) -> bool:
     """Return whether words or signs around an order say worst first: the first word of
     a direction decides, "best to worst" is best first."""
-    around = clean[max(0, mark.start - BEFORE) : mark.end]
+    around = clean[max(0, mark.start - AROUND) : mark.end]
     around += clean[mark.end : mark.end + NEAR].partition("\n")[0]
     spans = lists("best", "worst", "rising", "falling").spans(around)
     start, end = next(spans, (0, 0))

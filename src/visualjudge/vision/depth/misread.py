@@ -6,30 +6,32 @@ from dataclasses import replace
 
 import numpy as np
 
+from visualjudge.core.errors import DataError
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.rows import Misreading
+from visualjudge.vision.view import correlation
 
 
-def _negative(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
-    values = prediction.values
-    known = values[prediction.valid]
-    return replace(prediction, values=known.max() + known.min() - values)
-
-
-def _with_holes(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
-    values = prediction.values
+def _negative(prediction: DepthMap, truth: DepthMap) -> DepthMap:
+    values = prediction.values.astype(np.float32)
+    known = prediction.valid & truth.valid
+    same_side = prediction.inverse == truth.inverse
+    if (
+        correlation(values[known], truth.values[known].astype(np.float32)) > 0
+    ) == same_side:
+        raise DataError("depth: near and far are in order")
     return replace(
-        prediction, values=np.where(values == values.max(), 0, values)
+        prediction,
+        values=values[known].max() + values[known].min() - prediction.values,
     )
 
 
 def _turned(
     axis: int,
 ) -> Callable[[DepthMap, DepthMap], DepthMap]:
-    def mended(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
-        return replace(prediction, values=np.flip(prediction.values, axis))
-
-    return mended
+    return lambda prediction, _truth: replace(
+        prediction, values=np.flip(prediction.values, axis)
+    )
 
 
 def _unit(name: str, factor: float) -> Misreading:
@@ -55,7 +57,17 @@ MISREADINGS = (
             prediction, values=np.exp(np.minimum(prediction.values, 50))
         ),
     ),
-    Misreading("the largest value marks holes (`hole`)", _with_holes),
+    Misreading(
+        "the largest value marks holes (`hole`)",
+        lambda prediction, _: replace(
+            prediction,
+            values=np.where(
+                prediction.values == prediction.values.max(),
+                0,
+                prediction.values,
+            ),
+        ),
+    ),
     Misreading("maps are upside down", _turned(0)),
     Misreading("the image was mirrored", _turned(1)),
     _unit("millimetres", 1e-3),
