@@ -120,7 +120,7 @@ def test_a_bad_prediction_is_one_line_and_status_1(
         "or height"
     )
     assert told[1].startswith("visualjudge: invalid records left out: 1")
-    assert call(scene, *options, "--skip-invalid") == 0
+    assert call(scene, *options, "--skip-invalid") == 1
     assert "next:" not in capsys.readouterr().out
 
 
