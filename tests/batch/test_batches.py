@@ -437,7 +437,7 @@ def test_a_request_without_a_result_is_asked_again_unless_it_was_paid_for(
     assert (absent.cause, bool(absent.retryable)) == (cause, again)
 
 
-@pytest.mark.parametrize(
+@each(
     ("done", "state", "status"),
     [
         (True, "BATCH_STATE_RUNNING", "ended"),

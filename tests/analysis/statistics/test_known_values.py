@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from folding import each
 from visualjudge.analysis.statistics.alternative_annotator import (
     AltTest,
     alt_test,
@@ -60,7 +61,7 @@ def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untype
     return (below[-1] + 1 if below.size else 0) / m, np.mean(advantages)
 
 
-@pytest.mark.parametrize("noise", [0.3, 1.0, 2.5])
+@each("noise", [0.3, 1.0, 2.5])
 def test_alt_test_equals_its_definition(noise: float) -> None:
     rng = np.random.default_rng(3)
     truth = rng.integers(1, 6, 80)
@@ -129,3 +130,56 @@ def test_a_person_who_is_nowhere_ahead_on_few_images_proves_little() -> None:
         human, judge, lambda item: item[0], epsilon=0.1, nominal=True
     )
     assert (found.omega, found.by_image) == (1.0, 0.0)
+
+
+def _p_by_image(ahead: np.ndarray, image: np.ndarray, epsilon: float) -> float:
+    """Johnson's t of a mean clustered by image, written out."""
+    from scipy import stats
+
+    names, sizes = np.unique(image, return_counts=True)
+    apart = np.array([ahead.mean() - ahead[image != k].mean() for k in names])
+    variance = (1 - 1 / names.size) * (apart**2).sum()
+    variance = max(variance, epsilon * (1 - epsilon) / ahead.size)
+    t = (ahead.mean() - epsilon) / variance**0.5
+    skewness = (apart**3).sum() / (apart**2).sum() ** 1.5
+    if t < 0 < skewness:
+        t = min(0, t + skewness * (2 * min(t**2, 9) + 1) / 6)
+    p = float(stats.t.cdf(t, sizes.sum() ** 2 / (sizes**2).sum() - 1))
+    nowhere = epsilon > 0 and (ahead <= 0).all()
+    return max(p, (1 - epsilon) ** names.size) if nowhere else p
+
+
+def test_the_test_by_image_is_johnson_s_t_of_images_left_out() -> None:
+    rng = np.random.default_rng(5)
+    rejected = []
+    for _ in range(120):
+        images, epsilon = rng.integers(5, 40), rng.choice([0.0, 0.1, 0.2])
+        image = np.sort(rng.integers(0, images, rng.integers(30, 60)))
+        rare = rng.random(images) < 0.15
+        ours, hers = rng.random((2, image.size)) < 0.9 - 0.4 * np.stack(
+            [rare[image], rng.random() < 0.5 * ~rare[image]]
+        )
+        if np.unique(image).size < 5:
+            continue
+        items = [*enumerate(image.tolist())]
+        human = {
+            "she": dict(zip(items, hers.astype(int).tolist(), strict=True))
+        }
+        # the others are right, and have too few items to be tested themselves
+        human |= {f"{k}": dict.fromkeys(items[k::3], 1) for k in range(3)}
+        judge = dict(zip(items, ours.astype(int).tolist(), strict=True))
+        found = alt_test(
+            human,
+            judge,
+            lambda item: item[1],
+            epsilon=float(epsilon),
+            nominal=True,
+        )
+        assert found.people == 1
+        ahead = hers.astype(float) - ours
+        if not ahead.any():
+            continue
+        p = _p_by_image(ahead, image, float(epsilon))
+        assert found.by_image == (p <= 0.05), p
+        rejected.append(found.by_image)
+    assert 15 < sum(rejected) < len(rejected) - 15

@@ -163,6 +163,43 @@ def test_cell_numbers_are_written_in_cells_of_12_pixels_and_more() -> None:
     assert set(map(tuple, small.image.reshape(-1, 3).tolist())) == {(255, 0, 0)}
 
 
+def test_cells_are_mixed_half_and_half_and_their_numbers_are_not() -> None:
+    """1024 pixels are 32 cells of 32; more than one band of rows is mixed."""
+    where = np.zeros((1024, 1024), bool)
+    where[:, 512:] = True
+    black, dark, bright = (
+        encode(
+            "referring_segmentation",
+            name,
+            {"segmentation": where},
+            np.full((1024, 1024, 3), grey, np.uint8),
+            expression="e",
+        ).image
+        for name, grey in (
+            ("pixel_ss0_m1", 0),
+            ("pixel_ss0_m0", 0),
+            ("pixel_ss0_m0", 200),
+        )
+    )
+    assert black is not None and dark is not None and bright is not None
+    assert not black[:, :512].any() and not dark[:, :512].any()
+    assert (bright[:, :512] == 200).all()
+    cells = black[:, 512:].reshape(32, 32, 16, 32, 3).swapaxes(1, 2)
+    assert (cells == cells[0, 0]).all(), "every cell looks alike"
+    tile, below, above = (side[:32, 512:544] for side in (black, dark, bright))
+    digits = (tile != (255, 0, 0)).any(axis=2)
+    assert 0 < digits.mean() < 0.5
+    for shown in (below, above):
+        assert (shown[digits] == tile[digits]).all()
+    mixed = ~digits & (below != above).any(axis=2)
+    assert mixed.mean() > 0.3
+    assert np.abs(below[mixed] - tile[mixed] / 2.0).max() <= 0.5
+    assert np.abs(above[mixed] - tile[mixed] / 2.0 - 100).max() <= 0.5
+    for side in (dark, bright):
+        rest = side[:, 512:].reshape(32, 32, 16, 32, 3).swapaxes(1, 2)
+        assert (rest == rest[0, 0]).all()
+
+
 def test_a_tie_goes_to_the_lower_index_and_background_wins_its_own() -> None:
     from visualjudge.vision.drawing.encoded import Scene
     from visualjudge.vision.predictions import read_prediction
@@ -250,7 +287,7 @@ def test_dots_and_limbs_shrink_with_a_small_person() -> None:
     assert count - 1 == 17
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+@each("shape", [(1, 1), (1, 5), (5, 1)])
 def test_a_polygon_has_three_vertices_and_fills_back(
     shape: tuple[int, int],
 ) -> None:
