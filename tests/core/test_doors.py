@@ -274,3 +274,17 @@ def test_a_carriage_return_in_a_cell_begins_no_row() -> None:
     rows = [["a\rb", "c\nd", 'e"f'], ["x", "", "z"]]
     tsv_writer(file).writerows(rows)
     assert file.getvalue() == '"a\rb"\t"c\nd"\t"e""f"\nx\t\tz\n'
+
+
+@pytest.mark.parametrize(
+    "number", ["1e999", "-1E+400", "9" * 400 + ".0", "NaN"]
+)
+def test_numbers_beyond_a_float_are_no_json(
+    tmp_path: Path, number: str
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(f'{{"a": {number}, "b": "1e999"}}')
+    with pytest.raises(DataError, match=r"plan\.json.*is not JSON"):
+        jsons.read(file, "json")
+    file.write_text('{"a": 1e300, "b": "1e999"}')
+    assert jsons.read(file, "json")["a"] == 1e300

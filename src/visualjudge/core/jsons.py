@@ -5,6 +5,7 @@ messages use, fail near 1,000. The limit ensures that every value read can be sh
 written again, inside of other values.
 """
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from json import detect_encoding
@@ -31,6 +32,8 @@ Fields = Mapping[str, Any]
 DEEPEST_JSON = BOUNDS["json"].depth
 # Bytes of a JSON file for each object and array in it; a small file may have less.
 BYTES_AN_OBJECT = 32
+# A number that may be larger than a float: jiter reads it as infinity.
+_LARGE = re.compile(rb"[eE]\+?\d{3}|\d{300}")
 _OPENING = b"{["
 _TOO_MANY = (
     f"{BOUNDS['json'].items:,} objects and arrays, more if they have "
@@ -39,15 +42,17 @@ _TOO_MANY = (
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, without line ends and byte order marks.
+    """Return the lines of a file, without line ends and byte order marks.
 
     Raises
     ------
     DataError
         If the file cannot be read, or a line is longer than a record may be.
     """
-    for line in untrusted.lines(path, "record"):
-        yield line.removeprefix(BOM_UTF8).rstrip(b"\r\n")
+    return (
+        line.removeprefix(BOM_UTF8).rstrip(b"\r\n")
+        for line in untrusted.lines(path, "record")
+    )
 
 
 def content(path: Path, kind: Kind) -> bytes:
@@ -144,7 +149,9 @@ def lenient(
     try:
         # A copy of a large file is needed only if it has another encoding.
         if isinstance(text, bytes) and detect_encoding(text) != "utf-8":
-            text = text.decode(detect_encoding(text))
+            text = text.decode(detect_encoding(text)).encode()
+        if not nan and isinstance(text, bytes) and _LARGE.search(text):
+            orjson.loads(text)
         value = from_json(text, allow_inf_nan=nan)
         check(value)
     except ValueError as error:
