@@ -82,7 +82,7 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1476,
+    "core": 1474,
     "vision": 4636,
     "formats and data": 3060,
     "prompts": 554,
@@ -95,7 +95,7 @@ OVER: dict[str, int] = {
     "cli": 1733,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_953
+MOST_STATEMENTS = 35_946
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

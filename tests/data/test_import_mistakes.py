@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -426,3 +427,14 @@ def test_the_side_that_is_wrong_is_blamed(
     message = likely_mistake(task, _tried(make, spoil), {})
     assert message is not None and told in message
     assert message.startswith("predictions")
+
+
+def test_noise_is_no_exchange_of_near_and_far() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        tried = list[Sides]()
+        for _ in range(IMAGES):
+            depths = cv2.resize(rng.uniform(2, 20, (6, 8)), (80, 60))
+            noise = np.exp(rng.normal(0, 0.6, depths.shape))
+            tried.append((DepthMap(depths * noise), DepthMap(depths)))
+        assert likely_mistake("depth_estimation", tried, {}) is None

@@ -4,7 +4,6 @@ import base64
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,8 +36,11 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
         known = [key for key in secrets if key and len(key) >= SHORTEST_KEY]
-        forms = {form for key in known for form in _forms(_bytes_of(key))}
-        self._forms = sorted(forms, key=len, reverse=True)
+        self._forms = sorted(
+            {form for key in known for form in _forms(_bytes_of(key))},
+            key=len,
+            reverse=True,
+        )
         # One by one: a pattern that begins with one of few characters is searched for
         # quickly.
         self._escaped = [
@@ -82,14 +84,13 @@ def secrets_in(value: Any, name: Any = "") -> list[str]:
     """Return the texts of a setting, at every depth, that the name of their field or
     their own shape makes secret."""
     if isinstance(value, Mapping):
-        inner = map(
-            secrets_in,
-            value.values(),
-            value,
-        )
-        return [*chain.from_iterable(inner)]
+        return [
+            text
+            for field, item in value.items()
+            for text in secrets_in(item, field)
+        ]
     if isinstance(value, list | tuple):
-        return [*chain.from_iterable(secrets_in(item, name) for item in value)]
+        return [text for item in value for text in secrets_in(item, name)]
     secret = isinstance(value, str) and (
         is_secret_name(str(name)) or looks_secret(value)
     )
@@ -146,8 +147,10 @@ def public_url(url: str) -> str:
     in its path, for use in files and messages.
     """
     bare = re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0]
-    parts = bare.rstrip("/").split("/")
-    return "/".join(MASK if looks_secret(part) else part for part in parts)
+    return "/".join(
+        MASK if looks_secret(part) else part
+        for part in bare.rstrip("/").split("/")
+    )
 
 
 def url_secrets(url: str) -> list[str]:
@@ -155,11 +158,11 @@ def url_secrets(url: str) -> list[str]:
     of query parameters with secret names.
     """
     parts = urlsplit(url)
-    pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
-    named = (pair.partition("=") for pair in pairs)
+    named = [pair.partition("=")[::2] for pair in parts.query.split("&")]
     return secrets_in(
         [
+            {"password": parts.password},
             *parts.path.split("/"),
-            *({name: key} for name, _, key in named),
+            *({name: value} for name, value in named),
         ]
     )

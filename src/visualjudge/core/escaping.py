@@ -73,8 +73,9 @@ def for_markdown(text: str) -> str:
     """Return ``text`` as one line without any markup, for a paragraph, an item or a
     cell."""
     line = visible(" ".join(text.split()))
-    escaped = _MARKDOWN.sub(lambda match: f"\\{match[1] or ''}", line)
-    return _NUMBERED.sub(r"\1\\", escaped)
+    return _NUMBERED.sub(
+        r"\1\\", _MARKDOWN.sub(lambda match: f"\\{match[1] or ''}", line)
+    )
 
 
 def for_latex(text: str) -> str:

@@ -40,8 +40,8 @@ LEVELS = 4
 
 def default_cache_dir() -> Path:
     """Return ``$XDG_CACHE_HOME/visualjudge``, by default ``~/.cache/visualjudge``."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "visualjudge"
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "visualjudge"
 
 
 @dataclass
@@ -104,8 +104,9 @@ class OutputFile:
         where = f"{self.option}: {self.path}"
         if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"{where} must be a regular file")
-        is_read = (status.st_dev, status.st_ino) in READ
-        if is_read or any(map(self.path.samefile, command.inputs)):
+        if (status.st_dev, status.st_ino) in READ or any(
+            map(self.path.samefile, command.inputs)
+        ):
             raise UsageError(f"{where} is an input file; name another file")
         if not self.journal and is_ours(self.path):
             return
@@ -221,8 +222,10 @@ def is_ours(path: Path) -> bool:
     is noted in the cache folder.
     """
     with suppress(OSError, RuntimeError):
-        noted = (default_cache_dir() / "outputs").read_bytes()
-        return file_sha256(path).encode() in noted
+        return (
+            file_sha256(path).encode()
+            in (default_cache_dir() / "outputs").read_bytes()
+        )
     return False
 
 

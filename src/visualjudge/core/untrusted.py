@@ -280,9 +280,11 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
         OSError,
     ) as error:
         # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
-        is_new = isinstance(error, NotImplementedError)
-        hint = "; for Zstandard run: pip install 'visualjudge[logs]'" * is_new
-        raise DataError(f"{path}: cannot be unpacked: {error}{hint}") from None
+        hint = "; for Zstandard run: pip install 'visualjudge[logs]'"
+        raise DataError(
+            f"{path}: cannot be unpacked: {error}"
+            + hint * isinstance(error, NotImplementedError)
+        ) from None
 
 
 def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:

@@ -41,8 +41,9 @@ def read_yaml(path: str | Path, prepared: Callable[[str], str] = str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
         problem = str(getattr(error, "problem", None) or error)
-        reason = where + " ".join(problem.split())[:300]
-        raise DataError(f"{path}: must be YAML: {reason}") from None
+        raise DataError(
+            f"{path}: must be YAML: {where}{' '.join(problem.split())[:300]}"
+        ) from None
 
 
 def loads(text: str) -> Any:

@@ -40,7 +40,7 @@ from visualjudge.clients.masked_secrets import (
     SHORTEST_KEY,
     Redactor,
     is_secret_name,
-    looks_secret,
+    secrets_in,
 )
 from visualjudge.clients.registry import open_client
 from visualjudge.core.errors import DataError, UsageError
@@ -136,8 +136,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     keys = {
         value: name
         for name, value in os.environ.items()
-        if len(value) >= SHORTEST_KEY
-        and (is_secret_name(name) or looks_secret(value))
+        if len(value) >= SHORTEST_KEY and secrets_in(value, name)
     }
     masked = Redactor(keys)
     try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import cos, sin
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Xyxy
+from visualjudge.core.records import Size, Xyxy
 from visualjudge.vision.boxes.record import Detections, corners
 from visualjudge.vision.rows import Misreading, letterboxes
 
@@ -23,6 +23,20 @@ def _changed(prediction: Detections, change: Change) -> Detections:
 
 def _each(change: Change) -> Callable[[Detections, Detections], Detections]:
     return lambda prediction, _truth: _changed(prediction, change)
+
+
+def _of_thousand(change: Change) -> Callable[[Detections, Size], Detections]:
+    """Return what applies ``change`` to boxes in an image of 1000 × 1000, and brings
+    them to the size of theirs."""
+    return lambda prediction, size: _changed(
+        _changed(prediction, change),
+        lambda x1, y1, x2, y2: (
+            x1 * size[1] / 1000,
+            y1 * size[0] / 1000,
+            x2 * size[1] / 1000,
+            y2 * size[0] / 1000,
+        ),
+    )
 
 
 def _at_size_of_truth(prediction: Detections, truth: Detections) -> Detections:
@@ -65,11 +79,13 @@ def _turned(prediction: Detections, _truth: Detections) -> Detections:
         down = abs(sin(item.score))
         width = (x2 - x1) * across + (y2 - y1) * down
         height = (x2 - x1) * down + (y2 - y1) * across
-        x = (x1 + x2 - width) / 2
-        y = (y1 + y2 - height) / 2
-        items.append(
-            replace(item, xyxy=(x, y, x + width, y + height), extent=None)
+        turned = (
+            (x1 + x2 - width) / 2,
+            (y1 + y2 - height) / 2,
+            (x1 + x2 + width) / 2,
+            (y1 + y2 + height) / 2,
         )
+        items.append(replace(item, xyxy=turned, extent=None))
     return prediction.with_items(items)
 
 
@@ -115,28 +131,12 @@ MISREADINGS = (
     ),
     Misreading(
         "boxes are [x1, y1, x2, y2] in an image of 1000 × 1000",
-        lambda prediction, size: _changed(
-            prediction,
-            lambda x1, y1, x2, y2: (
-                x1 * size[1] / 1000,
-                y1 * size[0] / 1000,
-                (x2 - x1) * size[1] / 1000,
-                (y2 - y1) * size[0] / 1000,
-            ),
-        ),
+        _of_thousand(lambda x1, y1, x2, y2: (x1, y1, x2 - x1, y2 - y1)),
         of_size=True,
     ),
     Misreading(
         "boxes are [y1, x1, y2, x2] in an image of 1000 × 1000",
-        lambda prediction, size: _changed(
-            prediction,
-            lambda x1, y1, x2, y2: (
-                y1 * size[1] / 1000,
-                x1 * size[0] / 1000,
-                (y2 - y1) * size[1] / 1000,
-                (x2 - x1) * size[0] / 1000,
-            ),
-        ),
+        _of_thousand(lambda x1, y1, x2, y2: (y1, x1, y2 - y1, x2 - x1)),
         of_size=True,
     ),
     Misreading("the confidence is an angle in radians", _turned),

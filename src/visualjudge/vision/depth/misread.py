@@ -13,16 +13,14 @@ from visualjudge.vision.view import correlation
 
 
 def _negative(prediction: DepthMap, truth: DepthMap) -> DepthMap:
-    values = prediction.values.astype(np.float32)
     known = prediction.valid & truth.valid
-    same_side = prediction.inverse == truth.inverse
-    if (
-        correlation(values[known], truth.values[known].astype(np.float32)) > 0
-    ) == same_side:
+    ours, theirs = (
+        side.values[known].astype(np.float32) for side in (prediction, truth)
+    )
+    if (correlation(ours, theirs) > 0) == (prediction.inverse == truth.inverse):
         raise DataError("depth: near and far are in order")
     return replace(
-        prediction,
-        values=values[known].max() + values[known].min() - prediction.values,
+        prediction, values=ours.max() + ours.min() - prediction.values
     )
 
 
