@@ -132,11 +132,13 @@ def by_models(
 def as_dealt(
     pairs: pl.DataFrame,
     *columns: str,
+    dealt: bool,
 ) -> pl.DataFrame:
     """Return pairwise verdicts whose letters, in ``columns``, are those shown (by
-    ``order``) where letters were dealt at random, else those :func:`by_models`.
+    ``order``) if they were ``dealt`` (:func:`letters_dealt`), else those
+    :func:`by_models`.
     """
-    if not letters_dealt(pairs):
+    if not dealt:
         return by_models(pairs, *columns)
     return _exchanged(
         pairs,

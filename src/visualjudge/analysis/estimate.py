@@ -35,6 +35,8 @@ TAIL = 0.025
 TINY = 1e-12
 LEVEL = 0.05
 POWER = 0.8
+DECIMALS = 6
+"""To which means are compared: means of equal scores differ by rounding beyond them."""
 Ends = tuple[FloatArray, FloatArray]
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from scipy import special
 
 from visualjudge.analysis.estimate import (
+    DECIMALS,
     LEAST_IMAGES,
     POWER,
     Spread,
@@ -115,8 +116,7 @@ def skill_of(
     graded
         Whether differences say more than which prediction is better.
     """
-    # means of equal scores differ by rounding alone
-    difference = difference.round(6)
+    difference = difference.round(DECIMALS)
     apart = difference != 0
     if not apart.any():
         return None

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.answers import is_tie
-from visualjudge.analysis.estimate import renumbered
+from visualjudge.analysis.estimate import DECIMALS, renumbered
 from visualjudge.analysis.separation import Comparisons
 from visualjudge.analysis.source_groups import placed, places_of
 from visualjudge.analysis.study_table import Study, has_truth, ordered
@@ -278,8 +278,11 @@ def comparisons(judged: Items) -> Comparisons:
         *(_preferred(name, judged.kind) for name in ("said", "truth")),
         difference=(pl.col("level") - pl.col("level_b")) * others,
     ).sort("source", "source_b", "image")
-    columns = (rows[name].to_numpy() for name in rows.columns)
-    return Comparisons(judged.names, judged.groups, *columns)
+    return Comparisons(
+        judged.names,
+        judged.groups,
+        *(rows[name].to_numpy() for name in rows.columns),
+    )
 
 
 def _preferred(name: str, kind: str) -> pl.Expr:
@@ -289,7 +292,7 @@ def _preferred(name: str, kind: str) -> pl.Expr:
     """
     gap = pl.col(name) - pl.col(f"{name}_b")
     if kind != "pairwise":
-        gap = gap.round(6).sign()
+        gap = gap.round(DECIMALS).sign()
     return ((gap + 1) / 2).alias(name)
 
 

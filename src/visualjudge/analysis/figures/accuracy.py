@@ -48,21 +48,24 @@ def pairwise_figures(
     """The headline of the pairwise questions; ``truth``: whether the right answers are
     known. ``position_p`` is the exact binomial test of A against ½.
     """
-    known = int(pairs["said_first"].count())
-    once = pairs["question"].n_unique() == pairs.height
+    dealt = letters_dealt(pairs)
+    questions = pairs["question"].n_unique()
     ties = int(pairs["tie"].sum() or 0)
     result = Pairwise(
         accuracy=accuracy(pairs),
-        questions=pairs["question"].n_unique(),
+        questions=questions,
         chance=chance,
         constant=constant_answer(pairs)
-        if letters_dealt(pairs) and (order_shown or once)
+        if dealt and (order_shown or questions == pairs.height)
         else None,
-        position_p=binomial_p(int(pairs["said_first"].sum() or 0), known),
+        position_p=binomial_p(
+            int(pairs["said_first"].sum() or 0),
+            int(pairs["said_first"].count()),
+        ),
         swap=swap_figures(both_orders(pairs)),
         ties=ties / int(pairs["usable"].sum()) if ties else None,
         macro=macro(pairs),
-        kappa=kappa_with_truth(as_dealt(pairs, "answer", "text")),
+        kappa=kappa_with_truth(as_dealt(pairs, "answer", "text", dealt=dealt)),
     )
     return result if truth else result.without_truth
 

@@ -19,7 +19,7 @@ from itertools import chain, combinations, pairwise
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.answers import as_dealt
+from visualjudge.analysis.answers import as_dealt, letters_dealt
 from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figures.vocabulary import (
     HOLM,
@@ -183,7 +183,7 @@ def _common(study: Study, i: int, j: int) -> pl.DataFrame:
     a = study.kind(i, "pairwise", (*dict.fromkeys((*keys, *_TOLD, *_ASKED)),))
     b = study.kind(j, "pairwise", (*keys, *_TOLD)).drop("cluster", "task")
     both = a.join(b, on=keys, suffix="_b")
-    both = as_dealt(both, "answer", "text", "text_b")
+    both = as_dealt(both, "answer", "text", "text_b", dealt=letters_dealt(both))
     for run, usable in ((i, "usable"), (j, "usable_b")):
         if study.runs[run].info.get("backend") == LOCAL:
             both = both.filter(usable)

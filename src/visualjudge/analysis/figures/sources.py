@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.answers import points
+from visualjudge.analysis.answers import models_of, points
 from visualjudge.analysis.decisions.source_order import ranks_of
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
@@ -122,10 +122,7 @@ EQUAL = 1e-9
 
 def _named(table: pl.DataFrame) -> pl.DataFrame:
     """Return the verdicts on two named sources, ``a`` and ``b``."""
-    return table.with_columns(
-        a=pl.col("sources").list.get(0, null_on_oob=True),
-        b=pl.col("sources").list.get(1, null_on_oob=True),
-    ).filter(pl.col("a") != pl.col("b"))
+    return table.hstack(models_of(table)).drop_nulls(["a", "b"])
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
