@@ -413,3 +413,25 @@ def test_a_selection_of_questions_is_asked_again(
         status, out = shell(line, tmp_path)
         assert status == 0, out
     assert "27 questions" in out and "holds" in out
+
+
+def test_lines_are_as_wide_as_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    before = run_of(tmp_path / "a", questions())
+    lock = tmp_path / "a.lock"
+    written = command(
+        "gate", "write", "a/run", "--out", "a.lock", folder=tmp_path
+    )
+    after = run_of(tmp_path / "b", questions(), wrong=30)
+    changed = run_of(tmp_path / "c", questions(), model="gpt 4o mini " * 9)
+    done = [
+        command("gate", "check", run, "--lock", lock)
+        for run in (before, after, changed)
+    ]
+    assert [one.returncode for one in done] == [0, 1, 4]
+    lines = "".join(one.stdout for one in (written, *done)).splitlines()
+    assert [
+        line for line in lines if len(line) > 60 and "next:" not in line
+    ] == []

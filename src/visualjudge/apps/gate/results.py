@@ -6,14 +6,18 @@ from visualjudge.apps.gate.check import Check
 from visualjudge.apps.gate.lock import Lock, TaskAccuracy
 from visualjudge.apps.gate.score_lock import ScoreLock
 from visualjudge.core.escaping import for_html, for_markdown
+from visualjudge.core.text_tables import folded
 
 SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
 
 
 def text(check: Check) -> str:
-    """Return one line per reason, after the state."""
+    """Return the state, and an item per reason, as wide as the terminal."""
     return "\n".join(
-        [f"gate: {check.state}", *(f"- {reason}" for reason in check.reasons)]
+        [
+            f"gate: {check.state}",
+            *(folded(f"- {reason}") for reason in check.reasons),
+        ]
     )
 
 
@@ -55,14 +59,12 @@ def _markdown(check: Check, lock: Lock | ScoreLock) -> Iterator[str]:
 
 def junit(check: Check) -> str:
     """Return JUnit XML with one test case, which fails where the gate does not hold."""
-    reasons = "\n".join(check.reasons)
+    reasons = for_html("\n".join(check.reasons))
     failures = int(check.state != "holds")
-    failure = (
-        "<failure "
-        f'message="{for_html(check.state)}">{for_html(reasons)}</failure>'
-    )
     body = (
-        failure if failures else f"<system-out>{for_html(reasons)}</system-out>"
+        f'<failure message="{for_html(check.state)}">{reasons}</failure>'
+        if failures
+        else f"<system-out>{reasons}</system-out>"
     )
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
