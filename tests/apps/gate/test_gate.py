@@ -291,6 +291,17 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
         },
         "accuracy",
     ),
+    "ends": (
+        {
+            "accuracy": {
+                "value": 0.9,
+                "ci95": [],
+                "questions": 60,
+                "images": 30,
+            }
+        },
+        "ci95",
+    ),
     "asks": ({"asks": 1_000_000_000}, "asks"),
     "repeats": ({"judge": {"swap": False, "repeats": 1_000_000_000}}, "asks"),
     "tasks": ({"tasks": {}}, "tasks"),

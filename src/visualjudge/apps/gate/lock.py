@@ -72,7 +72,7 @@ class Accuracy(TypedDict):
     """A share of right answers, its 95 % interval by image, and what it is based on."""
 
     value: Share
-    ci95: list[Share] | None
+    ci95: tuple[Share, Share] | None
     questions: Count
     images: Count
 
@@ -192,12 +192,12 @@ def _in_answers(lock: Lock) -> Iterator[str]:
         yield f"accuracy: must be that of right, {share:.4f}, got {value:g}"
     rows = lock.tasks.values()
     for row in (lock.accuracy, *rows):
-        ends = row["ci95"] or [0.0, 1.0]
-        if (
-            len(ends) != 2
-            or not ends[0] - ROUNDING <= row["value"] <= ends[1] + ROUNDING
-        ):
-            yield f"ci95: must be two ends around {row['value']:g}, got {ends}"
+        low, high = row["ci95"] or (0.0, 1.0)
+        if not low - ROUNDING <= row["value"] <= high + ROUNDING:
+            yield (
+                f"ci95: must be two ends around {row['value']:g}, got {low:g} and "
+                f"{high:g}"
+            )
     asked = sum(row["questions"] for row in rows)
     if {asked, lock.accuracy["questions"]} != {number}:
         yield f"tasks: must have {number} questions, as accuracy must, got {asked}"
@@ -431,12 +431,12 @@ def accuracy_of(table: pl.DataFrame) -> Accuracy:
         table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
     )
     share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
-    ends = share.interval
+    low, high = share.interval or (None, None)
     return {
         "value": round(share.value or 0.0, 4),
         "ci95": None
-        if ends is None
-        else [round(end or 0.0, 4) for end in ends],
+        if low is None or high is None
+        else (round(low, 4), round(high, 4)),
         "questions": table.height,
         "images": sums.height,
     }
