@@ -239,7 +239,8 @@ def _judged(
     options = {name: stated[name] for name in JUDGED if name in stated}
     judge(
         dataset,
-        model.client(concurrency=16, **sent),
+        # what the model answered before says nothing of the model now
+        model.client(concurrency=16, cache=False, **sent),
         out,
         progress=False,
         **options,
