@@ -229,7 +229,7 @@ def _scores_of_model(
 def _judged(
     lock: Lock | ScoreLock, model: ModelOptions, dataset: Dataset, out: Path
 ) -> Path:
-    from visualjudge.apps.frontdoor.judge import judge
+    from visualjudge import judge
 
     parameters = {**(lock.judge.get("parameters") or {}), **lock.judge}
     stated = {

@@ -1,7 +1,5 @@
 """A check as text, as Markdown for a pull request, and as JUnit XML."""
 
-from collections.abc import Iterator
-
 from visualjudge.apps.gate.check import Check
 from visualjudge.apps.gate.lock import Lock, TaskAccuracy
 from visualjudge.apps.gate.score_lock import ScoreLock
@@ -23,38 +21,36 @@ def text(check: Check) -> str:
 
 def markdown(check: Check, lock: Lock | ScoreLock) -> str:
     """Return a summary for a pull request."""
-    return "\n".join(_markdown(check, lock)) + "\n"
-
-
-def _markdown(check: Check, lock: Lock | ScoreLock) -> Iterator[str]:
-    yield f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n"
-    yield from (f"- {for_markdown(reason)}" for reason in check.reasons)
-    model = for_markdown(str(lock.judge.get("model")))
-    yield f"\nLocked: {model}, answer **{for_markdown(lock.answer)}**\n"
     if isinstance(lock, ScoreLock):
-        yield f"{len(lock.scores)} scores"
-        return
-    yield (
-        "| Task | Answer | Accuracy | 95 % | Questions | Images "
-        "|\n|---|---|---:|---|---:|---:|"
+        content = [f"{len(lock.scores)} scores"]
+    else:
+        content = [
+            "| Task | Answer | Accuracy | 95 % | Questions | Images |",
+            "|---|---|---:|---|---:|---:|",
+            _row("all", {"answer": lock.answer, **lock.accuracy}),
+            *(_row(task, row) for task, row in lock.tasks.items()),
+        ]
+    model = for_markdown(str(lock.judge.get("model")))
+    lines = [
+        f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n",
+        *(f"- {for_markdown(reason)}" for reason in check.reasons),
+        f"\nLocked: {model}, answer **{for_markdown(lock.answer)}**\n",
+        *content,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(task: str, row: TaskAccuracy) -> str:
+    ends = row.get("ci95")
+    cells = (
+        for_markdown(task),
+        for_markdown(str(row["answer"])),
+        f"{100 * row['value']:.1f} %",
+        "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}",
+        str(row["questions"]),
+        str(row["images"]),
     )
-    whole: TaskAccuracy = {"answer": lock.answer, **lock.accuracy}
-    for task, row in {"all": whole, **lock.tasks}.items():
-        ends = row.get("ci95")
-        interval = (
-            "–"
-            if ends is None
-            else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
-        )
-        cells = (
-            for_markdown(task),
-            for_markdown(str(row["answer"])),
-            f"{100 * row['value']:.1f} %",
-            interval,
-            str(row["questions"]),
-            str(row["images"]),
-        )
-        yield f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cells)} |"
 
 
 def junit(check: Check) -> str:
