@@ -42,7 +42,7 @@ def accept(
         ),
     ] = None,
     pooled: Annotated[
-        bool, typer.Option("--pooled", help="One score for all tasks.")
+        bool, typer.Option("--pooled", help="One threshold for all tasks.")
     ] = False,
     apply: Annotated[
         Path | None,
@@ -54,7 +54,7 @@ def accept(
     ] = None,
     json: JsonFile = None,
 ) -> None:
-    """Find the score of a judge from which predictions of each task may be accepted
+    """Find the threshold: the judge’s score from which predictions of each task may be accepted
     (exit status 1 if there is none), and mark those of another run.
 
     Example: visualjudge accept runs/known --apply runs/new --out accepted.csv

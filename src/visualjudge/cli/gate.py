@@ -89,21 +89,19 @@ def check(
         typer.Option(
             min=0,
             max=1,
-            help="Loss of accuracy that must not pass.",
+            help="Loss of accuracy to exclude.",
             metavar="SHARE",
         ),
     ] = 0.1,
     max_calls: Annotated[
         int,
-        typer.Option(
-            min=1, help="Most calls that the lock may ask for.", metavar="N"
-        ),
+        typer.Option(min=1, help="Maximum number of calls.", metavar="N"),
     ] = 10_000,
     junit: Annotated[OutputFile | None, output("JUnit XML to write.")] = None,
     summary: Annotated[OutputFile | None, output("Markdown to write.")] = None,
 ) -> None:
-    """Check a run, or a model that is asked now: its canaries first, the rest only if
-    needed.
+    """Check a run, or a model that is asked now: a few questions (canaries) first, the
+    rest only if needed.
 
     Exit status: 0 holds, 1 broken, 2 a mistake, 3 can't tell, 4 stale.
 
