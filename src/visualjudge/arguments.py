@@ -28,6 +28,8 @@ NO_PATH = re.compile(
     "[\0\ud800-\udbff\udd00-\udfff]|[^/]{256}|^.{4096}", re.DOTALL
 )
 """What no name of a file contains: the system would refuse it in its own words."""
+LARGEST = 2**63
+"""Whole numbers from here on are in no file of ours."""
 
 
 class ArgumentError(UsageError, TypeError):
@@ -145,8 +147,9 @@ def _is(value: Any, hint: Any) -> bool:
     if not getattr(value, "shape", (0,)):
         value = _plain(value)
     if kind in (int, float):
-        kinds = int if kind is int else (int, float)
-        return isinstance(value, kinds) and not isinstance(value, bool)
+        if isinstance(value, int):
+            return not isinstance(value, bool) and abs(value) < LARGEST
+        return kind is float and isinstance(value, float)
     if kind is Any or kind is Callable or getattr(kind, "_is_protocol", False):
         return kind is not Callable or callable(value)
     if kind is tuple and Ellipsis not in inner:
