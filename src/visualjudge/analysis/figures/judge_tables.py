@@ -6,7 +6,6 @@ from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import (
     NONE,
     many,
-    number,
     percent,
     with_ends,
 )
