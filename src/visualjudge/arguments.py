@@ -147,9 +147,8 @@ def _is(value: Any, hint: Any) -> bool:
     if not getattr(value, "shape", (0,)):
         value = _plain(value)
     if kind in (int, float):
-        if isinstance(value, int):
-            return not isinstance(value, bool) and abs(value) < LARGEST
-        return kind is float and isinstance(value, float)
+        is_whole = type(value) is int and abs(value) < LARGEST
+        return is_whole or (kind is float and isinstance(value, float))
     if kind is Any or kind is Callable or getattr(kind, "_is_protocol", False):
         return kind is not Callable or callable(value)
     if kind is tuple and Ellipsis not in inner:
