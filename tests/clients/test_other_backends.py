@@ -587,7 +587,9 @@ def test_no_repr_shows_a_key(backend: str) -> None:
 
 
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match=r"'nope'; known: api, google, vllm"):
+    with pytest.raises(
+        ValueError, match=r"'nope'; must be one of api, google, vllm"
+    ):
         build_client("nope", model_name="m")
     with pytest.raises(UnknownName):
         open_client({"backend": "nope", "model_name": "m"})
@@ -775,7 +777,7 @@ API = "api for OpenAI, and with `base_url` for servers with its protocol"
 def test_another_name_of_a_backend_names_the_right_one(
     name: str, right: str
 ) -> None:
-    known = "known: api, google, vllm, anthropic, transformers"
+    known = "must be one of api, google, vllm, anthropic, transformers"
     with pytest.raises(UnknownName) as raised:
         open_client({"backend": name, "model_name": "m"})
     assert f"unknown backend {name!r}; use {right}; {known}" in str(
@@ -790,7 +792,8 @@ def test_another_name_of_a_backend_names_the_right_one(
 
 def test_a_name_like_no_backend_lists_them_only() -> None:
     with pytest.raises(
-        UnknownName, match=r"^unknown backend 'nope'; known: api, google, vllm"
+        UnknownName,
+        match=r"^unknown backend 'nope'; must be one of api, google, vllm",
     ):
         check_backend("nope")
 
