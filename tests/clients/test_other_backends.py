@@ -49,6 +49,7 @@ from visualjudge.prompts.provider_payloads import openai_style
 from visualjudge.runs.budget import token_counts
 
 KEY = "a-secret-of-some-length"
+LIKE_A_KEY = "sk-abcdefghijkl0123"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
 SCHEMA = {
     "type": "object",
@@ -511,6 +512,26 @@ def test_a_client_sends_a_failed_call_once(backend: str) -> None:
     assert asyncio.run(main()) == 1
 
 
+def test_no_log_names_a_model_that_is_a_key(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        replies = [refused(400, "response_schema"), GOOD["google"]]
+        async with serving(*replies) as server:
+            client = build_client(
+                "google",
+                model_name=LIKE_A_KEY,
+                base_url=server.url,
+                api_key=KEY,
+            )
+            await client.ask(FULL)
+            await client.aclose()
+
+    asyncio.run(main())
+    assert "refused" in caplog.text
+    assert LIKE_A_KEY not in caplog.text
+
+
 @pytest.mark.parametrize("backend", OTHERS)
 def test_a_schema_that_the_server_refuses_is_left_out(backend: str) -> None:
     name = {
@@ -676,6 +697,10 @@ def test_a_secret_is_shown_by_nothing() -> None:
 def test_short_placeholders_are_not_masked() -> None:
     assert Redactor(["x", None])("example") == "example"
     assert Redactor([KEY])(f"<{KEY}>") == "<***>"
+
+
+def test_a_token_is_masked_without_the_word_before_it_too() -> None:
+    assert Redactor(["Bearer abcdef-99"])("no abcdef-99") == "no ***"
 
 
 @each(
