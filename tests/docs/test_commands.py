@@ -177,8 +177,7 @@ def test_a_command_that_is_not_run_says_why() -> None:
     [
         page
         for page in PAGES
-        if page.count("/") == 2
-        and page.split("/")[1] in ("routes", "tasks")
+        if (page.count("/") == 2 and page.split("/")[1] in ("routes", "tasks"))
         or Path(page).name in ("accept.md", "plan.md", "rubrics.md")
     ],
 )
