@@ -67,7 +67,10 @@ class Chosen:
         """What a score would need."""
         if self.images_needed is None:
             return "no score has a smaller share of bad ones: another judge is needed"
-        return f"it needs about {self.images_needed:,} images"
+        return (
+            f"it needs about {self.images_needed:,} images (`build --set "
+            "scoring_groups=N` asks N)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
