@@ -68,8 +68,8 @@ class Chosen:
         if self.images_needed is None:
             return "no score has a smaller share of bad ones: another judge is needed"
         return (
-            f"it needs about {self.images_needed:,} images (`build --set "
-            "scoring_groups=N` asks N)"
+            f"it needs about {self.images_needed:,} images; `scoring_groups` says how "
+            "many a build asks"
         )
 
 
