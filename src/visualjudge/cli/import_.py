@@ -265,6 +265,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.import_mistakes import Files, equal_sources
     from visualjudge.data.importing import Imported, Intake, import_source
+    from visualjudge.formats.pairing import IMAGE_SUFFIXES, hint_below
     from visualjudge.vision.raster.images import stored_frames
 
     def watched(states: Iterator[Imported]) -> Iterator[Imported]:
@@ -317,8 +318,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         say(*(f"warning: {message}" for message in equal))
         following("describe", out)
     elif not left_out:
+        below = hint_below(Path(str(named)), IMAGE_SUFFIXES)
         raise DataError(
-            f"{named}: nothing was imported, since there is no image to score"
+            f"{named}: nothing was imported, since there is no image to score{below}"
         )
     failed = left_out and not (written and values["skip_invalid"])
     end_with(
