@@ -318,9 +318,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         say(*(f"warning: {message}" for message in equal))
         following("describe", out)
     elif not left_out:
-        below = hint_below(Path(str(named)), IMAGE_SUFFIXES)
         raise DataError(
-            f"{named}: nothing was imported, since there is no image to score{below}"
+            f"{named}: nothing was imported, since there is no image to score"
+            f"{hint_below(Path(str(named)), IMAGE_SUFFIXES)}"
         )
     failed = left_out and not (written and values["skip_invalid"])
     end_with(
