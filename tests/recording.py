@@ -15,14 +15,16 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 FOLDER = Path(__file__).parent / "recorded"
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]\d\d)?(?!\w)")
 NEAR = 1e-6
 Part = tuple[str, ...]
 
@@ -88,6 +90,75 @@ def summed(value: Any, depth: int) -> dict[str, list[float]]:
     }
 
 
+PASSING = re.compile(
+    r"(_s|_at|seconds|created|started|finished|time|version|path|checksum|sha256|"
+    r"digest|folder|pid|python|duration)$"
+)
+"""Ends of keys whose values differ from run to run, or from release to release."""
+
+
+def contents(
+    folder: Path, known: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, dict[str, Any]]:
+    """Return what is in the files of a folder by their paths, together those of a kind
+    in a folder at the top; without those of ``known`` that were not written since.
+    """
+    kinds: dict[str, dict[str, Any]] = {}
+    for name, when in sorted(written(folder).items()):
+        if known.get(name) != when:
+            path = Path(name)
+            kind = f"{path.parts[0]}*{path.suffix}"
+            kinds.setdefault(kind, {})[name] = _content(folder / name)
+    return kinds
+
+
+def written(folder: Path) -> dict[str, float]:
+    """Return when each file of a folder was last written."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def _content(path: Path) -> Any:
+    match path.suffix:
+        case ".json":
+            return lasting(json.loads(path.read_text("utf-8")))
+        case ".jsonl":
+            lines = sorted(path.read_text("utf-8").splitlines())
+            return [lasting(json.loads(line)) for line in lines]
+        case ".png" | ".jpg":
+            return np.asarray(Image.open(path))
+        case ".npy":
+            return np.load(path)
+        case (
+            ".csv"
+            | ".tsv"
+            | ".md"
+            | ".txt"
+            | ".yaml"
+            | ".yml"
+            | ".svg"
+            | ".tex"
+        ):
+            return path.read_text("utf-8").splitlines()
+    return None
+
+
+def lasting(value: Any) -> Any:
+    """Return JSON without times, versions, folders and what depends on them."""
+    if isinstance(value, dict):
+        return {
+            key: lasting(item)
+            for key, item in value.items()
+            if not PASSING.search(key)
+        }
+    return (
+        [lasting(item) for item in value] if isinstance(value, list) else value
+    )
+
+
 def check(name: str, value: Any, *, depth: int = 2) -> None:
     """Compare a result with what is recorded of it.
 
@@ -111,11 +182,11 @@ def check(name: str, value: Any, *, depth: int = 2) -> None:
         pytest.skip("recorded")
     stored = json.loads(path.read_text("utf-8"))
     assert list(actual) == list(stored), "other parts than recorded"
-    other = {
-        part: (row, stored[part])
+    other = [
+        f"{part}: {row[:2]}, recorded {stored[part][:2]}"
         for part, row in actual.items()
         if row[0] != stored[part][0]
         or abs(row[1] - stored[part][1])
         > NEAR * max(row[2], stored[part][2], 1e-9)
-    }
-    assert other == {}, "numbers other than recorded"
+    ]
+    assert not other, "numbers other than recorded\n" + "\n".join(other[:40])
