@@ -179,21 +179,28 @@ def pooled_means(
     rest = lam * everything
     alone = (truth * truth).sum(0)
     share = (held * held).sum(0)  # 1 / Kish's number of labelled images
-    exact = np.nan_to_num(mean((label == f).astype(float)))
-    own = np.diag(labels)
     more = 1 + ADDED * share
     far = np.nan_to_num(mean(label) - 0.5) ** 2 / more if shares else 0.0
-    typical = own[enough].sum() / max(share[enough].sum(), 1e-12) + far
-    prior = np.maximum(typical * share, exact * alone)
-    labels[np.diag_indices_from(labels)] = np.maximum(
-        own, (own + ADDED * share * prior) / more
+
+    def with_added(own: FloatArray, least: FloatArray) -> FloatArray:
+        """Return variances with added labels of the spread of all systems."""
+        typical = own[enough].sum() / max(share[enough].sum(), 1e-12) + far
+        prior = np.maximum(typical * share, least)
+        return np.asarray(
+            np.maximum(own, (own + ADDED * share * prior) / more), dtype=float
+        )
+
+    exact = np.nan_to_num(mean((label == f).astype(float)))
+    labels[np.diag_indices_from(labels)] = with_added(
+        np.diag(labels), exact * alone
     )
     cross = rest.T @ residual
     covariance = (
         labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
     )
-    floor = np.maximum(np.diag(covariance), 1e-3 * np.diag(labels))
-    covariance[np.diag_indices_from(covariance)] = floor
+    covariance[np.diag_indices_from(covariance)] = np.maximum(
+        np.diag(covariance), 1e-3 * np.diag(labels)
+    )
     return PooledMeans(
         naive,
         np.where(
@@ -212,7 +219,8 @@ def pooled_means(
         ),
         total(labelled).astype(np.int64),
         label_images,
-        divided(alone, floor, np.nan) * label_images,
+        divided(with_added(alone, alone), np.diag(covariance), np.nan)
+        * label_images,
         lam,
         _balance(
             (mean(f) - naive)[enough],
