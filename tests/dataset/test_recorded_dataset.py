@@ -3,14 +3,13 @@ recorded, prompts to the letter."""
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from making import make_folder
-from recording import check, contents
+from recording import check, checksum, contents
 from visualjudge.apps.probes.build import build_probes
 from visualjudge.core.records import Question
 from visualjudge.data.folder import DataFolder
@@ -45,8 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def _exact(question: Question) -> tuple[Question, float]:
     """A question, and a checksum of its prompt."""
-    named = question.prompt.encode()
-    return replace(question, prompt=""), zlib.crc32(named) / 2**32
+    return replace(question, prompt=""), checksum(question.prompt)
 
 
 def test_questions_and_their_images(made: Made) -> None:
