@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -99,18 +98,15 @@ PASSING = re.compile(
 """Ends of keys whose values differ from run to run, or from release to release."""
 
 
-def contents(
-    folder: Path, known: Mapping[str, float] = MappingProxyType({})
-) -> dict[str, Any]:
+def contents(folder: Path) -> dict[str, Any]:
     """Return what is in the files of a folder by their paths, together those of a kind
-    in a folder at the top; without those of ``known`` that were not written since.
-    """
+    in a folder at the top."""
     kinds: dict[str, dict[str, Any]] = {}
-    for name, when in sorted(written(folder).items()):
-        if known.get(name) != when:
-            path = Path(name)
-            kind = kinds.setdefault(f"{path.parts[0]}*{path.suffix}", {})
-            kind[name] = _content(folder / name)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder)
+            kind = kinds.setdefault(f"{name.parts[0]}*{name.suffix}", {})
+            kind[name.as_posix()] = _content(path)
     # an image's name may come from the folder that it was read from
     return {
         kind: sorted(map(_image_sum, files.values()))
@@ -122,15 +118,6 @@ def contents(
 
 def _image_sum(pixels: np.ndarray) -> float:
     return sum(number for _, number in numbers(pixels))
-
-
-def written(folder: Path) -> dict[str, float]:
-    """Return when each file of a folder was last written."""
-    return {
-        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def _content(path: Path) -> Any:
