@@ -14,7 +14,7 @@ from mixed_study import SEED, made_questions, make_study
 from recording import check
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 JUDGES = ("careful", "hasty", "base")
 FACETS = ("task", "encoding", "margin", "source", "image")
