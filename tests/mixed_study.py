@@ -172,7 +172,7 @@ def _answer(
     return said(question, answer, order, **more)
 
 
-def _verdicts(
+def made_verdicts(
     questions: list[Question], right: float, seed: int, repeats: int
 ) -> list[Verdict]:
     rng = np.random.default_rng(seed)
@@ -199,7 +199,7 @@ def make_study(root: Path) -> list[Path]:
         write_run(
             root / name,
             dataset,
-            _verdicts(questions, right, seed, repeats),
+            made_verdicts(questions, right, seed, repeats),
             judge=name,
             swap=True,
             repeats=repeats,

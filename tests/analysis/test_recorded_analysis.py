@@ -4,16 +4,23 @@ tomorrow what it gave when it was published."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mixed_study import SEED, made_questions, make_study
+from mixed_study import (
+    SEED,
+    TASKS,
+    made_questions,
+    made_verdicts,
+    make_study,
+)
 from page_text import page
 from recording import check
-from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis import Analysis, analyse, analyse_study, study_of
 from visualjudge.analysis.decisions.accept import accept
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.items_to_label import label_study
@@ -21,6 +28,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.paper import paper_tables
+from visualjudge.core.records import UNKNOWN
 
 
 @pytest.fixture(scope="module")
@@ -125,4 +133,29 @@ def test_a_study_of_one_kind_each(folders: list[Path]) -> None:
         out[kind] = part.metrics["judges"][0]
     out["task"] = analyse(folders[:2], tasks=("keypoint",)).metrics["judges"][1]
     out["far"] = analyse(folders[:1], where=("margin>2",)).metrics["judges"][0]
+    one_task = analyse(folders[:2], tasks=("keypoint",))
+    out["one_task"] = _sections(page(one_task))
     check("parts", out, depth=2)
+
+
+def test_studies_of_unnamed_models_and_without_truth() -> None:
+    pairs = [
+        replace(question, sources=(None, None))
+        for question in made_questions(np.random.default_rng(SEED))
+        if question.question_type == "pairwise"
+    ]
+    one_task = [pair for pair in pairs if pair.task == TASKS[0]]
+    no_truth = [replace(pair, answer=UNKNOWN) for pair in one_task]
+    studies = {"several": pairs, "one": one_task, "no_truth": no_truth}
+    out: dict[str, Any] = {}
+    for name, asked in studies.items():
+        verdicts = made_verdicts(pairs, 0.8, 3, 1)
+        known = {question.id for question in asked}
+        verdicts = [verdict for verdict in verdicts if verdict.id in known]
+        analysis = analyse_study(study_of(asked, {"judge": verdicts}))
+        out[name] = {
+            "metrics": analysis.metrics["judges"][0],
+            "page": _sections(page(analysis)),
+            "card": str(card_of(analysis)),
+        }
+    check("unnamed", out, depth=2)
