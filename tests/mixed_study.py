@@ -24,6 +24,7 @@ from visualjudge.core.records import (
     Question,
     Verdict,
 )
+from visualjudge.prompts.rubric import rubric_of
 
 MODELS = ("oak", "elm", "ash", "fir")
 TASKS = ("object_detection", "keypoint", "depth_estimation")
@@ -155,6 +156,10 @@ def _answer(
         if rng.random() > right:
             letters = letters[1] + letters[0] + letters[2:]
         return said(question, letters, order, **more)
+    more["criteria"] = {
+        "error": ERRORS[int(rng.integers(3))],
+        "place": rng.integers(0, 90, 4).tolist(),
+    }
     answer = str(question.answer)
     if answer == "tie" or rng.random() > right:
         answer = (
@@ -190,8 +195,9 @@ def make_study(root: Path) -> list[Path]:
     """Write the dataset ``ds`` and a run a judge. Return the runs' folders."""
     questions = [*made_questions(np.random.default_rng(SEED)), *_probes()]
     dataset = write_dataset(root / "ds", questions)
+    rubric = rubric_of("reason").json()
     judges = (
-        ("careful", 0.85, 1, {}),
+        ("careful", 0.85, 1, {"parameters": {"rubric": rubric}}),
         ("hasty", 0.65, 2, {}),
         ("base", 0.55, 1, {"backend": "local"}),
     )

@@ -107,8 +107,6 @@ def test_none_is_misread_and_few_are_refused(
         ("The loser:\n\nA", "hedge"),
         ("**Worse prediction**\nA", "hedge"),
         ("The better one is:\nA", "A"),
-        ('{"A": "B"}', "several answers"),
-        ('{"best": "A", "worst": "B"}', "A"),
         ("A vs. B", "no answer"),
         ("A (the worse one)", "hedge"),
         ("A is far from better than B.", "no answer"),
