@@ -179,10 +179,8 @@ def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
         return False
     if not inner or isinstance(value, Iterator):  # which would be used up
         return True
-    values = value.values() if kind is Mapping else ()
-    return all(_is(item, inner[0]) for item in value) and all(
-        _is(item, inner[-1]) for item in values
-    )
+    items = value.items() if kind is Mapping else ((item,) for item in value)
+    return all(all(map(_is, row, inner)) for row in items)
 
 
 def _plain(value: Any) -> Any:
@@ -190,6 +188,5 @@ def _plain(value: Any) -> Any:
     list."""
     if type(value) in (list, tuple):
         return type(value)(map(_plain, value))
-    is_array = hasattr(value, "ndim") and hasattr(value, "tolist")
-    is_masked = hasattr(value, "hardmask")
-    return value.tolist() if is_array and not is_masked else value
+    is_array = hasattr(value, "ndim") and not hasattr(value, "hardmask")
+    return getattr(value, "tolist", lambda: value)() if is_array else value
