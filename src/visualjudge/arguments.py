@@ -171,7 +171,7 @@ def _is_row(value: Any, inner: tuple[Any, ...]) -> bool:
 
 
 def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
-    if hasattr(value, "ndim"):
+    if hasattr(value, "tolist"):
         value = _plain(value) if value.ndim == 1 else None
     if isinstance(value, str | bytes | bytearray) or not isinstance(
         value, kind

@@ -53,7 +53,7 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
         text for text in blocks("decide.md", "") if text.startswith("Source")
     ).splitlines()
     assert printed[: len(shown)] == shown
-    assert "a difference of 0.5: 581 labels in all" in printed
+    assert "a difference of 0.5: 572 labels in all" in printed
 
 
 def test_the_script_of_the_multiple_choice_page_writes_a_table(
