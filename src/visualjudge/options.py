@@ -191,6 +191,22 @@ class Selection(Tasks):
         )
 
     @property
+    def words(self) -> list[str]:
+        """The options of a command that select the same questions."""
+        named = {
+            "task": self.tasks,
+            "encoding": self.encodings,
+            "type": self.types,
+            "where": self.where,
+        }
+        return [
+            word
+            for name, values in named.items()
+            for value in values
+            for word in (f"--{name}", value)
+        ]
+
+    @property
     def text(self) -> str:
         """The selection as text that :meth:`of_text` reads; empty for all questions."""
         named = {name: value for name, value in asdict(self).items() if value}

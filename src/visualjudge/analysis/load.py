@@ -159,8 +159,7 @@ def load_study(
         meta,
         roots[0],
         options.seed,
-        (),
-        lambda ids: find(roots, ids),
+        find=lambda ids: find(roots, ids),
     )
     return narrowed(whole, roots, options)
 
@@ -193,7 +192,7 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
         replace(run, answered=run.answered.filter(asked), expected=None)
         for run in study.runs
     )
-    return replace(study, questions=selected, runs=runs, where=part.stated)
+    return replace(study, questions=selected, runs=runs, part=part)
 
 
 def _run(home: Path, name: str, info: Manifest, questions: pl.DataFrame) -> Run:

@@ -88,7 +88,7 @@ def dataset_facts(study: Study) -> DatasetFacts:
         asked=asked.height,
         probed=asked.filter(~unchanged()).height,
         images_asked=asked["cluster"].n_unique(),
-        where=study.where,
+        where=study.part.stated,
     )
 
 

@@ -27,6 +27,7 @@ from visualjudge.core.records import (
     Verdict,
 )
 from visualjudge.dataset.json_form import question_to_wire
+from visualjudge.options import Selection
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE, Manifest
 from visualjudge.vision.metrics import metrics_of
@@ -381,8 +382,8 @@ class Study:
     meta: Mapping[str, Any] = field(default_factory=dict)
     root: Path | None = None
     seed: int = 0
-    where: tuple[str, ...] = ()
-    """Filter on the questions, as ``FIELD=VALUE``; empty for all."""
+    part: Selection = field(default_factory=Selection)
+    """The selection of questions."""
     find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(
         default=lambda ids: {}
     )

@@ -41,7 +41,6 @@ from visualjudge.core.outputs import OutputFile, together
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
-    from visualjudge.options import Selection
     from visualjudge.runs.job_runner import Stop
 
 Result = TypeVar("Result")
@@ -198,22 +197,6 @@ def following(*words: object, title: str = "next") -> None:
 def shell(*words: object) -> str:
     """Return the words of a command as a line to paste into a shell."""
     return shlex.join(map(str, words))
-
-
-def words_of(part: Selection) -> list[str]:
-    """Return the options that select the same questions."""
-    named = {
-        "--task": part.tasks,
-        "--encoding": part.encodings,
-        "--type": part.types,
-        "--where": part.where,
-    }
-    return [
-        word
-        for name, values in named.items()
-        for value in values
-        for word in (name, value)
-    ]
 
 
 # ---------------------------------------------------------------- progress

@@ -13,7 +13,7 @@ from visualjudge.cli.options import (
     SeedOption,
     output,
 )
-from visualjudge.cli.output import as_options, following, words_of, write
+from visualjudge.cli.output import as_options, following, write
 from visualjudge.core.outputs import OutputFile
 from visualjudge.options import Selection
 
@@ -79,7 +79,7 @@ def plan(
             target,
             "--goal",
             goal,
-            *words_of(part),
+            *part.words,
             *(() if effect is None else ("--effect", effect)),
             "--power",
             power,

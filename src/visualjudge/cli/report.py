@@ -14,7 +14,6 @@ from visualjudge.cli.output import (
     following,
     say,
     stages,
-    words_of,
     write,
 )
 from visualjudge.core.errors import must_end_in
@@ -125,7 +124,7 @@ def report(
     )
     asked = (f"{own.text()}\n" for own in tables)
     print(as_options("\n".join(asked if table else filter(None, parts))))
-    following("card", *runs, *words_of(options))
+    following("card", *runs, *options.words)
     result = analysis.judges
     say(
         *analysis.warnings,

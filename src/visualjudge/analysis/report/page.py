@@ -239,7 +239,14 @@ def context(
         "dataset_folder": without_place(analysis.dataset.path),
         "studio": shlex.join(["visualjudge", "studio", *folders]),
         "command": shlex.join(
-            ["visualjudge", "report", *folders, "--out", "report.html"]
+            [
+                "visualjudge",
+                "report",
+                *folders,
+                *analysis.study.part.words,
+                "--out",
+                "report.html",
+            ]
         ),
         "version": visualjudge.__version__,
         "setups": [
