@@ -1,7 +1,6 @@
 """Questions that are most informative about a judge, with what it was shown and what it
 replied."""
 
-import base64
 import io
 import re
 from collections import Counter
@@ -15,6 +14,7 @@ from PIL import Image
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
+from visualjudge.analysis.plots.plot import data_uri
 from visualjudge.analysis.score_scale import ScoreScale, asked_scale
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study
@@ -289,6 +289,4 @@ def jpeg_uri(image: Pixels, side: int) -> str:
     small.thumbnail((side, side))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
-    return (
-        "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()
-    )
+    return data_uri(held.getvalue(), "image/jpeg")
