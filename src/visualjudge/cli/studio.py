@@ -35,7 +35,7 @@ Folders = Annotated[
     ),
 ]
 Port = Annotated[
-    int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")
+    int, typer.Option(min=1, max=65535, help="Port to listen on.", metavar="N")
 ]
 
 
@@ -44,13 +44,21 @@ class Asked(Options):
     """What people are asked, and how often."""
 
     overlap: float = option(
-        1.0, "Share that several get.", "N", least=0, quiet=True
+        1.0,
+        "Share of questions that several raters get.",
+        "N",
+        least=0,
+        quiet=True,
     )
-    per_item: int = option(2, "Raters of those [2].", "N", least=1, quiet=True)
+    per_item: int = option(
+        2, "Raters of each of those [2].", "N", least=1, quiet=True
+    )
     repeats: int = option(
-        0, "Asked twice, each rater.", "N", least=0, quiet=True
+        0, "Questions asked twice, per rater.", "N", least=0, quiet=True
     )
-    known: int = option(0, "Easy ones, as a check.", "N", least=0, quiet=True)
+    known: int = option(
+        0, "Easy questions, as a check.", "N", least=0, quiet=True
+    )
     sample: int | None = option(None, "Questions to draw.", "N", least=1)
     items: Path | None = option(None, "Ask those that `label` drew.", "FILE")
     questions: Path | None = option(None, "Ask those with these ids.", "FILE")
@@ -58,13 +66,13 @@ class Asked(Options):
         None, "Markdown that raters read first.", "FILE"
     )
     practice: int = option(
-        0, "Easy ones, not counted.", "N", least=0, quiet=True
+        0, "Easy questions, not counted.", "N", least=0, quiet=True
     )
     least_seconds: float = option(
-        0.5, "To look, at least [0.5].", "N", least=0, quiet=True
+        0.5, "Seconds to look, at least [0.5].", "N", least=0, quiet=True
     )
     show: Literal["drawn", "text", "all"] | None = option(
-        None, "How predictions are shown.", "KIND"
+        None, "Show predictions drawn, text, all.", "KIND"
     )
     rubric: str | None = option(
         None, "Criteria to answer with each.", "NAME|FILE"
@@ -110,7 +118,7 @@ def browse(
     folders: Folders = None,
     port: Port = PORT,
     question: Annotated[
-        str, typer.Option(help="Print the link to it.", metavar="ID")
+        str, typer.Option(help="Print the link to this question.", metavar="ID")
     ] = "",
 ) -> None:
     """Browse datasets and runs on this machine; `studio FOLDER` is short for this.
@@ -136,7 +144,7 @@ def people(
     part: Selection,
     asked: Asked,
     out: Annotated[
-        Path, typer.Option(help="Collect people's answers here.", metavar="RUN")
+        Path, typer.Option(help="Folder of the answers.", metavar="RUN")
     ],
     folders: Folders = None,
     rater: Annotated[
@@ -147,7 +155,7 @@ def people(
     url: Annotated[
         str | None,
         typer.Option(
-            help="Of a reverse proxy, for raters.", metavar="https://…"
+            help="Address for raters, of a proxy.", metavar="https://…"
         ),
     ] = None,
     seed: SeedOption = 42,

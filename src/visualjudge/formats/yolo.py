@@ -104,7 +104,7 @@ def yolo(
     images
         Folder of the images.
     classes
-        Class names: data.yaml, a table, or a text file with one name per line.
+        Class names: data.yaml or a table; or a text file with one name per line.
 
     Raises
     ------
