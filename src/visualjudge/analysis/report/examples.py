@@ -160,13 +160,13 @@ def _example(
     reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
     turned = row["order"] == "BA"
     side = -1 if turned else 1
-    question = placed.question if placed else None
-    if question is not None and turned:
+    stored = placed.question if placed else None
+    question = stored
+    if stored is not None and turned:
         try:
-            question = swapped(question)
-        except (
-            DataError
-        ):  # of another tool: its options cannot be told apart in the prompt
+            question = swapped(stored)
+        except DataError:
+            # of another tool: its options cannot be told apart in the prompt
             question = None
     scale = asked_scale(study.meta)
     scores = [scale.score(score) for score in row["scores"][::side]]
@@ -177,9 +177,9 @@ def _example(
     )
     stated = _value(row["text"], row["number"], scale, turned=turned)
     answer = _value(row["answer"], row["truth"], scale, turned=turned)
-    stored = placed.question if placed else None
     faults = (stored.faults if stored else None) or ()
     words = stored.prompt if stored else ""
+    form = re.search(r"^Format of predictions: (.*)$", words, re.MULTILINE)
     digest = study.meta.get("questions_sha256")
     return Example(
         row["id"],
@@ -196,9 +196,7 @@ def _example(
         _images(placed.root, question.images, list(options))
         if placed and question
         else (),
-        next(
-            iter(re.findall(r"^Format of predictions: (.*)$", words, re.M)), ""
-        ),
+        form[1] if form else "",
         _legend(words),
         tuple(zip(options, map(_places, faults[::side]), strict=False)),
         question_address(digest, row["id"]) if digest else "",
@@ -208,10 +206,8 @@ def _example(
 def _legend(prompt: str) -> tuple[tuple[str, str], ...]:
     """Return the names and colours of the legends of all options."""
     legends = " , ".join(re.findall(r"^Legend: (.*)$", prompt, re.MULTILINE))
-    named = re.findall(r"(?:^|, )([^,=]+) = [^,(]*\((#\w{6})\)", legends)
-    return tuple(
-        dict.fromkeys((name.strip(), colour) for name, colour in named)
-    )
+    named = r"(?:^|, )\s*([^,=\s][^,=]*?)\s* = [^,(]*\((#\w{6})\)"
+    return tuple(dict.fromkeys(re.findall(named, legends)))
 
 
 def _places(faults: Sequence[Fault]) -> str:
@@ -248,9 +244,10 @@ def _options(
     )
     known = zip(letters, scores, sources or [None] * len(scores), strict=False)
     return {
-        name: " ".join(
-            [f"true score {score:.2f}"] * scored
-            + [f"({source})" if scored else f"{source}"] * bool(source)
+        name: (
+            f"true score {score:.2f}{f' ({source})' if source else ''}"
+            if scored
+            else source or ""
         )
         for name, score, source in known
     }
