@@ -206,8 +206,10 @@ def _example(
 def _legend(prompt: str) -> tuple[tuple[str, str], ...]:
     """Return the names and colours of the legends of all options."""
     legends = " , ".join(re.findall(r"^Legend: (.*)$", prompt, re.MULTILINE))
-    named = r"(?:^|, )\s*([^,=\s][^,=]*?)\s* = [^,(]*\((#\w{6})\)"
-    return tuple(dict.fromkeys(re.findall(named, legends)))
+    named = re.findall(r"(?:^|, )([^,=]+) = [^,(]*\((#\w{6})\)", legends)
+    return tuple(
+        dict.fromkeys((name.strip(), colour) for name, colour in named)
+    )
 
 
 def _places(faults: Sequence[Fault]) -> str:
@@ -217,7 +219,8 @@ def _places(faults: Sequence[Fault]) -> str:
         return "nothing is wrong"
     kinds = Counter(fault.kind for fault in faults).most_common()
     words = ", ".join(f"{n} × {plain_name(kind)}" for kind, n in kinds)
-    left, top, right, bottom = max(faults, key=lambda fault: fault.weight).box
+    heaviest = max(faults, key=lambda fault: fault.weight)
+    left, top, right, bottom = heaviest.box
     return (
         f"{words}; the heaviest at x {left:.0f}–{right:.0f}, y "
         f"{top:.0f}–{bottom:.0f}"
