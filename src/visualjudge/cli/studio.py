@@ -24,7 +24,7 @@ from visualjudge.options import Options, Selection, option
 if TYPE_CHECKING:
     from visualjudge.studio.people.pages import PeoplePages
     from visualjudge.studio.people.plan import Settings
-    from visualjudge.studio.site import Site
+    from visualjudge.studio.studio_data import Site
 
 _HERE = "127.0.0.1"
 
@@ -207,7 +207,7 @@ def _site(folders: list[Path] | None, port: int) -> Site:
             "studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'"
         )
     from visualjudge.studio.places import find_places
-    from visualjudge.studio.site import Site
+    from visualjudge.studio.studio_data import Site
 
     site = Site(find_places(folders or [Path()]))
     with socket.socket() as probe:
