@@ -153,7 +153,7 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %); signs are of a model and the next one only.",
+        "that are possible (95 %); each sign is for a model and the next one.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),
