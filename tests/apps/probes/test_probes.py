@@ -308,7 +308,7 @@ def test_steps_of_a_staircase_fall(made: tuple[Path, Probed, Dataset]) -> None:
 def test_unknown_probes_and_numbers_are_refused(
     made: tuple[Path, Probed, Dataset], tmp_path: Path
 ) -> None:
-    with pytest.raises(UnknownName, match="known: same_option"):
+    with pytest.raises(UnknownName, match="must be one of same_option"):
         build_probes(made[0], tmp_path / "out", only=["no"])
     with pytest.raises(UsageError, match="`n` must be at least 2, got 1"):
         build_probes(made[0], tmp_path / "out", number=1)
