@@ -29,7 +29,7 @@ from visualjudge.vision.masks.record import (
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.masks import mask_from_array
-from visualjudge.vision.rows import Misreading
+from visualjudge.vision.rows import Misplacement, Misreading
 
 IMAGES = 8
 SIZE = 60, 100
@@ -143,7 +143,7 @@ MISTAKES = {
             lambda a, b, c, d: (a - c / 2, b - d / 2, a + c / 2, b + d / 2)
         ),
     ),
-    "another size": (
+    "all coordinates were divided by 1.67": (
         "object_detection",
         _boxes,
         _boxes_as(lambda *box: tuple(v * 0.6 for v in box)),
@@ -170,7 +170,7 @@ MISTAKES = {
             np.where(np.arange(SIZE[1]) < SIZE[1] // 3, 99, found.values)
         ),
     ),
-    "x and y are exchanged": (
+    "coordinates are y before x": (
         "instance_segmentation",
         lambda rng: _instances(rng, 5),
         _masks_as(lambda dense: np.pad(dense[:, :60].T, ((0, 0), (0, 40)))),
@@ -254,10 +254,15 @@ def test_a_mistake_that_cannot_be_tried_stops_no_import(
         raise PluginError("plug-in x, type detection: KeyError: 'a'")
 
     row = import_mistakes.type_of("object_detection")
-    spoilt = replace(row, misreadings=(Misreading("boxes are wrong", fails),))
+    spoilt = replace(
+        row,
+        misreadings=(Misreading("boxes are wrong", fails),),
+        misplacements=(Misplacement("boxes are wrong", fails),),
+    )
     monkeypatch.setattr(import_mistakes, "type_of", lambda _task: spoilt)
     _, make, spoil = MISTAKES["y before x"]
-    assert likely_mistake("object_detection", _tried(make, spoil), {}) is None
+    found = likely_mistake("object_detection", _tried(make, spoil), {})
+    assert found is not None and "y before x" in found
 
 
 @pytest.mark.parametrize("seed", range(4))
