@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, VisualJudgeError
@@ -42,11 +41,9 @@ from visualjudge.vision.scoring.matching import pairs
 from visualjudge.vision.scoring.operating_point import shown_at
 from visualjudge.vision.tasks import task_named
 
-# Images on which mistakes of content are tried, and those of place, and among which a
-# prediction's own is looked for.
+# Images on which mistakes of content are tried, and those of place and of pairing.
 MOST_TRIED = 12
-MOST_PLACED = 48
-MOST_KEPT = 100
+MOST_KEPT = 64
 # Minimum gain of each image if there are fewer than so many.
 FEW_SAMPLES = 4
 FEW_GAIN = 3.0
@@ -80,8 +77,6 @@ SAME_PLACE = 0.4
 # share that does.
 BEYOND = 0.01
 MOST_LEAVING = 0.1
-# Images among which the own one of a prediction is looked for.
-FITTED_SAMPLES = 6
 MEAN_SCORE = "mean score"
 OVERLAP = "mean overlap of boxes of one class, of 10,"
 # Prediction and ground truth of an image.
@@ -252,8 +247,10 @@ class Trial:
         if gains.size < FEW_SAMPLES:
             return bool((gains >= FEW_GAIN).all())
         error = gains.std(ddof=1) / gains.size**0.5
-        sure = max(GAIN, SURE * (float(error) + ROUGH))
-        return self.gain >= sure and self.after.mean() >= self.least
+        return (
+            self.gain >= max(GAIN, SURE * (float(error) + ROUGH))
+            and self.after.mean() >= self.least
+        )
 
 
 def likely_mistake(
@@ -312,11 +309,12 @@ def _surest(prediction: Prediction, truth: Prediction) -> Prediction:
     all of a detector's, no correction would score well.
     """
     items = getattr(prediction, "items", ())
-    if not truth.count or any(
-        getattr(item, "score", None) is None for item in items
-    ):
-        return prediction
-    return shown_at(prediction, None, truth.count)
+    return (
+        prediction
+        if not truth.count
+        or any(getattr(item, "score", None) is None for item in items)
+        else shown_at(prediction, None, truth.count)
+    )
 
 
 def _exchanged_with_given(
@@ -331,9 +329,9 @@ def _exchanged_with_given(
     known = len(images) == len(tried) >= 2 and None not in images
     if not (task_named(task).restored and known):
         return None, 0.0
-    kind = type_of(task)
+    field = str(type_of(task).file_field)
     degraded = [
-        (read_prediction(task, {str(kind.file_field): str(image)}), truth)
+        (read_prediction(task, {field: str(image)}), truth)
         for image, (_, truth) in zip(images, tried, strict=True)
     ]
     ours, theirs = (
@@ -421,12 +419,11 @@ def _misplaced(
     of labels, and of pairing. They are tried on the boxes around items."""
     places = type_of(task).places
     assert places is not None
-    every = [
+    few = [
         (outlines(_surest(result, truth), places), outlines(truth, places))
-        for result, truth in tried
+        for result, truth in tried[:MOST_KEPT]
     ]
-    yield from _paired_otherwise(every)
-    few = every[:MOST_PLACED]
+    yield from _paired_otherwise(few)
     sizes = [
         np.full(4, np.nan)
         if path is None
@@ -495,33 +492,36 @@ def _changed(
 def _reach(
     changed: Sequence[Outlines], sizes: Sequence[FloatArray], *, scaled: bool
 ) -> float:
-    if np.isnan(sizes).any():
-        return 0.0
     own = np.concatenate(
         [side.corners / size for side, size in zip(changed, sizes, strict=True)]
     )
     leaving = (own < -BEYOND) | (own > 1 + BEYOND)
-    share = float(leaving.any(axis=1).mean()) if len(own) else 0.0
-    if share > MOST_LEAVING:  # some of a pose are, also where all is right
-        return -share
-    return float(own.max(initial=0.0)) if scaled else 0.0
+    share = leaving.any(axis=1).sum() / max(len(own), 1)
+    reach = np.nan_to_num(own).max(initial=0.0) * scaled
+    # some places of a pose leave the image, also where all is right
+    return float(-share if share > MOST_LEAVING else reach)
 
 
 def _paired_otherwise(sides: Sequence[Outlined]) -> Iterator[Trial]:
     """Yield the mistake that predictions belong to other images. What they overlap there
     is compared with the most that they overlap on any other image."""
     values = np.array([[overlap(a, b) for _, b in sides] for a, _ in sides])
-    every = np.arange(len(sides))
+    every = [*range(len(sides))]
     for told, rows, columns in _neighbours(every, every):
-        own = values[rows, rows]
-        yield Trial(told, own, values[rows, columns], measure=OVERLAP)
-    rows, columns = linear_sum_assignment(values, maximize=True)
+        yield Trial(
+            told, values[rows, rows], values[rows, columns], measure=OVERLAP
+        )
+    matched = np.array([*pairs(values, 0)])
+    rows, columns = matched[:, :2].astype(int).T
     after = values[rows, columns]
     values[rows, columns] = np.where(rows == columns, after, 0)
-    if len(sides) >= FITTED_SAMPLES:
-        told = "predictions belong to other images, in no order"
-        most = values.max(axis=1)
-        yield Trial(told, most, after, fitted=True, measure=OVERLAP)
+    yield Trial(
+        "predictions belong to other images, in no order",
+        values[rows].max(axis=1),
+        after,
+        fitted=True,
+        measure=OVERLAP,
+    )
 
 
 def _relabelled(sides: Sequence[Outlined]) -> Iterator[Corrected]:
@@ -541,8 +541,10 @@ def _relabelled(sides: Sequence[Outlined]) -> Iterator[Corrected]:
     changed = [f"{a} for {b}" for a, b in names.items() if a != b]
     if changed:
         in_turn = any(names.get(b, a) != a for a, b in names.items())
-        by_one = ", as by numbers that are off by one" * in_turn
-        told = f"classes are exchanged{by_one} ({', '.join(changed[:3])})"
+        told = (
+            f"classes are exchanged{', as by numbers that are off by one' * in_turn} "
+            f"({', '.join(changed[:3])})"
+        )
         named = [
             [names.get(str(a), str(a)) for a in ours.labels]
             for ours, _ in sides

@@ -387,9 +387,12 @@ def _evaluated(
         for sample in samples
         if isinstance(sample, Sample) and sample.truth is not None
     ]
-    if how.score_at is None and not confident(result for result, _ in pairs):
-        return None
-    return CocoImages(task, pairs)
+    return (
+        None
+        if how.score_at is None
+        and (not confident((result for result, _ in pairs)))
+        else CocoImages(task, pairs)
+    )
 
 
 def _thresholded(

@@ -19,15 +19,19 @@ from visualjudge.vision.scoring.matching import BACKGROUND, pairs
 # Sides in pixels of the square images that detectors are commonly given.
 LETTERBOXES = (416, 512, 640, 1024, 1280)
 # Sizes of images, and factors, that coordinates are commonly left in.
-SIDES = (100.0, 224.0, 256.0, 300.0, 320.0, 800.0, 1000.0, 1333.0, *LETTERBOXES)
-FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0)
-KNOWN = (*SIDES, *FACTORS, *(1 / factor for factor in FACTORS))
+KNOWN = (
+    *(100.0, 224.0, 256.0, 300.0, 320.0, 800.0, 1000.0, 1333.0, *LETTERBOXES),
+    *(1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0),
+    *(1 / 1.5, 1 / 2, 1 / 3, 1 / 4, 1 / 8, 1 / 16),
+)
 # How far the logarithm of a fitted scale may be from one of these.
 NEAR = 0.06
 # Radius of what fits together: of logarithms, and in parts of a usual object.
 ALIKE = 0.2
 NEARBY = 0.3
-# Least change of a place in pixels that is a mistake, and least size.
+# Least logarithm of a scale, and least change of a place in pixels, that is a mistake of
+# a file, and least size.
+LEAST_SCALE = 0.2
 LEAST_PIXELS = 3.0
 LEAST_SIZE = 1e-6
 # Pairs that are looked at.
@@ -60,7 +64,7 @@ def _letterboxed(
 ) -> FloatArray:
     factor = side / size.max()
     border = (side - size * factor) / 2
-    return np.divide(corners - border, factor)
+    return np.asarray((corners - border) / factor)
 
 
 def _rescaled(
@@ -154,11 +158,12 @@ def fitted_scales(
     )
     for told, norm in NORMS:
         ratios = first - second + np.log(norm(sizes))
-        scale = float(np.exp(_densest(ratios, ALIKE).mean()))
+        scale = float(np.exp(_densest(np.nan_to_num(ratios), ALIKE).mean()))
         nearest = min(KNOWN, key=lambda known: abs(np.log(known / scale)))
         if abs(np.log(nearest / scale)) <= NEAR:
             scale = nearest
-        yield Misplacement(told(scale), partial(_rescaled, scale, norm))
+        if scale == 1 or abs(np.log(scale)) >= LEAST_SCALE:
+            yield Misplacement(told(scale), partial(_rescaled, scale, norm))
 
 
 def fitted_moves(

@@ -14,8 +14,9 @@ def _form(told: str, weights: list[list[float]]) -> Misplacement:
     """Return a form of boxes whose corners are sums of the numbers read as x1, y1, x2,
     y2, with these weights."""
 
-    by_corner = np.array(weights).T
-    return Misplacement(told, lambda corners, _size: corners @ by_corner)
+    return Misplacement(
+        told, lambda corners, _size: corners @ np.array(weights).T
+    )
 
 
 def _turned(prediction: Detections, _truth: Detections) -> Detections:

@@ -35,9 +35,8 @@ def _in_the_image(
 ) -> People:
     """Move keypoints from the box of their person, or from a crop of it of this width
     and height, to the image; predictions without boxes have those of the truth."""
-    boxes = [item.bbox for item in prediction.items]
-    if None in boxes:
-        boxes = [real.bbox for real in truth.items]
+    own = all(item.bbox is not None for item in prediction.items)
+    boxes = [item.bbox for item in (prediction if own else truth).items]
     people = []
     for item, box in zip(prediction.items, boxes, strict=True):
         if box is None:

@@ -52,10 +52,13 @@ def reversed_confidences(images: CocoImages) -> bool:
     """Return whether wrong predictions have higher confidences than right ones, beyond
     chance: by the correlation of both."""
     scores, right, _ = images.matches(SIMILARITY)
-    if not (len(set(scores)) > 1 < len(set(right))):
-        return False
-    together = np.corrcoef(scores, right)[0, 1]
-    return bool(together * len(scores) ** 0.5 < -FEW_ERRORS)
+    return (
+        False
+        if not len(set(scores)) > 1 < len(set(right))
+        else bool(
+            np.corrcoef(scores, right)[0, 1] * len(scores) ** 0.5 < -FEW_ERRORS
+        )
+    )
 
 
 def shown_at(
