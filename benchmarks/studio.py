@@ -41,7 +41,7 @@ from visualjudge.dataset.json_form import (
     question_to_wire,
 )
 from visualjudge.runs.verdicts import verdict_line
-from visualjudge.studio.site import READING
+from visualjudge.studio.studio_data import READING
 from visualjudge.vision.raster.images import write_png
 
 TASKS = {

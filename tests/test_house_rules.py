@@ -86,16 +86,16 @@ OVER: dict[str, int] = {
     "vision": 4636,
     "formats and data": 3060,
     "prompts": 554,
-    "dataset": 1790,
+    "dataset": 1786,
     "judges": 1463,
     "runs": 1340,
-    "analysis": 8259,
-    "apps": 6356,
+    "analysis": 8257,
+    "apps": 6352,
     "studio": 2489,
     "cli": 1733,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_946
+MOST_STATEMENTS = 35_936
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

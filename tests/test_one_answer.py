@@ -22,7 +22,7 @@ from visualjudge.cli.main import app
 from visualjudge.core.records import Question, Verdict
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 TASKS = ("object_detection", "keypoint")
 REPLIES = (

@@ -171,9 +171,11 @@ class Selection(Tasks):
         (), "Only this encoding; repeatable.", "STEM", name="encoding"
     )
     types: tuple[str, ...] = option(
-        (), "pairwise, ranking or scoring.", "TYPE", name="type"
+        (), "Only pairwise, ranking or scoring.", "TYPE", name="type"
     )
-    where: tuple[str, ...] = option((), "Condition; also != < > ~.", "FIELD=…")
+    where: tuple[str, ...] = option(
+        (), "Only if it holds; also != < > ~.", "FIELD=…"
+    )
 
     @property
     def stated(self) -> tuple[str, ...]:
@@ -211,7 +213,7 @@ class Choice(Selection):
         (), "Only this subset; repeatable.", "NAME", name="subset"
     )
     sample: int | None = option(
-        None, "Ask a balanced sample of N.", "N", least=1
+        None, "Only a balanced sample of N.", "N", least=1
     )
     questions: Path | None = option(None, "Only the ids in this file.", "FILE")
     limit: int | None = None
@@ -229,7 +231,9 @@ class Caps(Options):
 
     encoding_groups: int = setting(10, least=0)
     encoding_pairs: int = setting(10, least=0)
-    judge_groups: int = option(20, "Images of these pairs.", "N", least=0)
+    judge_groups: int = option(
+        20, "Images of a task in judge_analysis.", "N", least=0
+    )
     judge_pairs: int = option(
         50, "Pairs of a task in judge_analysis.", "N", least=0
     )
@@ -260,7 +264,7 @@ class WorkOptions(Tasks):
     seed: int = option(42, "Random seed.", "N")
     workers: int | None = option(
         1,
-        "Processes; default: one per core, after 20 s.",
+        "Processes; default: 1, after 20 s one per core.",
         "N",
         least=1,
         kind=int,
@@ -268,9 +272,11 @@ class WorkOptions(Tasks):
         quiet=True,
     )
     """None: one per core, started when this process has worked for 20 s."""
-    engine: Literal["local", "ray"] = option("local", "Who runs them.")
+    engine: Literal["local", "ray"] = option(
+        "local", "Run them here or on Ray."
+    )
     prompts: Any = option(
-        None, "v1 (default), v2 or a folder.", "NAME", kind=str
+        None, "Prompts: v1 (default), v2, a folder.", "NAME", kind=str
     )
     """A version, a folder, or a :class:`~visualjudge.prompts.prompt_set.PromptSet`."""
     prompt_version: str | None = None
@@ -294,7 +300,7 @@ class BuildOptions(WorkOptions, Selection):
 
     subsets: tuple[str, ...] = option(
         (),
-        "encoding_analysis or judge_analysis; repeatable.",
+        "Only encoding_analysis or judge_analysis; repeatable.",
         "NAME",
         name="subset",
     )
@@ -357,7 +363,7 @@ class JudgeOptions(RunSettings):
     )
     """A name, a file, or a :class:`~visualjudge.prompts.rubric.Rubric`."""
     tools: Sequence[str] | str | None = option(
-        None, "Tools, as zoom,measure, or all.", "NAMES", kind=str
+        None, "Tools to offer: zoom,measure or all.", "NAMES", kind=str
     )
     mode: Mode = setting("auto")
     retries: int = setting(0, least=0)
@@ -385,5 +391,5 @@ class AnswerOptions(MeasureOptions):
     """What is measured, and what scores and choices must reach to be used."""
 
     bar: tuple[str, ...] = option(
-        (), "What to reach: spearman=, error=, accuracy=.", "NAME=…"
+        (), "Threshold: spearman=, error=, accuracy=.", "NAME=…"
     )

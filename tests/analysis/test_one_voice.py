@@ -25,7 +25,7 @@ from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.model_answer import state_words
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.ranking import opening_plot
+from visualjudge.analysis.figures.opening import opening_plot
 from visualjudge.analysis.figures.sources import SOURCES
 from visualjudge.analysis.figures.vocabulary import group_name
 from visualjudge.analysis.load import without_order
@@ -44,7 +44,7 @@ from visualjudge.core.records import Probe, Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "8"))
 """Random studies; `make soak` draws 300."""

@@ -114,7 +114,7 @@ def test_pages_while_a_dataset_is_indexed(
 ) -> None:
     from visualjudge.studio.app import create_app
     from visualjudge.studio.places import find_places
-    from visualjudge.studio.site import Site
+    from visualjudge.studio.studio_data import Site
 
     site = Site(
         find_places([write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])]),
@@ -146,7 +146,7 @@ def test_pages_of_a_study(
     from visualjudge.studio.people.plan import Settings, StudyFiles
     from visualjudge.studio.places import find_places
     from visualjudge.studio.serving import LOOPBACK
-    from visualjudge.studio.site import Site
+    from visualjudge.studio.studio_data import Site
 
     questions: list[Any] = [
         pair(i, (9.0, 1.0), prompt="A or B?", ties=("tie", "both_bad"))

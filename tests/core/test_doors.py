@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -23,7 +24,12 @@ from visualjudge.apps.mmbench.table import read_table as read_mmbench
 from visualjudge.clients.http import Wire
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.core import jsons, untrusted
-from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.errors import (
+    DataError,
+    TransportError,
+    VisualJudgeError,
+    one_of,
+)
 from visualjudge.core.tables import check_table, scan, tsv_writer
 from visualjudge.core.untrusted import BOUNDS, Bound, read_file
 from visualjudge.core.workbooks import workbook_rows
@@ -31,7 +37,8 @@ from visualjudge.core.yamls import loads, read_yaml
 from visualjudge.data.folder import read_records
 from visualjudge.dataset.folder import read_meta
 from visualjudge.dataset.json_form import read_questions
-from visualjudge.formats.tables import read_table
+from visualjudge.dataset.question_filter import read_ids
+from visualjudge.formats.tables import class_table, read_table
 from visualjudge.formats.voc import _root
 from visualjudge.judges.local.judge import load as load_model
 from visualjudge.replies.reply_to_value import read_reply
@@ -219,6 +226,26 @@ def test_no_reader_of_lines_takes_a_longer_one(
     for read in readers:
         with pytest.raises(DataError, match="line 2: must have at most 32 MiB"):
             read(path)
+
+
+@pytest.mark.parametrize("name", ["ids.txt", "t.csv", "t.jsonl", "c.names"])
+def test_no_file_has_lines_without_end(name: str, tmp_path: Path) -> None:
+    """A gigabyte of line ends would take minutes, and each line has its own bytes."""
+    path = tmp_path / name
+    first = b"{}\n" if name == "t.jsonl" else b"a\n"
+    path.write_bytes(first + b"\n" * BOUNDS["json"].items)
+    readers = {"ids.txt": read_ids, "c.names": class_table}
+    with pytest.raises(VisualJudgeError, match="and follow 1,500,000 lines"):
+        readers.get(name, read_table)(path)
+
+
+def test_what_is_like_a_long_name_is_looked_for_in_little_memory() -> None:
+    name = "a" * 1_000_000
+    tracemalloc.start()
+    assert "one of ab, b" in one_of(name, ["ab", "b"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
 
 
 @each(

@@ -39,7 +39,7 @@ from visualjudge.core.yamls import loads
 from visualjudge.runs.verdicts import verdict_line
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 WRITABLE = [
     text for text in EVIL if "\ud800" not in text

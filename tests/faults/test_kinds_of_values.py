@@ -27,7 +27,7 @@ from visualjudge.dataset.build import build
 from visualjudge.options import BuildOptions
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 KINDS = (
     "null",

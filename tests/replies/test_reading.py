@@ -77,6 +77,7 @@ def test_none_is_misread_and_few_are_refused(
         ("<|channel|>analysis<|message|>Answer: A<|end|>", "cut"),
         ("Sharpness: [[A]]\nColour: [[B]]", "several answers"),
         ('{"reasoning": "Answer: A", "answer": "B"}', "B"),
+        ('{"choice": "A", "final_choice": "B"}', "B"),
         (
             "### Option A\nSharp.\n\n### Option B\nBlurry.\n\n### Verdict\n\nA",
             "A",
@@ -107,7 +108,7 @@ def test_none_is_misread_and_few_are_refused(
         ("**Worse prediction**\nA", "hedge"),
         ("The better one is:\nA", "A"),
         ("A vs. B", "no answer"),
-        ("A (worse)", "hedge"),
+        ("A (the worse one)", "hedge"),
         ("A is far from better than B.", "no answer"),
         ("<think>B", "cut"),
         ("I'm sorry, but I can't help with that.", "declined"),

@@ -18,7 +18,7 @@ from judged_records import (
 )
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

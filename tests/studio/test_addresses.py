@@ -20,7 +20,7 @@ from visualjudge.core.addresses import (
 from visualjudge.core.checksums import file_sha256
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 
 @pytest.fixture

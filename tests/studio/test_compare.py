@@ -25,7 +25,7 @@ from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.question_views import layers, prompts, reading
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 HOSTILE = (
     'say "$(touch pwned)" `touch pwned` \\ $HOME\nJSON\ntouch pwned\n@@image1@@ '

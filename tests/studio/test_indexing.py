@@ -16,12 +16,12 @@ from visualjudge.core.errors import DataError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import json_file, question_json
 from visualjudge.studio import (
-    site as site_module,
+    studio_data,
     study as study_module,
 )
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 from visualjudge.studio.study import RunVerdicts, Share
 
 
@@ -69,7 +69,7 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opening, replies = Gate(), Gate()
-    monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
+    monkeypatch.setattr(studio_data, "SHOWN_AFTER_S", 0)
     monkeypatch.setattr(study_module, "VERDICTS", 10)
     monkeypatch.setattr(study_module, "BATCH", 25)
     monkeypatch.setattr(
@@ -131,7 +131,7 @@ def test_pages_are_served_while_a_large_dataset_is_read(
 def test_another_process_reads_a_large_dataset_and_the_studio_may_end_meanwhile(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
+    monkeypatch.setattr(studio_data, "SHOWN_AFTER_S", 0)
     monkeypatch.setattr(study_module, "LARGE", 0)
     site = Site(find_places([folder]), folder / "cache")
     thread = site.open_all()
@@ -150,7 +150,7 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
+    monkeypatch.setattr(studio_data, "SHOWN_AFTER_S", 0)
     path = folder / "ds/questions.json"
     lines = [
         question_json(question) for question in load_dataset(folder / "ds")

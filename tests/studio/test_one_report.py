@@ -24,7 +24,7 @@ from visualjudge.options import Selection
 from visualjudge.studio.people.pages import people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 RATERS = ("anna", "ben", "carl")
 PROMPT = (

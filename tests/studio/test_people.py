@@ -44,7 +44,7 @@ from visualjudge.studio.people.pages import (
 from visualjudge.studio.people.plan import Settings, StudyFiles, plan_of
 from visualjudge.studio.people.rating_run import Given
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 PROMPT = (
     "<image>\n\nJudge <b>well</b>.\n\nOptions:\n\nA. <image>\nleft\n\nB. "

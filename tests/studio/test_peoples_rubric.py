@@ -25,7 +25,7 @@ from visualjudge.studio.people.pages import (
 )
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 
 RUBRIC = """rubric: edges
 version: v1

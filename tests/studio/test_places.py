@@ -32,7 +32,7 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.people.pages import people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import RunState, Site
+from visualjudge.studio.studio_data import RunState, Site
 
 
 def test_datasets_and_runs_are_found_below_a_folder(folder: Path) -> None:

@@ -17,7 +17,7 @@ from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.core.records import Probe, ProbeDesign, Question
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import EXPECTED, Site
+from visualjudge.studio.studio_data import EXPECTED, Site
 
 PROMPT = "<image>\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich is better?"
 

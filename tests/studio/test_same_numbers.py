@@ -33,8 +33,8 @@ from visualjudge.studio import study as verdicts_module
 from visualjudge.studio.app import MOST_REPLIES, create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State
-from visualjudge.studio.site import Site
 from visualjudge.studio.slices import matrix, slices
+from visualjudge.studio.studio_data import Site
 
 KINDS = ("missed", "extra", "localization")
 STATUSES = (

@@ -27,7 +27,7 @@ from visualjudge.studio import study as study_module
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import State
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 from visualjudge.studio.study import (
     OUTCOMES,
     RunVerdicts,

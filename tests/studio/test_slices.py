@@ -20,8 +20,8 @@ from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site, judged as judged_by
 from visualjudge.studio.slices import matrix, slices, worst_tasks
+from visualjudge.studio.studio_data import Site, judged as judged_by
 
 TASKS = ("object_detection", "keypoint")
 

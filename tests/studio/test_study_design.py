@@ -47,7 +47,7 @@ from visualjudge.studio.people.plan import Settings, StudyFiles, plan_of
 from visualjudge.studio.people.rating_run import progress
 from visualjudge.studio.places import find_places
 from visualjudge.studio.serving import LOOPBACK
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 from visualjudge.vision.encodings import encodings
 
 PROMPT = "Options:\n\nA. left {}\n\nB. right\n\nWhich one? Please answer with A or B."

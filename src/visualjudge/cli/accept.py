@@ -42,7 +42,7 @@ def accept(
         ),
     ] = None,
     pooled: Annotated[
-        bool, typer.Option("--pooled", help="One score for all tasks.")
+        bool, typer.Option("--pooled", help="One threshold for all tasks.")
     ] = False,
     apply: Annotated[
         Path | None,
@@ -54,7 +54,7 @@ def accept(
     ] = None,
     json: JsonFile = None,
 ) -> None:
-    """Find the score of a judge from which predictions of each task may be accepted
+    """Find the threshold: the judge’s score from which predictions of each task may be accepted
     (exit status 1 if there is none), and mark those of another run.
 
     Example: visualjudge accept runs/known --apply runs/new --out accepted.csv
@@ -95,10 +95,11 @@ def accept(
             "poses; remove it or name another file"
         )
     write(out, for_csv(table.drop("id")).write_csv())
+    if coco is not None:
+        write(boxes, coco)
     say(
         f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are "
         "accepted"
     )
     if coco is not None:
-        write(boxes, coco)
         say(f"{boxes}: their boxes, masks or poses")

@@ -30,22 +30,28 @@ def adopt(
     out: Annotated[Path | None, typer.Option(help="Folder to write.")] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="Column of a role.", metavar="ROLE=NAME"),
+        typer.Option(help="Column of a role; repeatable.", metavar="ROLE=NAME"),
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(help="As C=tie, 0=A.", metavar="VALUE=MEANING"),
+        typer.Option(
+            help="What a value means: C=tie, 0=A.", metavar="VALUE=MEANING"
+        ),
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Lowest, highest; else 0 10."),
+        typer.Option(
+            help="Range of scores; default: 0 10.", metavar="LOW HIGH"
+        ),
     ] = None,
     judge: Annotated[
         str | None, typer.Option(help="Name of the judge.")
     ] = None,
     use: Annotated[
         Literal["replies", "verdicts"],
-        typer.Option(help="What counts of the two.", show_default=False),
+        typer.Option(
+            help="Read replies, or take the verdicts.", show_default=False
+        ),
     ] = "replies",
     format: Annotated[
         str | None,
@@ -61,7 +67,7 @@ def adopt(
     ] = None,
     replies: Annotated[
         list[str] | None,
-        typer.Option(help="Its judge to write as a run."),
+        typer.Option(help="Judge of it to write as a run."),
     ] = None,
     media: Annotated[
         Path | None, typer.Option(help="Images of questions.json.")

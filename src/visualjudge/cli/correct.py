@@ -26,7 +26,7 @@ def correct(
         float | None,
         typer.Option(
             min=0.001,
-            help="Also the labels that this difference needs.",
+            help="Print the labels needed to show this difference.",
             metavar="X",
         ),
     ] = None,

@@ -52,32 +52,27 @@ def write(
     Example: visualjudge gate write runs/gpt --out judge.lock
     """
     from visualjudge.apps.gate.check import LEAST_IMAGES
-    from visualjudge.apps.gate.lock import lock_of
+    from visualjudge.apps.gate.lock import Lock, lock_of
     from visualjudge.apps.gate.score_lock import score_lock_of
+    from visualjudge.core.text_tables import folded
 
     analysis, questions = _read(run, dataset)
     named = set(analysis.study.joined[0]["kind"].cast(str))
     of_scores = (
         None if "pairwise" in named else score_lock_of(analysis, run, questions)
     )
-    if of_scores is not None:
-        of_scores.write(out)
-        print(
-            f"{out}: {len(of_scores.scores)} scores, answer {of_scores.answer}"
-        )
-        following("gate", "check", run, "--lock", out)
-        return
-    lock = lock_of(analysis, run, questions)
+    lock = of_scores or lock_of(analysis, run, questions)
     lock.write(out)
-    print(
-        f"{out}: {100 * lock.accuracy['value']:.1f} % right, answer {lock.answer}, "
-        f"{len(lock.canaries)} canaries"
-    )
-    images = lock.accuracy["images"]
-    if images < LEAST_IMAGES:
+    if isinstance(lock, Lock):
+        right = f"{100 * lock.accuracy['value']:.1f} % right"
+        content = f"{right}, {len(lock.canaries)} canaries"
+    else:
+        content = f"{len(lock.scores)} scores"
+    print(folded(f"{out}: {content}, answer {lock.answer}"))
+    if isinstance(lock, Lock) and lock.accuracy["images"] < LEAST_IMAGES:
         say(
-            f"{out}: never holds: it has {images} images, and at least {LEAST_IMAGES} "
-            "must be asked"
+            f"{out}: never holds: it has {lock.accuracy['images']} images, and at "
+            f"least {LEAST_IMAGES} must be asked"
         )
     following("gate", "check", run, "--lock", out)
 
@@ -94,21 +89,19 @@ def check(
         typer.Option(
             min=0,
             max=1,
-            help="Loss of accuracy that must not pass.",
+            help="Loss of accuracy to exclude.",
             metavar="SHARE",
         ),
     ] = 0.1,
     max_calls: Annotated[
         int,
-        typer.Option(
-            min=1, help="Most calls that the lock may ask for.", metavar="N"
-        ),
+        typer.Option(min=1, help="Maximum number of calls.", metavar="N"),
     ] = 10_000,
     junit: Annotated[OutputFile | None, output("JUnit XML to write.")] = None,
     summary: Annotated[OutputFile | None, output("Markdown to write.")] = None,
 ) -> None:
-    """Check a run, or a model that is asked now: its canaries first, the rest only if
-    needed.
+    """Check a run, or a model that is asked now: a few questions (canaries) first, the
+    rest only if needed.
 
     Exit status: 0 holds, 1 broken, 2 a mistake, 3 can't tell, 4 stale.
 
@@ -234,7 +227,7 @@ def _scores_of_model(
 def _judged(
     lock: Lock | ScoreLock, model: ModelOptions, dataset: Dataset, out: Path
 ) -> Path:
-    from visualjudge.apps.frontdoor.judge import judge
+    from visualjudge import judge
 
     parameters = {**(lock.judge.get("parameters") or {}), **lock.judge}
     stated = {
@@ -244,7 +237,8 @@ def _judged(
     options = {name: stated[name] for name in JUDGED if name in stated}
     judge(
         dataset,
-        model.client(concurrency=16, **sent),
+        # what the model answered before says nothing of the model now
+        model.client(concurrency=16, cache=False, **sent),
         out,
         progress=False,
         **options,

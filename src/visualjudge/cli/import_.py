@@ -80,15 +80,15 @@ def first(
     task
         Task name.
     gt, images
-        Folder, file or pattern with one *.
+        Folder, file or pattern (with one ``*``).
     pred
-        Predictions; if omitted, the ground truth itself is imported.
+        Predictions, repeatable; if omitted, the ground truth itself is imported.
     source
-        Name of each --pred; without one, the ground truth is named truth.
+        Name of the model of each --pred; without one, the ground truth is named truth.
     out
         Data folder; it may exist.
     class_of_interest
-        Class to show and score, all for all together; default: each in turn.
+        Only this class, all shows every class; default: each in turn.
     metric
         Metric of the scores.
     """
@@ -130,7 +130,7 @@ def last(
     top_k
         Most predictions per image; the most confident are kept.
     score_at
-        best-f1 keeps those above its threshold; that is the confidence with the largest
+        Keep what is above the threshold of the best F1; that is the confidence with the largest
         F1 (IoU 0.5) on these images; default if all predictions have a confidence and
         neither --min-score nor --top-k is given.
     """
@@ -255,7 +255,8 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
         names, _, text = entry.partition("\n")
         words = " ".join(inspect.cleandoc(text).replace("``", "").split())
         collected |= dict.fromkeys(
-            names.split(", "), re.split(r"[;(]|, or |\. ", words)[0].strip(" .")
+            names.split(", "),
+            re.split(r"[;(]|, or |\. ", words)[0].strip(" .") + ".",
         )
     return collected
 

@@ -41,7 +41,8 @@ def judge(
     budget: BudgetOptions,
     model: ModelOptions,
     extractor_model: Annotated[
-        str | None, typer.Option(help="Reads unclear replies.", metavar="NAME")
+        str | None,
+        typer.Option(help="Model to read unclear replies.", metavar="NAME"),
     ] = None,
     batch: Annotated[
         bool, typer.Option("--batch", help="Use batches, at half the price.")

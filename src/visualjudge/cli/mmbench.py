@@ -116,7 +116,7 @@ def evaluate(
     out: PageFile = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(help="Name of a model, once a file.", metavar="NAME"),
+        typer.Option(help="Name of a model, one per file.", metavar="NAME"),
     ] = None,
     rules: Annotated[
         RulesName, typer.Option(help="How replies are read.")

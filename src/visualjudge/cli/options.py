@@ -51,10 +51,11 @@ def output(
 
 JsonFile = Annotated[
     OutputFile | None,
-    output("Write the figures to this file.", "--json", metavar="FILE.json"),
+    output("Write all numbers to this file.", "--json", metavar="FILE.json"),
 ]
 PageFile = Annotated[
-    OutputFile | None, output("Page.", "--out", metavar="FILE.html")
+    OutputFile | None,
+    output("Write a page to this file.", "--out", metavar="FILE.html"),
 ]
 Force = Annotated[
     bool,
@@ -190,10 +191,10 @@ class ModelOptions(Options):
         None, "Variable that holds the API key.", "VAR"
     )
     max_tokens: int | None = option(
-        None, "Maximum length of a reply.", "N", least=1
+        None, "Maximum length of a reply, in tokens.", "N", least=1
     )
     effort: str | None = option(
-        None, "Thinking: none, low, medium, high, N.", "HOW"
+        None, "Thinking: none, low, medium, high or N tokens.", "HOW"
     )
     set: tuple[str, ...] = option(
         (), "temperature, timeout, attempts, …", "NAME=…"
@@ -239,7 +240,9 @@ class ModelOptions(Options):
 class PriceOptions(Options):
     """What tokens cost."""
 
-    price: str | None = option(None, "Per million tokens: 2.5/10.", "IN/OUT")
+    price: str | None = option(
+        None, "Price per million tokens: 2.5/10.", "IN/OUT"
+    )
 
     def prices(self) -> Prices:
         """Return the prices of prompt and reply tokens.

@@ -35,7 +35,7 @@ def perturb(
         ),
     ],
     images: Annotated[
-        str, typer.Option(help="Images; degraded ones of restorations.")
+        str, typer.Option(help="Images; for restorations, the degraded.")
     ],
     out: Annotated[
         Path,
@@ -56,7 +56,7 @@ def perturb(
     ] = None,
     pairing: Annotated[
         Literal["matched", "ladder"],
-        typer.Option(help="Errors that look alike, or one error that grows."),
+        typer.Option(help="Errors look alike, or one error grows."),
     ] = "matched",
     metric: Annotated[
         str | None, typer.Option(help="Metric of the scores.", metavar="NAME")
@@ -65,13 +65,14 @@ def perturb(
         str, typer.Option(help="Prefix of each image_id.")
     ] = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace records of one id.")
+        bool,
+        typer.Option("--replace", help="Replace records with the same id."),
     ] = False,
     skip_invalid: SkipInvalid = False,
     set: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of `import`: classes, gt_scale, instances.", metavar="NAME=…"
+            help="Options of `import`: classes, gt_scale, …", metavar="NAME=…"
         ),
     ] = None,
 ) -> None:

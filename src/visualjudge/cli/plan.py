@@ -29,11 +29,13 @@ def plan(
     price: PriceOptions,
     goal: Annotated[
         Literal["rank", "right"],
-        typer.Option(help="Rank your models, or accuracy."),
+        typer.Option(help="Rank models, or measure accuracy."),
     ] = "rank",
     effect: Annotated[
         float | None,
-        typer.Option(help="rank: points of score; right: 0 to 1.", metavar="X"),
+        typer.Option(
+            help="To detect: points of score, or a share.", metavar="X"
+        ),
     ] = None,
     power: Annotated[
         float,

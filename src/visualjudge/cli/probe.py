@@ -19,7 +19,9 @@ def probe(
     options: WorkOptions,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Only this probe; repeatable.", metavar="PROBE"),
+        typer.Option(
+            help="Only this probe, as mirrored; repeatable.", metavar="PROBE"
+        ),
     ] = None,
     n: Annotated[
         int,

@@ -51,7 +51,9 @@ def report(
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(help="Write what a paper needs here.", metavar="FOLDER"),
+        typer.Option(
+            help="Write plots and tables for a paper here.", metavar="FOLDER"
+        ),
     ] = None,
     table: Annotated[
         Literal["paper"] | None,
@@ -61,7 +63,7 @@ def report(
     ] = None,
     compare: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="Begin with A against B.", metavar="A B"),
+        typer.Option(help="Compare judges A and B first.", metavar="A B"),
     ] = None,
 ) -> None:
     """Measure how far a judge can be trusted: print a table, write metrics.json and a

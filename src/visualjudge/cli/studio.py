@@ -24,7 +24,7 @@ from visualjudge.options import Options, Selection, option
 if TYPE_CHECKING:
     from visualjudge.studio.people.pages import PeoplePages
     from visualjudge.studio.people.plan import Settings
-    from visualjudge.studio.site import Site
+    from visualjudge.studio.studio_data import Site
 
 _HERE = "127.0.0.1"
 
@@ -35,7 +35,7 @@ Folders = Annotated[
     ),
 ]
 Port = Annotated[
-    int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")
+    int, typer.Option(min=1, max=65535, help="Port to listen on.", metavar="N")
 ]
 
 
@@ -44,13 +44,21 @@ class Asked(Options):
     """What people are asked, and how often."""
 
     overlap: float = option(
-        1.0, "Share that several get.", "N", least=0, quiet=True
+        1.0,
+        "Share of questions that several raters get.",
+        "N",
+        least=0,
+        quiet=True,
     )
-    per_item: int = option(2, "Raters of those [2].", "N", least=1, quiet=True)
+    per_item: int = option(
+        2, "Raters of each of those [2].", "N", least=1, quiet=True
+    )
     repeats: int = option(
-        0, "Asked twice, each rater.", "N", least=0, quiet=True
+        0, "Questions asked twice, per rater.", "N", least=0, quiet=True
     )
-    known: int = option(0, "Easy ones, as a check.", "N", least=0, quiet=True)
+    known: int = option(
+        0, "Easy questions, as a check.", "N", least=0, quiet=True
+    )
     sample: int | None = option(None, "Questions to draw.", "N", least=1)
     items: Path | None = option(None, "Ask those that `label` drew.", "FILE")
     questions: Path | None = option(None, "Ask those with these ids.", "FILE")
@@ -58,13 +66,13 @@ class Asked(Options):
         None, "Markdown that raters read first.", "FILE"
     )
     practice: int = option(
-        0, "Easy ones, not counted.", "N", least=0, quiet=True
+        0, "Easy questions, not counted.", "N", least=0, quiet=True
     )
     least_seconds: float = option(
-        0.5, "To look, at least [0.5].", "N", least=0, quiet=True
+        0.5, "Seconds to look, at least [0.5].", "N", least=0, quiet=True
     )
     show: Literal["drawn", "text", "all"] | None = option(
-        None, "How predictions are shown.", "KIND"
+        None, "Show predictions drawn, text, all.", "KIND"
     )
     rubric: str | None = option(
         None, "Criteria to answer with each.", "NAME|FILE"
@@ -110,7 +118,7 @@ def browse(
     folders: Folders = None,
     port: Port = PORT,
     question: Annotated[
-        str, typer.Option(help="Print the link to it.", metavar="ID")
+        str, typer.Option(help="Print the link to this question.", metavar="ID")
     ] = "",
 ) -> None:
     """Browse datasets and runs on this machine; `studio FOLDER` is short for this.
@@ -136,7 +144,7 @@ def people(
     part: Selection,
     asked: Asked,
     out: Annotated[
-        Path, typer.Option(help="Collect people's answers here.", metavar="RUN")
+        Path, typer.Option(help="Folder of the answers.", metavar="RUN")
     ],
     folders: Folders = None,
     rater: Annotated[
@@ -147,7 +155,7 @@ def people(
     url: Annotated[
         str | None,
         typer.Option(
-            help="Of a reverse proxy, for raters.", metavar="https://…"
+            help="Address for raters, of a proxy.", metavar="https://…"
         ),
     ] = None,
     seed: SeedOption = 42,
@@ -199,7 +207,7 @@ def _site(folders: list[Path] | None, port: int) -> Site:
             "studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'"
         )
     from visualjudge.studio.places import find_places
-    from visualjudge.studio.site import Site
+    from visualjudge.studio.studio_data import Site
 
     site = Site(find_places(folders or [Path()]))
     with socket.socket() as probe:

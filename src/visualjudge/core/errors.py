@@ -111,7 +111,7 @@ def one_of(value: object, known: Collection[object]) -> str:
     close to ``value`` or the first ones.
     """
     names = [str(name) for name in known]
-    close = get_close_matches(str(value), names, n=5, cutoff=0.5)
+    close = get_close_matches(str(value)[:LONGEST_NAME], names, n=5, cutoff=0.5)
     if len(names) <= MOST_NAMES:
         hint = (
             f" (did you mean {close[0]}?)" if close and len(names) > 1 else ""

@@ -19,6 +19,7 @@ from visualjudge.core import untrusted
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import (
     BOUNDS,
+    BYTES_AN_OBJECT,
     MIB,
     Kind,
     blocks,
@@ -30,8 +31,6 @@ Json = dict[str, Any]
 Fields = Mapping[str, Any]
 # Maximum depth of nested lists and objects.
 DEEPEST_JSON = BOUNDS["json"].depth
-# Bytes of a JSON file for each object and array in it; a small file may have less.
-BYTES_AN_OBJECT = 32
 # A number that may be larger than a float: jiter reads it as infinity.
 _LARGE = re.compile(rb"[eE]\+?\d{3}|\d{300}")
 _OPENING = b"{["

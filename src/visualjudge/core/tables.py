@@ -142,12 +142,10 @@ def _check_cells(path: Path) -> None:
         select.list().list.len().cast(pl.Int64).sum() * BYTES_AN_ITEM,
     )
     with readable(path):
-        is_arrow = (
-            path.suffix == ".arrow"
-        )  # as a whole in memory, which is bounded here
+        # Arrow is in memory as a whole, which is bounded here.
         table = (
             pl.concat(table_parts(path, 100_000)).lazy()
-            if is_arrow
+            if path.suffix == ".arrow"
             else scan(path)
         )
         rows, *sizes = (
@@ -231,6 +229,10 @@ def write_parquet(
                 metadata=footer,
             )
         _hide_arrow_schema(path)
+    except KeyboardInterrupt as stop:
+        # Polars raises one, and Python another for the same Ctrl-C, at its next call:
+        # which is here, and not where the file is to be removed.
+        raise KeyboardInterrupt(*stop.args) from None
     except (PolarsError, PanicException, OSError) as error:
         if raised:
             raise raised[0] from None

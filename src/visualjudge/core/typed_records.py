@@ -20,6 +20,7 @@ _WORDS = {
     "dict_type": "must be an object",
     "is_instance_of": "must be an object",
     "model_type": "must be an object",
+    "dataclass_type": "must be an object",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
     "finite_number": "must be a finite number",

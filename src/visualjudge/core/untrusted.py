@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, AnyStr, BinaryIO, Literal, TypeVar
@@ -35,6 +36,9 @@ Result = TypeVar("Result")
 MIB = 1 << 20
 # Maximum length of a stated path in characters.
 LONGEST_PATH = 1024
+# Bytes of a file for each line, or each object and array of JSON, in it; a small file
+# may have less.
+BYTES_AN_OBJECT = 32
 # How a file of Windows may begin.
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 # Absolute paths, drives and steps upwards, on any system.
@@ -189,12 +193,16 @@ def text_lines(path: Path) -> Iterator[str]:
 
 def _bounded(path: Path, kind: Kind, file: IO[AnyStr]) -> Iterator[AnyStr]:
     most = BOUNDS[kind].line or BOUNDS[kind].size
-    number = 0
-    while line := file.readline(most + 1):
-        number += 1
-        if len(line) > most:
+    many = BOUNDS["json"].items
+    size = 0
+    for number, line in enumerate(
+        iter(partial(file.readline, most + 1), file.read(0)), 1
+    ):
+        size += len(line)
+        if len(line) > most or number > max(many, size // BYTES_AN_OBJECT):
             raise DataError(
-                f"{path}: line {number}: must have at most {most // MIB} MiB"
+                f"{path}: line {number}: must have at most {most // MIB} MiB, and "
+                f"follow {many:,} lines, more if they have {BYTES_AN_OBJECT} bytes each"
             )
         yield line
 
@@ -395,8 +403,11 @@ def stated_path(
         If it is not such a path.
     """
     text = name if isinstance(name, str) else ""
-    is_text = 0 < len(text) <= LONGEST_PATH and text.isprintable()
-    if not is_text or (_LEADS_OUT.search(text) and not outside):
+    if (
+        not 0 < len(text) <= LONGEST_PATH
+        or not text.isprintable()
+        or (_LEADS_OUT.search(text) and not outside)
+    ):
         raise DataError(
             f"{name!r:.80} leads out of {of}, or is no path; it must be relative, "
             f"without '..', of at most {LONGEST_PATH} printable characters{_hint()}"
@@ -441,5 +452,7 @@ def _is_at_home(path: str, root: str) -> bool:
     both come from the same download.
     """
     repository, snapshot, _ = root.rpartition("/snapshots/")
-    blobs = f"{repository}/blobs" if snapshot else root
-    return any(Path(path).is_relative_to(folder) for folder in (root, blobs))
+    return any(
+        Path(path).is_relative_to(folder)
+        for folder in (root, f"{repository}/blobs" if snapshot else root)
+    )

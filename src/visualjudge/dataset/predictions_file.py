@@ -16,7 +16,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from visualjudge.core import jsons
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import Mask
 from visualjudge.core.typed_records import first_problem
@@ -132,33 +132,24 @@ class ShownPredictions:
         Raises
         ------
         DataError
-            If the dataset does not contain it.
+            If the dataset does not contain it, or it is none of such an image.
         """
-        return read_prediction(
-            task,
-            self._row(task, "annotation_id", annotation_id, "prediction"),
-            size=size,
-        )
-
-    @cached_property
-    def _lines(self) -> dict[tuple[str, str, str], bytes]:
-        collected: dict[tuple[str, str, str], bytes] = {}
-        for line, row in stored_predictions(self._path.parent):
-            field = "image_id" if row.annotation_id is None else "annotation_id"
-            collected[row.task, field, getattr(row, field)] = line
-        return collected
-
-    def _row(self, task: str, field: str, name: str, wanted: str) -> Any:
-        line = self._lines.get((task, field, name))
+        where = f"{self._path}: {task}: {annotation_id}"
+        line = self._lines.get((task, annotation_id))
         if line is None:
             raise DataError(
-                f"{self._path}: {task}: {name}: the prediction is missing; build the "
-                "dataset again"
+                f"{where}: the prediction is missing; build the dataset again"
             )
-        content = jsons.loads(line).get(wanted)
-        if not isinstance(content, Mapping):
-            raise DataError(
-                f"{self._path}: {task}: {name}: {wanted} must be an object; build the "
-                "dataset again"
-            )
-        return content
+        with in_field(where):
+            payload = jsons.loads(line)["prediction"]
+            prediction = read_prediction(task, payload, size=size)
+            prediction.check(size)
+        return prediction
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, str | None], bytes]:
+        return {
+            (row.task, row.annotation_id): line
+            for line, row in stored_predictions(self._path.parent)
+            if row.prediction is not None
+        }

@@ -17,7 +17,7 @@ from typing import Any
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
-from visualjudge.core.untrusted import read_file
+from visualjudge.core.untrusted import text_lines
 from visualjudge.dataset.question_storage import Positions, View, columns
 from visualjudge.options import Choice, Selection
 from visualjudge.vision.encodings import CATALOGUE
@@ -70,15 +70,16 @@ def read_ids(path: Path) -> tuple[str, ...]:
         If the file cannot be read or contains no ids.
     """
     try:
-        lines = read_file(path, "table").decode("utf-8-sig").splitlines()
-    except (DataError, UnicodeDecodeError) as error:
+        ids = tuple(
+            dict.fromkeys(filter(None, map(str.strip, text_lines(path))))
+        )
+    except DataError as error:
         raise UsageError(
             f"`questions`: {path}: must be a text file of ids, one per line: {error}"
         ) from None
-    collected = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
-    if not collected:
+    if not ids:
         raise UsageError(f"`questions`: {path}: must contain at least one id")
-    return collected
+    return ids
 
 
 def chosen(
@@ -141,7 +142,8 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
                         else value
                     )
                     raise UsageError(
-                        f"{option} must be {one_of(meant, known)}, got {value!r}"
+                        f"{option} must be {one_of(meant, known)}, "
+                        f"got {value!r:.80}"
                     )
             conditions.append(has_value(field, frozenset(values)))
     if not conditions:

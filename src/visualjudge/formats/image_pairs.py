@@ -34,12 +34,12 @@ def image_pairs(
     Parameters
     ----------
     images
-        Degraded images: folder, file, or pattern with one * (the text it matches pairs
+        Degraded images: folder, file or pattern (one *; the text it matches pairs
         the files).
     gt
-        Clean images: folder, file, or pattern, as for --images.
+        Clean images: folder, file or pattern; as for --images.
     pred
-        Restored images: folder, file, or pattern, as for --images.
+        Restored images: folder, file or pattern; as for --images.
     """
     check_type(task, ("restoration",), "pairs of")
 

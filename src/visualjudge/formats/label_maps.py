@@ -49,7 +49,7 @@ def label_maps(
     Parameters
     ----------
     gt, images
-        Folder, file, or pattern with one *.
+        Folder, file or pattern (with one ``*``).
 
         See :func:`~visualjudge.formats.pairing.files_by_key`; ``pred`` takes the same
         forms.

@@ -72,7 +72,7 @@ def outputs(
         output are all ratings of that output: the sample has their mean as its score
         and their number in ``metadata.raters``.
     mask_white
-        White in a mask is to fill or keep.
+        What white in a mask means: fill or keep.
     resize_mask
         Resize masks to images.
     column

@@ -89,7 +89,7 @@ def referring(
     instances
         COCO instances that ann_id of the refs points to.
     boxes
-        Use the box [x1, y1, x2, y2] as the region if there is no mask.
+        Use the box as the region if there is no mask; a box is ``[x1, y1, x2, y2]``.
     resize_pred
         Resize predicted masks to the size of their image (nearest neighbour).
     """

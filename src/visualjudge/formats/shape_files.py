@@ -99,7 +99,7 @@ def shapes(
     Parameters
     ----------
     gt
-        A folder; for label-studio and cvat, a file.
+        A folder or, for label-studio and cvat, a file.
 
         ``pred`` takes the same form.
     images

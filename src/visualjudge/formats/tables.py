@@ -145,18 +145,6 @@ def read_texts(path: Path) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def read_text(path: Path) -> str:
-    """Read a UTF-8 file, or a UTF-16 file that begins with a byte order mark, as
-    Windows writes them.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, or it has another encoding.
-    """
-    return "".join(text_lines(path))
-
-
 def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     lines = text_lines(path)
     header = next(lines, "")
@@ -220,7 +208,7 @@ def class_table(path: Path) -> dict[int, str]:
     else:
         content = {
             number: line.strip()
-            for number, line in enumerate(read_text(path).splitlines())
+            for number, line in enumerate(text_lines(path))
             if line.strip()
         }
     table: dict[int, str] = {}

@@ -21,7 +21,7 @@ from visualjudge.core.errors import (
     UsageError,
 )
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.core.untrusted import read_file
+from visualjudge.core.untrusted import read_file, text_lines
 from visualjudge.formats.pairing import (
     ByKey,
     by_name,
@@ -37,7 +37,6 @@ from visualjudge.formats.samples import (
     invalid,
     warn_once,
 )
-from visualjudge.formats.tables import read_text
 from visualjudge.vision.fields import flag
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import image_size
@@ -208,7 +207,7 @@ def _results(pred: Path) -> Lines:
     for path in files:
         # the name of a class may hold underscores
         label = re.sub(r"^(?:comp\d+_det_[^_]+_|.*_)", "", path.stem)
-        for number, line in enumerate(read_text(path).splitlines(), 1):
+        for number, line in enumerate(text_lines(path), 1):
             cells = line.split()
             if len(cells) not in (0, 6):
                 raise DataError(

@@ -23,6 +23,7 @@ from visualjudge.core.errors import (
     in_field,
 )
 from visualjudge.core.records import FloatArray, Size
+from visualjudge.core.untrusted import text_lines
 from visualjudge.core.yamls import read_yaml
 from visualjudge.formats.pairing import (
     ByKey,
@@ -41,7 +42,6 @@ from visualjudge.formats.tables import (
     YAML,
     class_name,
     class_table,
-    read_text,
 )
 from visualjudge.vision.poses.skeleton import NO_NAME_KNOWN, joint_order
 from visualjudge.vision.predictions import (
@@ -104,7 +104,7 @@ def yolo(
     images
         Folder of the images.
     classes
-        Class names: data.yaml, a table, or a text file with one name per line.
+        Class names: data.yaml or a table; or a text file with one name per line.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def _label_files(folder: Path, classes: Path, lines: Lines) -> ByKey[Path]:
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     return (
         (number, line.split())
-        for number, line in enumerate(read_text(path).splitlines(), 1)
+        for number, line in enumerate(text_lines(path), 1)
         if line.strip()
     )
 

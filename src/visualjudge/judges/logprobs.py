@@ -32,7 +32,9 @@ PAIR: OptionWords = {
 }
 SCORES: OptionWords = {str(score): (str(score),) for score in range(11)}
 
-_FIELD_NAMES = tuple(dict.fromkeys(" ".join(ANSWER_KEYS.values()).split()))
+_FIELD_NAMES = tuple(
+    dict.fromkeys(name for names in ANSWER_KEYS.values() for name in names)
+)
 _FIELD = re.compile(rf'"({"|".join(_FIELD_NAMES)})"\s*:\s*"?')
 _BEFORE_ANSWER = " \t\n\r*_(\"'`"
 

@@ -20,24 +20,27 @@ MOST_OBJECTS = 24
 LONGEST_REPAIR = 20_000
 
 _COMMON = (
-    "final_answer final answer verdict winner choice decision result selection "
-    "prediction"
+    "final answer verdict winner choice decision result selection prediction"
 )
-ANSWER_KEYS = {
+_NAMES = {
     "pairwise": f"{_COMMON} better better_option best best_option preferred preference "
     "selected "
     "selected_option option pick vote better_response better_prediction response "
     "conclusion "
     "judgment judgement preferred_option",
-    "ranking": f"final_ranking ranking ranked_options rankings rank order {_COMMON} "
+    "ranking": f"ranking ranked_options rankings rank order {_COMMON} "
     "response "
     "judgment judgement",
-    "scoring": "final_score overall_score total_score score final_rating "
-    "overall_rating rating "
+    "scoring": "overall_score total_score score overall_rating rating "
     f"quality_score overall grade {_COMMON} quality",
     "choice": f"{_COMMON} option selected selected_option correct correct_answer "
     "correct_option",
 }
+ANSWER_KEYS = {
+    kind: [prefix + name for prefix in ("final_", "") for name in names.split()]
+    for kind, names in _NAMES.items()
+}
+"""Keys of an answer for each kind of question, the first that an object has counts."""
 # Keys of a score's scale, or of its maximum.
 _SCALE = re.compile(
     r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of"
@@ -78,11 +81,10 @@ def objects(text: str) -> Iterator[tuple[int, int, Object]]:
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
     """Return the answers that JSON objects give under an answer key, with their
     positions."""
-    names = ANSWER_KEYS[question_type].split()
     return [
         (answer, start, end)
         for start, end, value in objects(text)
-        if (answer := _answer_in(value, names)) is not None
+        if (answer := _answer_in(value, ANSWER_KEYS[question_type])) is not None
     ]
 
 

@@ -132,7 +132,7 @@ def _piece(
     mark = stated(piece[0], asked)
     if mark is None or "?" in text[first:last]:
         return None
-    behind = text[end:last].lstrip(" ,(–—-")
+    behind = text[end:last].lstrip(" ,(–—-").removeprefix("the ")
     limited = (
         lists(*_LIMITS).within(text, first, start)
         or lists("if").within(behind)

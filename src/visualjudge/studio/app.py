@@ -48,7 +48,9 @@ from visualjudge.studio.selection import (
     spaced,
 )
 from visualjudge.studio.serving import LOOPBACK, Guard
-from visualjudge.studio.site import (
+from visualjudge.studio.slices import matrix, slices, worst_tasks
+from visualjudge.studio.stars_and_notes import UNMARKED, Asked
+from visualjudge.studio.studio_data import (
     EXPECTED,
     READING,
     STATES,
@@ -56,7 +58,6 @@ from visualjudge.studio.site import (
     Site,
     StillIndexing,
 )
-from visualjudge.studio.slices import matrix, slices, worst_tasks
 from visualjudge.studio.study import difference_of
 from visualjudge.studio.thumbnails import (
     WIDTHS,
@@ -64,7 +65,6 @@ from visualjudge.studio.thumbnails import (
     image_response,
     thumbnail,
 )
-from visualjudge.studio.working_sets import UNMARKED, Asked
 from visualjudge.vision.encodings import encoding_title
 
 Route = tuple[str, Callable[[Request], Any], str]

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from visualjudge.studio.places import RunPlace
+from visualjudge.studio.stars_and_notes import Marked, WorkingSets
 from visualjudge.studio.study import (
     AMONG,
     CONSISTENCY,
@@ -31,7 +32,6 @@ from visualjudge.studio.study import (
     Study,
     words_of,
 )
-from visualjudge.studio.working_sets import Marked, WorkingSets
 from visualjudge.vision.encodings import encoding_title
 
 TITLES = {

@@ -294,9 +294,8 @@ def test_a_wrong_prediction_is_named_in_one_line_and_no_file_is_written(
     words = boxed(tmp_path, line(0), changed, *map(line, range(2, 180)))
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, DataError), done.output
-    assert "predictions.jsonl" in str(done.exception) and named in str(
-        done.exception
-    )
+    message = str(done.exception)
+    assert message.count("predictions.jsonl") == 1 and named in message
     assert not (tmp_path / "a.csv").exists()
 
 

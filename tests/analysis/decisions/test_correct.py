@@ -236,43 +236,40 @@ def test_labels_that_cannot_serve_are_refused(
         correct_study(_scored(world), tmp_path / "labels.csv")
 
 
-def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(
+def test_a_source_that_wins_every_label_may_still_lose(
     world: World, tmp_path: Path
 ) -> None:
+    """With no loss among n labels, a share of 2 / n is not excluded."""
     questions = world.pair_questions()
     study = study_of(questions, {"judge": choices_of(questions, 0.5)})
     labels = []
-    for question in questions[:200]:
-        winner = next(
-            (
-                i
-                for i, source in enumerate(question.sources)
-                if source == "model 0"
-            ),
-            0,
-        )
-        labels.append((question.id, "AB"[winner]))  # model 0 always wins
+    for question in questions[
+        ::11
+    ]:  # each image once, each of its 10 pairs in turn
+        first = "model 0" not in question.sources[1:]
+        labels.append((question.id, "AB"[not first]))
     board = correct_study(
         study, _labels(tmp_path / "labels.csv", labels, "question_id,answer")
     )
     best = next(row for row in board.rows if row.source == "model 0")
-    assert board.lam == 0 and (
-        best.corrected,
-        best.interval,
-        best.rank_set,
-    ) == (
-        1.0,
-        None,
-        None,
+    assert (best.corrected, best.rank_set) == (1.0, (1, 1))
+    assert best.interval is not None
+    assert 1 - 5 / best.labels < best.interval[0] < 1 - 2 / best.labels
+
+
+def test_labels_that_are_all_equal_leave_no_interval_and_the_reason_is_given(
+    world: World, tmp_path: Path
+) -> None:
+    study = _scored(world)
+    labels = [(f"a{image}-0", "7") for image in range(40)]
+    board = correct_study(
+        study, _labels(tmp_path / "labels.csv", labels, "annotation_id,score")
     )
-    assert best.why == "all its labels are equal"
-    assert (
-        "No interval and no ranks: model 0 (all its labels are equal)."
-        in str(board)
-    )
-    assert (
-        LEADERBOARD.json(board)["rows"][0]["why"] == "all its labels are equal"
-    )
+    (row,) = [row for row in board.rows if row.labels]
+    assert (row.interval, row.rank_set) == (None, None)
+    assert row.why == "all its labels are equal"
+    assert "(all its labels are equal)." in str(board)
+    assert LEADERBOARD.json(board)["rows"][0]["why"] == row.why
 
 
 def test_rank_sets_are_said_to_hold_for_each_source_alone(

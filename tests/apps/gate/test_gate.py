@@ -17,6 +17,7 @@ import pytest
 
 from commanding import command
 from judged_records import pair, said, write_dataset, write_run
+from judges.test_rubrics_in_runs import serving, url
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.report.card import card_of
@@ -291,6 +292,17 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
         },
         "accuracy",
     ),
+    "ends": (
+        {
+            "accuracy": {
+                "value": 0.9,
+                "ci95": [],
+                "questions": 60,
+                "images": 30,
+            }
+        },
+        "ci95",
+    ),
     "asks": ({"asks": 1_000_000_000}, "asks"),
     "repeats": ({"judge": {"swap": False, "repeats": 1_000_000_000}}, "asks"),
     "tasks": ({"tasks": {}}, "tasks"),
@@ -299,6 +311,8 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "canaries",
     ),
     "type": ({"canaries": 5}, "canaries"),
+    "parameters": ({"judge": {"parameters": "x"}}, "judge: parameters"),
+    "swap": ({"judge": {"swap": {}}}, "judge: swap"),
     "no canary": ({"canaries": []}, "canaries"),
 }
 
@@ -413,3 +427,51 @@ def test_a_selection_of_questions_is_asked_again(
         status, out = shell(line, tmp_path)
         assert status == 0, out
     assert "27 questions" in out and "holds" in out
+
+
+def test_lines_are_as_wide_as_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    before = run_of(tmp_path / "a", questions())
+    lock = tmp_path / "a.lock"
+    written = command(
+        "gate", "write", "a/run", "--out", "a.lock", folder=tmp_path
+    )
+    after = run_of(tmp_path / "b", questions(), wrong=30)
+    changed = run_of(tmp_path / "c", questions(), model="gpt 4o mini " * 9)
+    done = [
+        command("gate", "check", run, "--lock", lock)
+        for run in (before, after, changed)
+    ]
+    assert [one.returncode for one in done] == [0, 1, 4]
+    lines = "".join(one.stdout for one in (written, *done)).splitlines()
+    assert [
+        line for line in lines if len(line) > 60 and "next:" not in line
+    ] == []
+
+
+def test_a_parameter_of_a_wrong_type_is_named(tmp_path: Path) -> None:
+    run = run_of(tmp_path, questions(), parameters={"seed": "x"})
+    locked(run).write(OutputFile(tmp_path / "a.lock"))
+    model = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    asked = ("--dataset", tmp_path / "ds", *model)
+    done = command("gate", "check", *asked, "--lock", tmp_path / "a.lock")
+    assert done.returncode == 2
+    assert "seed must be int | None, got 'x'" in done.stderr
+
+
+def test_a_model_is_asked_now_and_not_the_cache_of_its_replies(
+    tmp_path: Path,
+) -> None:
+    dataset = write_dataset(tmp_path / "ds", questions(20))
+    lock = tmp_path / "a.lock"
+    with serving() as server:
+        model = ("--model", "m", "--base-url", url(server))
+        command("judge", dataset, *model, "--out", tmp_path / "run")
+        command("gate", "write", tmp_path / "run", "--out", lock)
+        before = server.asked
+        done = command(
+            "gate", "check", "--dataset", dataset, *model, "--lock", lock
+        )
+        assert server.asked >= before + 20, done.stderr

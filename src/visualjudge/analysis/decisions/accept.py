@@ -33,7 +33,7 @@ from visualjudge.analysis.estimate import LEVEL, ratio, share_ends
 from visualjudge.analysis.figure_text import number, percent, plain_name
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Layout, grid, named
-from visualjudge.core.errors import DataError, UsageError, in_field
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -524,13 +524,9 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
             name, {"id": len(images) + 1, "file_name": name, **size}
         )
         (annotation_id,) = question.annotation_ids
-        with in_field(
-            f"{root / PREDICTIONS}: {question.task}: {annotation_id}"
-        ):
-            prediction = displayed.prediction(
-                question.task, annotation_id, (height, width)
-            )
-            prediction.check((height, width))
+        prediction = displayed.prediction(
+            question.task, annotation_id, (height, width)
+        )
         if question.class_of_interest:
             prediction = prediction.only(question.class_of_interest)
         for label, items in prediction.items_by_label().items():

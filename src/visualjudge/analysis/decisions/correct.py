@@ -34,6 +34,7 @@ from visualjudge.analysis.figure_text import (
     span3,
 )
 from visualjudge.analysis.statistics.corrected_means import (
+    LEAST_IMAGES,
     PooledMeans,
     pooled_means,
     rank_sets,
@@ -58,7 +59,6 @@ from visualjudge.core.text_tables import Table
 
 Interval = tuple[float, float]
 METHOD = "prediction-powered (PPI++), clustered by image"
-LEAST_LABELLED_IMAGES = 3
 REACH = NORMAL + float(norm_isf(1 - POWER))
 """Number of standard errors in a gap that is detected at 95 % in four of five
 studies."""
@@ -304,11 +304,12 @@ def _means(
         judged["source"],
         judged["image"],
         probability=probability,
+        shares=judged.kind != "scoring",
     )
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
         raise DataError(
-            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} "
+            f"{labels}: a source needs labels on at least {LEAST_IMAGES} "
             f"images, got {most} at most{out}"
         )
     return means
@@ -320,9 +321,8 @@ def _row(
     most = 10.0 if judged.kind == "scoring" else 1.0
     interval = means.interval(s)
     known = bool(np.isfinite(means.values[s]))
-    why = "all its labels are equal"
-    if not known:
-        why = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
+    few = f"labels on fewer than {LEAST_IMAGES} images"
+    why = "all its labels are equal" if known else few
     effective = float(means.effective_labels[s])
     images = int(means.label_images[s])
     answers = judged["said"][judged["source"] == s]

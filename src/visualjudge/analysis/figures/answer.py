@@ -15,7 +15,7 @@ from visualjudge.analysis.decisions.model_answer import (
 )
 from visualjudge.analysis.decisions.source_order import KIND, SourceOrder
 from visualjudge.analysis.figures.cells import TASKS_PLOT
-from visualjudge.analysis.figures.ranking import opening_plot
+from visualjudge.analysis.figures.opening import opening_plot
 from visualjudge.analysis.figures.vocabulary import (
     Column,
     FigurePlot,

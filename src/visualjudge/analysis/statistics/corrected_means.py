@@ -44,10 +44,13 @@ Interval = tuple[float, float]
 
 LEAST_IMAGES = 3
 """Minimum number of labelled images for an interval."""
-ONE_WRONG = 4.0
-"""Square of an error that reverses an answer, in variances of the labels. Where labels
-equal the judge's values exactly, the variance of their part is at least that with one
-such error among them: that few labels show no error does not prove that there is none.
+ROUNDING = 1e-9
+"""Standard error up to which values are equal."""
+ADDED = 4.0
+"""Labels that are added to the variance of each system, because few labels show too
+little spread (Agresti and Coull 1998): of shares, 2 wins and 2 losses; of other labels,
+with the spread of all systems; with that of its own labels where they equal the judge's
+values exactly, as that few labels show no error does not prove that there is none.
 """
 
 
@@ -79,7 +82,7 @@ class PooledMeans:
         """Return the 95 % interval by Student's t; None if the value or its spread is
         unknown."""
         error = float(np.sqrt(self.covariance[system, system]))
-        if not np.isfinite(self.values[system]) or not error > 0:
+        if not np.isfinite(self.values[system]) or not error > ROUNDING:
             return None
         reach = float(t_isf(0.025, self.freedom[system, system])) * error
         return float(self.values[system]) - reach, float(
@@ -95,6 +98,7 @@ def pooled_means(
     *,
     probability: FloatArray | None = None,
     lam: float | None = None,
+    shares: bool = False,
 ) -> PooledMeans:
     """Return the corrected means of S systems.
 
@@ -113,6 +117,8 @@ def pooled_means(
         within its system.
     lam
         Weight of the judge, 0..1; None: the value of minimum variance.
+    shares
+        Whether labels are shares of wins, 0 to 1, whose spread follows from their mean.
     """
     labelled = np.isfinite(y)
     image = renumbered(clusters)[1]
@@ -141,28 +147,16 @@ def pooled_means(
         1 / np.where(labelled, chances, 1.0),
         0.0,
     )
-    known = total(raw) > 0
-    weight = (
-        raw / np.where(known, total(raw), 1)[system]
-    )  # 1/π over its sum in the system
+    weight = divided(raw, total(raw)[system])  # 1/π over its sum in the system
     held = by_image(weight)
     label_images = np.asarray((held > 0).sum(0), dtype=np.int64)
     enough = label_images >= LEAST_IMAGES
     leverage = np.sqrt(np.maximum(1 - held, 1e-9))
 
     def mean(values: FloatArray) -> FloatArray:
-        held = total(
-            weight
-        )  # 1, but for rounding: equal labels have exactly their value
-        out = np.full(systems, np.nan)
-        return np.asarray(
-            np.divide(
-                total(values * weight),
-                held,
-                out=out,
-                where=known,
-            )
-        )
+        # the sum of the weights is 1, but for rounding: equal labels have exactly
+        # their value
+        return divided(total(values * weight), total(weight), np.nan)
 
     def label_part(values: FloatArray) -> FloatArray:
         centred = np.nan_to_num(values - mean(values)[system])
@@ -178,26 +172,35 @@ def pooled_means(
     spent = int(lam is None)
     turned = answers - everything
     if lam is None:
-        below = float((turned * turned).sum())
-        lam = (
-            float(np.clip((truth * turned).sum() / below, 0, 1))
-            if below > 0
-            else 0.0
-        )
+        gain = divided((truth * turned).sum(), (turned * turned).sum(), 0.0)
+        lam = float(np.clip(gain, 0, 1))
     residual = truth - lam * answers
     labels = residual.T @ residual
     rest = lam * everything
     alone = (truth * truth).sum(0)
+    share = (held * held).sum(0)  # 1 / Kish's number of labelled images
+    more = 1 + ADDED * share
+    far = np.nan_to_num(mean(label) - 0.5) ** 2 / more if shares else 0.0
+
+    def with_added(own: FloatArray, least: FloatArray) -> FloatArray:
+        """Return variances with added labels of the spread of all systems."""
+        typical = own[enough].sum() / max(share[enough].sum(), 1e-12) + far
+        prior = np.maximum(typical * share, least)
+        return np.asarray(
+            np.maximum(own, (own + ADDED * share * prior) / more), dtype=float
+        )
+
     exact = np.nan_to_num(mean((label == f).astype(float)))
-    unseen = np.minimum(ONE_WRONG * exact * (held * held).sum(0), 1) * alone
-    labels[np.diag_indices_from(labels)] = np.maximum(np.diag(labels), unseen)
+    labels[np.diag_indices_from(labels)] = with_added(
+        np.diag(labels), exact * alone
+    )
     cross = rest.T @ residual
     covariance = (
         labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
     )
-    floor = np.maximum(np.diag(covariance), 1e-3 * np.diag(labels))
-    covariance[np.diag_indices_from(covariance)] = floor
-    effective = divided(alone, floor, np.nan)
+    covariance[np.diag_indices_from(covariance)] = np.maximum(
+        np.diag(covariance), 1e-3 * np.diag(labels)
+    )
     return PooledMeans(
         naive,
         np.where(
@@ -210,13 +213,14 @@ def pooled_means(
         _freedom(
             covariance,
             labels,
-            1 / np.maximum((held * held).sum(0), 1e-12),
+            1 / np.maximum(share, 1e-12),
             images,
             spent,
         ),
         total(labelled).astype(np.int64),
         label_images,
-        effective * label_images,
+        divided(with_added(alone, alone), np.diag(covariance), np.nan)
+        * label_images,
         lam,
         _balance(
             (mean(f) - naive)[enough],
@@ -325,7 +329,7 @@ def _decided(
     where open, by Shaffer's steps over all of them, one-sided: a wrong direction is the
     only error.
     """
-    known = (variance > 1e-18) & (freedom > 0)
+    known = (variance > ROUNDING**2) & (freedom > 0)
     safe = np.where(known, variance, 1.0)
     p = np.where(
         known,

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, compress
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NotRequired
+from typing import Annotated, Any, ClassVar, NotRequired, cast
 
 import numpy as np
 import orjson
@@ -22,7 +22,7 @@ from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.study_table import has_truth
 from visualjudge.core.errors import DataError
-from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.jsons import Fields
 from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.seeding import rng_for
@@ -34,18 +34,6 @@ from visualjudge.runs.folder import RunFolder
 
 FORMAT = "visualjudge gate 1"
 CANARIES = 100
-MOST_BYTES = 4 << 20
-IDENTITY = (
-    "backend",
-    "model",
-    "served",
-    "parameters",
-    "schema",
-    "swap",
-    "repeats",
-)
-"""What of a run.json identifies a judge; ``served`` is who answered, by the server's
-own words."""
 ROUNDING = 2e-4
 """Accuracies are stored with four decimals."""
 MOST_ASKS = 9
@@ -68,11 +56,24 @@ class Questions(TypedDict):
     labels: str
 
 
+class Identity(TypedDict, total=False):
+    """What of a run.json identifies a judge; ``served`` is who answered, by the
+    server's own words."""
+
+    backend: Any
+    model: Any
+    served: Any
+    parameters: dict[str, Any] | None
+    schema: Any
+    swap: bool | None
+    repeats: int | None
+
+
 class Accuracy(TypedDict):
     """A share of right answers, its 95 % interval by image, and what it is based on."""
 
     value: Share
-    ci95: list[Share] | None
+    ci95: tuple[Share, Share] | None
     questions: Count
     images: Count
 
@@ -94,12 +95,12 @@ class Canary(TypedDict):
 @dataclass(frozen=True)
 class Locked:
     """What every lock file says of the judge and of what was asked: ``judge`` holds
-    :data:`IDENTITY`, ``questions`` the digests of the questions.
+    :data:`Identity`, ``questions`` the digests of the questions.
     """
 
     form: ClassVar[str]
     tool: str
-    judge: Fields
+    judge: Identity
     questions: Questions
 
     def write(self, out: OutputFile) -> None:
@@ -127,19 +128,18 @@ class Lock(Locked):
     canaries: Annotated[list[Canary], Field(min_length=1, max_length=CANARIES)]
 
 
-def content_of(path: Path) -> tuple[str, Fields]:
+def content_of(path: Path) -> tuple[Any, Fields]:
     """Return the format that a lock file states, and the rest of its content.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or is not a lock file.
+        If the file cannot be read, or is no object.
     """
     content = read_yaml(path)
-    stated = content.pop("format", None) if isinstance(content, dict) else None
-    if not isinstance(content, dict) or not isinstance(stated, str):
-        raise DataError(f"{path}: {NOT_A_LOCK}: format must be {FORMAT!r}")
-    return stated, content
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: {NOT_A_LOCK}: must be an object")
+    return content.pop("format", None), content
 
 
 def read_lock(path: Path) -> Lock:
@@ -192,12 +192,12 @@ def _in_answers(lock: Lock) -> Iterator[str]:
         yield f"accuracy: must be that of right, {share:.4f}, got {value:g}"
     rows = lock.tasks.values()
     for row in (lock.accuracy, *rows):
-        ends = row["ci95"] or [0.0, 1.0]
-        if (
-            len(ends) != 2
-            or not ends[0] - ROUNDING <= row["value"] <= ends[1] + ROUNDING
-        ):
-            yield f"ci95: must be two ends around {row['value']:g}, got {ends}"
+        low, high = row["ci95"] or (0.0, 1.0)
+        if not low - ROUNDING <= row["value"] <= high + ROUNDING:
+            yield (
+                f"ci95: must be two ends around {row['value']:g}, got {low:g} and "
+                f"{high:g}"
+            )
     asked = sum(row["questions"] for row in rows)
     if {asked, lock.accuracy["questions"]} != {number}:
         yield f"tasks: must have {number} questions, as accuracy must, got {asked}"
@@ -211,13 +211,11 @@ def _in_canaries(lock: Lock) -> Iterator[str]:
     number = lock.questions["number"]
     repeats = lock.judge.get("repeats")
     orders = 2 if lock.judge.get("swap") else 1
-    if type(repeats) is int and orders * repeats != lock.asks:
+    if repeats is not None and orders * repeats != lock.asks:
         yield (
             f"asks: must be {orders} × {repeats} (orders and repeats), got "
             f"{lock.asks}"
         )
-    elif repeats is not None and type(repeats) is not int:
-        yield f"judge: repeats must be a whole number, got {str(repeats)[:40]!r}"
     ids = [row["id"] for row in lock.canaries]
     if ids != sorted(set(ids)) or len(ids) > number:
         yield "canaries: ids must be sorted and distinct, at most one for each question"
@@ -260,16 +258,16 @@ def check_canaries_of(lock: Lock, dataset: Dataset, ids: Iterable[str]) -> None:
             )
 
 
-def identity_of(folder: RunFolder) -> Json:
-    """Return :data:`IDENTITY` of a run."""
+def identity_of(folder: RunFolder) -> Identity:
+    """Return who the judge of a run is."""
     manifest = folder.manifest()
     served = [
         {name: row.get(name) for name in ("model", "fingerprint", "provider")}
         for row in manifest.get("identity", ())
     ]
     known = {**manifest, "served": sorted(served, key=str)}
-    plain = {name: known.get(name) for name in IDENTITY}
-    return dict(orjson.loads(orjson.dumps(plain)))
+    plain = {name: known.get(name) for name in Identity.__annotations__}
+    return cast("Identity", orjson.loads(orjson.dumps(plain)))
 
 
 def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
@@ -431,12 +429,12 @@ def accuracy_of(table: pl.DataFrame) -> Accuracy:
         table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
     )
     share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
-    ends = share.interval
+    low, high = share.interval or (None, None)
     return {
         "value": round(share.value or 0.0, 4),
         "ci95": None
-        if ends is None
-        else [round(end or 0.0, 4) for end in ends],
+        if low is None or high is None
+        else (round(low, 4), round(high, 4)),
         "questions": table.height,
         "images": sums.height,
     }

@@ -69,7 +69,7 @@ from visualjudge.studio.question_views import (
 )
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.serving import LOOPBACK, TOKEN_HEADER, same_token
-from visualjudge.studio.site import Site
+from visualjudge.studio.studio_data import Site
 from visualjudge.studio.thumbnails import confined, image_response
 
 LONGEST = 100_000

@@ -16,8 +16,8 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import read_ids
 from visualjudge.options import Choice
 from visualjudge.studio.selection import State
-from visualjudge.studio.site import Site
-from visualjudge.studio.working_sets import Change, Marked, WorkingSets
+from visualjudge.studio.stars_and_notes import Change, Marked, WorkingSets
+from visualjudge.studio.studio_data import Site
 
 
 def _post(client: TestClient, address: str, **body: Any) -> Any:

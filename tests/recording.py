@@ -1,0 +1,121 @@
+"""Numbers of whole results, recorded: a change of a published figure is seen, and meant.
+
+``check("name", value)`` compares all numbers of a result with ``recorded/name.json``: of
+each part the count and a sum in which each place has a weight of its own. Words are not
+compared, only the numbers in them. After a change that is meant (CONTRIBUTING,
+"Releases and deprecation"), ``VISUALJUDGE_RECORD=1 pytest -k recorded`` writes anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+FOLDER = Path(__file__).parent / "recorded"
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+NEAR = 1e-6
+Part = tuple[str, ...]
+
+
+def numbers(value: Any, place: Part = ()) -> Iterator[tuple[Part, float]]:
+    """Yield each number of a value with its place: fields, keys and positions."""
+    if isinstance(value, pl.DataFrame):
+        value = value.to_dict(as_series=False)
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {row.name: getattr(value, row.name) for row in fields(value)}
+    if isinstance(value, np.ndarray):
+        yield from _of_array(value, place)
+    elif isinstance(value, Mapping):
+        for k, (key, item) in enumerate(value.items()):
+            name = f"key {k}" if " " in str(key) else str(key)
+            yield from numbers(item, (*place, name))
+    elif isinstance(value, AbstractSet):
+        yield from numbers(sorted(value, key=str), place)
+    elif isinstance(value, str):
+        yield from _of_text(value, place)
+    elif isinstance(value, Sequence):
+        yield (*place, "length"), float(len(value))
+        for k, item in enumerate(value):
+            yield from numbers(item, (*place, str(k)))
+    elif value is None:
+        yield (*place, "none"), 1.0
+    elif isinstance(value, bool | int | float | np.generic):
+        yield place, float(value)
+
+
+def _of_array(value: np.ndarray, place: Part) -> Iterator[tuple[Part, float]]:
+    yield from numbers(list(value.shape), (*place, "shape"))
+    flat = value.astype(float).ravel()
+    weights = np.random.default_rng(flat.size).uniform(1, 2, flat.size)
+    yield (*place, "pixels"), float(np.nan_to_num(flat) @ weights)
+
+
+def _of_text(text: str, place: Part) -> Iterator[tuple[Part, float]]:
+    """Yield the numbers of a sentence, or a checksum of a single word; nothing of a
+    folder of this run."""
+    if "pytest-of-" in text:
+        return
+    if re.fullmatch(r"\S{1,60}", text):
+        yield (*place, "word"), zlib.crc32(text.encode()) / 2**32
+    for k, found in enumerate(NUMBER.findall(text)):
+        yield (*place, f"n{k}"), float(found)
+
+
+def summed(value: Any, depth: int) -> dict[str, list[float]]:
+    """Return count, weighted sum and weighted sum of sizes of the numbers of each part;
+    a part is named by the first ``depth`` steps to it."""
+    out: dict[str, list[float]] = {}
+    for place, number in numbers(value):
+        row = out.setdefault("/".join(place[:depth]), [0, 0.0, 0.0])
+        weight = 1 + zlib.crc32("/".join(place).encode()) / 2**32
+        finite = number if np.isfinite(number) else 7.0
+        row[0] += 1
+        row[1] += weight * finite
+        row[2] += weight * abs(finite)
+    return {
+        name: [count, float(f"{total:.9g}"), float(f"{size:.9g}")]
+        for name, (count, total, size) in out.items()
+    }
+
+
+def check(name: str, value: Any, *, depth: int = 2) -> None:
+    """Compare a result with what is recorded of it.
+
+    Parameters
+    ----------
+    name
+        File in ``recorded/``.
+    value
+        Records, mappings, sequences, tables, arrays and what they hold.
+    depth
+        Steps after which the numbers of a part are summed.
+    """
+    path = FOLDER / f"{name}.json"
+    actual = summed(value, depth)
+    if os.environ.get("VISUALJUDGE_RECORD"):
+        lines = [
+            f"{json.dumps(part)}: {json.dumps(row)}"
+            for part, row in actual.items()
+        ]
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+        pytest.skip("recorded")
+    stored = json.loads(path.read_text("utf-8"))
+    assert list(actual) == list(stored), "other parts than recorded"
+    other = {
+        part: (row, stored[part])
+        for part, row in actual.items()
+        if row[0] != stored[part][0]
+        or abs(row[1] - stored[part][1])
+        > NEAR * max(row[2], stored[part][2], 1e-9)
+    }
+    assert other == {}, "numbers other than recorded"
