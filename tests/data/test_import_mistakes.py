@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import cv2
@@ -443,3 +444,46 @@ def test_noise_is_no_exchange_of_near_and_far() -> None:
             noise = np.exp(rng.normal(0, 0.6, depths.shape))
             tried.append((DepthMap(depths * noise), DepthMap(depths)))
         assert likely_mistake("depth_estimation", tried, {}) is None
+
+
+PLACED: dict[str, Callable[..., Any]] = {
+    "height], and coordinates refer to an image of 100 × 100": (
+        lambda a, b, c, d: (a / 6.4, b / 4.8, (a + c) / 6.4, (b + d) / 4.8)
+    ),
+    "turned by 180": lambda a, b, c, d: (640 - c, 480 - d, 640 - a, 480 - b),
+    "multiplied by 3": lambda *box: tuple(v * 3 for v in box),
+    "moved by 40 pixels to the right": (
+        lambda a, b, c, d: (a + 40, b, c + 40, d)
+    ),
+}
+
+
+@each("told", PLACED)
+def test_places_of_another_form_size_or_origin_are_named(told: str) -> None:
+    with TemporaryDirectory() as folder:
+        photo = Path(folder) / "a.png"
+        Image.new("RGB", (640, 480)).save(photo)
+        tried = _tried(_boxes, _boxes_as(PLACED[told]))
+        message = likely_mistake(
+            "object_detection", tried, {}, [photo] * IMAGES
+        )
+    assert message is not None and told in message
+
+
+def test_predictions_in_no_order_and_of_one_class_are_named() -> None:
+    truths = [_boxes(np.random.default_rng(seed)) for seed in range(IMAGES)]
+    order = [3, 0, 6, 1, 7, 2, 5, 4]
+    found = likely_mistake(
+        "object_detection",
+        [(truths[k], truth) for k, truth in zip(order, truths, strict=True)],
+        {},
+    )
+    assert found is not None and "belong to other images" in found
+    one = [
+        truth.with_items(replace(item, label="cat") for item in truth.items)
+        for truth in truths
+    ]
+    found = likely_mistake(
+        "object_detection", list(zip(one, truths, strict=True)), {}
+    )
+    assert found is not None and "one class, cat" in found
