@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 import visualjudge as vj
+from commanding import command
 from visualjudge.dataset.validate import problems_of
 
 FROZEN = Path(__file__).parent / "frozen"
@@ -33,13 +34,7 @@ def unpack(version: str, to: Path) -> Path:
 
 
 def run(*arguments: object, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "visualjudge", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = command(*arguments, folder=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -127,7 +122,7 @@ def test_a_study_of_02_goes_on_today(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    command = [
+    words = [
         sys.executable,
         "-m",
         "visualjudge",
@@ -138,10 +133,10 @@ def test_a_study_of_02_goes_on_today(tmp_path: Path) -> None:
         "--port",
         port,
     ]
-    command += ["--rater", "anna", "--rater", "ben", "--sample", "12"]
+    words += ["--rater", "anna", "--rater", "ben", "--sample", "12"]
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     with subprocess.Popen(
-        command, cwd=home, env=env, stdout=subprocess.PIPE, text=True
+        words, cwd=home, env=env, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdout is not None
         token = re.findall(

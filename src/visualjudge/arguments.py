@@ -18,12 +18,16 @@ from collections.abc import (
 )
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import visualjudge
 from visualjudge.core.errors import UsageError, one_of
 
 Result = TypeVar("Result")
+NO_PATH = re.compile(
+    "[\0\ud800-\udbff\udd00-\udfff]|[^/]{256}|^.{4096}", re.DOTALL
+)
+"""What no name of a file contains: the system would refuse it in its own words."""
 
 
 class ArgumentError(UsageError, TypeError):
@@ -63,7 +67,7 @@ def checked(
         for key, item in signature.parameters.items()
     }
 
-    def check(*positional: Any, **named: Any) -> None:
+    def prepared(*positional: Any, **named: Any) -> Callable[[], Any]:
         try:
             bound = signature.bind(*positional, **named)
         except TypeError as error:
@@ -79,16 +83,18 @@ def checked(
                 raise ArgumentError(
                     f"{name}: {key} must be {_message(hint)}, got {got:.60}"
                 )
+        for key, value in bound.arguments.items():
+            if hints[key] is not Any:
+                bound.arguments[key] = _plain(value)
+        return functools.partial(function, *bound.args, **bound.kwargs)
 
     @functools.wraps(function)
     def called(*positional: Any, **named: Any) -> Any:
-        check(*positional, **named)
-        return function(*positional, **named)
+        return prepared(*positional, **named)()
 
     @functools.wraps(function)
     async def awaited(*positional: Any, **named: Any) -> Any:
-        check(*positional, **named)
-        return await cast(Any, function(*positional, **named))
+        return await prepared(*positional, **named)()
 
     public: Any = awaited if inspect.iscoroutinefunction(function) else called
     public.__module__ = "visualjudge"  # where pickle finds it
@@ -101,14 +107,9 @@ def _each(
     """Yield the name, the parameter and the value of each argument."""
     for key, value in bound.arguments.items():
         parameter = bound.signature.parameters[key]
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            for name, item in value.items():
-                yield name, parameter, item
-        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            for item in value:
-                yield key, parameter, item
-        else:
-            yield key, parameter, value
+        is_named = parameter.kind is inspect.Parameter.VAR_KEYWORD
+        for name, item in (value if is_named else {key: value}).items():
+            yield name, parameter, item
 
 
 def _message(hint: Any) -> str:
@@ -131,14 +132,18 @@ def _is(value: Any, hint: Any) -> bool:
     kind = get_origin(hint) or hint
     inner = get_args(hint)
     if kind in (Union, UnionType):
-        return any(_is(value, item) for item in inner)
+        # A text is a path where both are asked for.
+        return any(
+            _is(value, item)
+            for item in inner
+            if item is not str or Path not in inner
+        )
     if kind is Literal:
         return any(
             type(value) is type(item) and value == item for item in inner
         )
-    is_number = hasattr(value, "dtype") and not getattr(value, "shape", (0,))
-    if is_number and not hasattr(value, "mask"):
-        value = value.item()  # of NumPy
+    if not getattr(value, "shape", (0,)):
+        value = _plain(value)
     if kind in (int, float):
         kinds = int if kind is int else (int, float)
         return isinstance(value, kinds) and not isinstance(value, bool)
@@ -149,24 +154,40 @@ def _is(value: Any, hint: Any) -> bool:
     if kind in (tuple, list, Iterable, Collection, Sequence, Mapping):
         return _is_several(value, Collection if kind is tuple else kind, inner)
     if kind is Path:
-        return isinstance(value, str | os.PathLike)
+        return isinstance(value, str | os.PathLike) and not NO_PATH.search(
+            os.fsdecode(value)
+        )
     return not isinstance(kind, type) or isinstance(value, kind)
 
 
 def _is_row(value: Any, inner: tuple[Any, ...]) -> bool:
     return (
-        isinstance(value, list | tuple)
+        _is_several(value, Sequence, ())
         and len(value) == len(inner)
         and all(map(_is, value, inner))
     )
 
 
 def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
-    is_array = getattr(value, "ndim", 0) == 1 and not hasattr(value, "mask")
-    if isinstance(value, str | bytes) or not (
-        isinstance(value, kind) or (is_array and kind is not Mapping)
+    if hasattr(value, "ndim"):
+        value = _plain(value) if value.ndim == 1 else None
+    if isinstance(value, str | bytes | bytearray) or not isinstance(
+        value, kind
     ):
         return False
     if not inner or isinstance(value, Iterator):  # which would be used up
         return True
-    return all(_is(item, inner[0]) for item in value)
+    values = value.values() if kind is Mapping else ()
+    return all(_is(item, inner[0]) for item in value) and all(
+        _is(item, inner[-1]) for item in values
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and texts of NumPy and pandas as Python's, also those in a
+    list."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    is_array = hasattr(value, "ndim") and hasattr(value, "tolist")
+    is_masked = hasattr(value, "hardmask")
+    return value.tolist() if is_array and not is_masked else value

@@ -49,6 +49,7 @@ from visualjudge.prompts.provider_payloads import openai_style
 from visualjudge.runs.budget import token_counts
 
 KEY = "a-secret-of-some-length"
+LIKE_A_KEY = "sk-abcdefghijkl0123"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
 SCHEMA = {
     "type": "object",
@@ -511,6 +512,26 @@ def test_a_client_sends_a_failed_call_once(backend: str) -> None:
     assert asyncio.run(main()) == 1
 
 
+def test_no_log_names_a_model_that_is_a_key(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        replies = [refused(400, "response_schema"), GOOD["google"]]
+        async with serving(*replies) as server:
+            client = build_client(
+                "google",
+                model_name=LIKE_A_KEY,
+                base_url=server.url,
+                api_key=KEY,
+            )
+            await client.ask(FULL)
+            await client.aclose()
+
+    asyncio.run(main())
+    assert "refused" in caplog.text
+    assert LIKE_A_KEY not in caplog.text
+
+
 @pytest.mark.parametrize("backend", OTHERS)
 def test_a_schema_that_the_server_refuses_is_left_out(backend: str) -> None:
     name = {
@@ -566,7 +587,9 @@ def test_no_repr_shows_a_key(backend: str) -> None:
 
 
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match=r"'nope'; known: api, google, vllm"):
+    with pytest.raises(
+        ValueError, match=r"'nope'; must be one of api, google, vllm"
+    ):
         build_client("nope", model_name="m")
     with pytest.raises(UnknownName):
         open_client({"backend": "nope", "model_name": "m"})
@@ -676,6 +699,10 @@ def test_short_placeholders_are_not_masked() -> None:
     assert Redactor([KEY])(f"<{KEY}>") == "<***>"
 
 
+def test_a_token_is_masked_without_the_word_before_it_too() -> None:
+    assert Redactor(["Bearer abcdef-99"])("no abcdef-99") == "no ***"
+
+
 @each(
     ("secret", "written"),
     [
@@ -750,7 +777,7 @@ API = "api for OpenAI, and with `base_url` for servers with its protocol"
 def test_another_name_of_a_backend_names_the_right_one(
     name: str, right: str
 ) -> None:
-    known = "known: api, google, vllm, anthropic, transformers"
+    known = "must be one of api, google, vllm, anthropic, transformers"
     with pytest.raises(UnknownName) as raised:
         open_client({"backend": name, "model_name": "m"})
     assert f"unknown backend {name!r}; use {right}; {known}" in str(
@@ -765,7 +792,8 @@ def test_another_name_of_a_backend_names_the_right_one(
 
 def test_a_name_like_no_backend_lists_them_only() -> None:
     with pytest.raises(
-        UnknownName, match=r"^unknown backend 'nope'; known: api, google, vllm"
+        UnknownName,
+        match=r"^unknown backend 'nope'; must be one of api, google, vllm",
     ):
         check_backend("nope")
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from making import make_folder
 from visualjudge.core.errors import RunError
 from visualjudge.core.locks import locked
 from visualjudge.dataset.write_dataset import staged
@@ -61,3 +64,21 @@ def test_a_full_disk_names_the_folder(tmp_path: Path) -> None:
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_full_disk_names_the_image_that_has_no_room(tmp_path: Path) -> None:
+    make_folder(tmp_path / "data", tasks=["object_detection"])
+    write = (
+        "import resource, sys, visualjudge\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "visualjudge.build(sys.argv[1], sys.argv[2], workers=1)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", write, tmp_path / "data", tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith(".png: cannot be written: File too large"), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import visualjudge
+from folding import each
 from making import make_folder
 from visualjudge.apps.demo.study import make_study
 from visualjudge.cli.main import COMMANDS, command_named
@@ -105,11 +106,7 @@ def test_what_people_wrote_is_short_enough_to_keep_true() -> None:
     assert sum(len(text.split()) for text in texts) <= MOST_WORDS_OF_ALL
 
 
-@pytest.mark.parametrize(
-    "page",
-    TO_READ,
-    ids=lambda page: page.stem,
-)
+@each("page", TO_READ)
 def test_a_page_begins_with_its_purpose_and_shows_an_example(
     page: Path,
 ) -> None:
@@ -121,7 +118,7 @@ def test_a_page_begins_with_its_purpose_and_shows_an_example(
     assert "\n```" in text or page.name in SHOWS_NO_COMMAND
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
     missing = [
@@ -211,7 +208,7 @@ def problem(line: str) -> str | None:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_every_command_on_a_page_has_the_options_that_it_names(
     page: Path,
 ) -> None:

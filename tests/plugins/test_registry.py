@@ -230,11 +230,13 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(
     told = (
         ", of the plug-in aerial (vj-aerial 1.0), which is not installed or was "
         "skipped (show plugins); if you trust its makers: pip install vj-aerial==1.0; "
-        "known: "
+        "must be one of "
     )
     with pytest.raises(
         UsageError, match=f"^unknown task 'quads'{re.escape(told)}"
     ):
         task_named("quads")
-    with pytest.raises(UsageError, match=r"^unknown task 'other'; known: "):
+    with pytest.raises(
+        UsageError, match=r"^unknown task 'other'; must be one of "
+    ):
         task_named("other")

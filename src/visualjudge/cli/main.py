@@ -236,7 +236,14 @@ def _status() -> int:
         say(error)
         return 2 if isinstance(error, UsageError) else 1
     except click_error as error:
-        text = error.format_message().rstrip(".").replace("Value error, ", "")
+        text = (
+            error.format_message()
+            .rstrip(".")
+            .replace("Value error, ", "")
+            .replace("Input should be", "must be")
+            .replace("greater than or equal to", "at least")
+            .replace("less than or equal to", "at most")
+        )
         if "unexpected extra argument" in text:
             text += (
                 "; quote values with spaces, repeat an option for each value, give "

@@ -227,8 +227,8 @@ def _model(options: ModelOptions, **defaults: Any) -> Client:
 
     if options.backend in QUESTION_JUDGES:
         raise UsageError(
-            f"--backend must be a model's, got {options.backend!r}: a judge of a "
-            "dataset's questions"
+            f"--backend must be one that asks a model, got {options.backend!r}, "
+            "which judges a dataset's questions"
         )
     asked: Client = options.client(**defaults)
     return asked

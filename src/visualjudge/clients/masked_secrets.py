@@ -35,7 +35,13 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        known = [key for key in secrets if key and len(key) >= SHORTEST_KEY]
+        # What follows "Bearer" is a secret by itself.
+        known = [
+            key
+            for secret in filter(None, secrets)
+            for key in {secret, _KEY_SHAPE.sub("", secret)}
+            if len(key) >= SHORTEST_KEY
+        ]
         self._forms = sorted(
             {form for key in known for form in _forms(_bytes_of(key))},
             key=len,

@@ -134,7 +134,7 @@ def unknown_backend(
     ]
     advice = "".join(f"; use {use}" for use in (meant or close)[:1])
     return UnknownName(
-        f"unknown backend {name!r}{lacking}{advice}; known: {', '.join(known)}"
+        f"unknown backend {name!r}{lacking}{advice}; must be one of {', '.join(known)}"
     )
 
 

@@ -252,7 +252,7 @@ class RemoteClient(ABC):
                 )
             except ApiError as error:
                 if not self.refused_parameters.learn(
-                    error, full, known, self.model
+                    error, full, known, self.masked(self.model)
                 ):
                     raise
             else:

@@ -115,11 +115,9 @@ class Registry(Mapping[K, T], Generic[K, T]):
             If there is no such row; the message lists the known names.
         """
         if name not in self:
-            known = one_of(name, list(map(_displayed, self))).removeprefix(
-                "one of "
-            )
+            known = one_of(name, list(map(_displayed, self)))
             raise UnknownName(
-                f"unknown {self.what} {name!r}{lacking(self.what, name)}; known: "
+                f"unknown {self.what} {name!r}{lacking(self.what, name)}; must be "
                 f"{known}"
             )
         return self._resolved(name)  # type: ignore[arg-type]

@@ -1,15 +1,15 @@
 """Values of files as typed records: pydantic checks them, in this project's words."""
 
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import InstanceOf, TypeAdapter, ValidationError
+from pydantic import Field, InstanceOf, TypeAdapter, ValidationError
 
 from visualjudge.core.errors import DataError
 
 Record = TypeVar("Record")
 # Objects with any fields.
-Rows = list[InstanceOf[dict[str, Any]]]
+Rows = Annotated[list[InstanceOf[dict[str, Any]]], Field(fail_fast=True)]
 
 _WORDS = {
     "missing": "the field is missing",
@@ -53,6 +53,11 @@ def record_of(
             )
         _adapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
+        # pydantic writes all of them to tell the first, a kilobyte each
+        if (faults := error.error_count()) > 10_000:
+            raise DataError(
+                f"{where}: must have values of the right types, got {faults:,} others"
+            ) from None
         place, reason = first_problem(error, displayed=True)
         raise DataError(
             ": ".join((str(where), *place, reason)) + hint

@@ -34,8 +34,9 @@ def read_yaml(path: str | Path, prepared: Callable[[str], str] = str) -> Any:
     import yaml
 
     try:
-        raw = read_file(Path(path), "yaml")
-        return loads(prepared(raw.decode("utf-8-sig")))
+        return loads(
+            prepared(read_file(Path(path), "yaml").decode("utf-8-sig"))
+        )
     except (yaml.YAMLError, ValueError, TypeError) as error:
         # the problem and its line number, but not the line, which may contain a key
         mark = getattr(error, "problem_mark", None)
@@ -100,8 +101,11 @@ def _scalar(loader: Any, node: Any) -> Any:
     text = loader.construct_scalar(node)
     if node.style or len(text) > LONGEST_NUMBER:
         return text
-    number = re.sub(r"^(-?)(?=\.\d)", r"\g<1>0", text)
     try:
-        return from_json(_JSON.get(text.lower(), number), allow_inf_nan=False)
+        return from_json(
+            _JSON.get(text.lower())
+            or re.sub(r"^(-?)(?=\.\d)", r"\g<1>0", text),
+            allow_inf_nan=False,
+        )
     except ValueError:
         return text

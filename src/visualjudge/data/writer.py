@@ -104,7 +104,8 @@ class FolderWriter:
         self._image_file = self.root / "images" / f"{self.task}.json"
 
     def __enter__(self) -> Self:
-        self.root.mkdir(parents=True, exist_ok=True)
+        with writing(self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
         for left in self.root.glob(".import-*"):  # by a killed process
             with suppress(RunError):
                 lock = locked(left)

@@ -103,10 +103,10 @@ def chosen(
     if questions and not positions:
         for text in choice.where:
             _refuse_where_none_fits(questions, text)
-        options = (
-            "`tasks`, `encodings`, `types`, `subsets`, `where` and `questions`"
+        raise UsageError(
+            "no question of the dataset matches all of `tasks`, `encodings`, `types`, "
+            "`subsets`, `where` and `questions`"
         )
-        raise UsageError(f"no question of the dataset matches all of {options}")
     return View(questions, lambda _: positions)
 
 

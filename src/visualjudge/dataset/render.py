@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from visualjudge.core.atomic import writing
 from visualjudge.core.errors import DataError, PluginError, Problem
 from visualjudge.core.records import (
     Annotation,
@@ -229,7 +230,8 @@ class MediaWriter:
                 )
             _, content, self.files[relative] = self._last
             self._sizes[relative] = len(content)
-            (self._out / relative).write_bytes(content)
+            with writing(self._out / relative):
+                (self._out / relative).write_bytes(content)
         return relative, self._sizes[relative]
 
 

@@ -112,12 +112,11 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
         if stated[1] is None
         else _record(task, "truth", stated[1], size, sample.prompt)
     )
-    labels = sample.labels or (() if truth is None else truth.labels)
     return replace(
         sample,
         prediction=prediction,
         truth=truth,
-        labels=labels,
+        labels=sample.labels or (() if truth is None else truth.labels),
         image=image,
         file=file,
         mask=mask,
@@ -181,6 +180,10 @@ def from_supervision(
     """
     check_type(task, ("detection", "instance"), "supervision")
     columns = supervision_columns(detections)
-    if classes is not None and detections.data.get("class_name") is None:
+    if (
+        columns is not detections
+        and classes is not None
+        and detections.data.get("class_name") is None
+    ):
         columns["classes"] = classes
     return read_prediction(task, columns)

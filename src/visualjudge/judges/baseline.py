@@ -115,7 +115,7 @@ def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
         return SimulatedJudge(model, seed, root=root)
     if model.startswith("oracle:"):
         return SimulatedJudge(model, seed, _oracle(model), root)
-    raise UsageError(f"unknown baseline {model!r}; one of: {MODELS}")
+    raise UsageError(f"unknown baseline {model!r}; must be one of {MODELS}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Size
@@ -21,7 +19,16 @@ from visualjudge.vision.tasks import task_named
 DECIMALS = 4
 
 
-def score(task: str, prediction: Any, truth: Any, **options: Any) -> float:
+def score(
+    task: str,
+    prediction: Any,
+    truth: Any,
+    *,
+    class_of_interest: str | Collection[str] | None = None,
+    size: Size | None = None,
+    metric: str | None = None,
+    **options: Any,
+) -> float:
     """Return the ``final_score`` of a prediction: 10 × the task's metric, rounded to 4
     decimals.
 
@@ -34,11 +41,15 @@ def score(task: str, prediction: Any, truth: Any, **options: Any) -> float:
         Payloads as in a data folder, arrays in the forms listed in docs/python.md, or
         typed predictions. ``truth`` has the same form as the prediction; its instances
         may have ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and ``iscrowd``.
+    class_of_interest
+        Labels that count, of detection and instance segmentation.
+    size
+        (height, width) of the image, if only polygons are given.
+    metric
+        "ssim" or "psnr", of restoration.
     options
-        ``class_of_interest`` (labels; detection and instance segmentation), ``align``
-        ("none", "median" or "affine"; depth), ``metric`` ("ssim" or "psnr";
-        restoration), ``size`` ((height, width), if only polygons are given). Options of
-        other tasks are ignored, so that one set works for several tasks.
+        ``align`` ("none", "median" or "affine"; depth). Options of other tasks are
+        ignored, so that one set works for several tasks.
 
     Returns
     -------
@@ -62,8 +73,14 @@ def score(task: str, prediction: Any, truth: Any, **options: Any) -> float:
     >>> vj.score("object_detection", found, truth)
     7.0
     """
-    metric, sides, chosen = _prepared(task, prediction, truth, options)
-    return _final_score(metric.measure(*sides, **chosen), metric)
+    stated = {
+        **options,
+        "class_of_interest": class_of_interest,
+        "size": size and (size[0], size[1]),
+        "metric": metric,
+    }
+    row, sides, chosen = _prepared(task, prediction, truth, stated)
+    return _final_score(row.measure(*sides, **chosen), row)
 
 
 def scores_by_class(
@@ -96,26 +113,20 @@ def _prepared(
 ) -> tuple[Metric, tuple[Prediction, Prediction], Json]:
     """Return the metric, both sides as records, and the options that the metric
     takes."""
-    kind = task_named(task).type
     named = _named(options)
-    metric = _chosen(task, kind, named.pop("metric", None))
+    metric = _chosen(task, task_named(task).type, named.pop("metric", None))
     stated = named.pop("size", None)
+    if stated is not None and min(stated) < 1:
+        raise UsageError(f"size must be at least 1×1, got {stated}")
     # polygons of one side use the size in an RLE or PNG of the other
-    size: Size | None = _told_size(task, truth) or _told_size(task, prediction)
-    if stated is not None:
-        if np.shape(stated) != (2,):
-            raise UsageError(
-                f"size must be (height, width), got {stated!r:.40}"
-            )
-        height, width = map(int, stated)
-        size = height, width
+    size: Size | None = (
+        stated or _told_size(task, truth) or _told_size(task, prediction)
+    )
     ours = read_prediction(task, prediction, size=size)
     sides = ours, read_prediction(task, truth, size=size)
     labels = named.get("class_of_interest")
     if isinstance(labels, str):
         labels = named["class_of_interest"] = (labels,)
-    if labels is not None and not isinstance(labels, Collection):
-        raise UsageError(f"class_of_interest must be names, got {labels!r:.40}")
     if (
         task_named(task).classed
         and labels is not None
@@ -185,14 +196,13 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
         raise UsageError(
             f"{task} has no metric: scores of generated images are given, not computed"
         )
-    if (
-        name is not None
-        and name not in own
-        and not any(name == other for _, other in METRICS)
-    ):
+    if name is not None and str(name) not in {
+        *own,
+        *(other for _, other in METRICS),
+    }:
         raise UsageError(
             f"metric must be {one_of(name, own)}, got "
-            f"{name!r}{lacking('metric', (kind, name))}"
+            f"{name!r:.40}{lacking('metric', (kind, str(name)))}"
         )
     return own.get(name or "", next(iter(own.values())))
 

@@ -3,8 +3,9 @@ drop."""
 
 from __future__ import annotations
 
+import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 
 import visualjudge as vj
 from folding import each
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.arguments import checked
+from visualjudge.core.errors import DataError, RunError, UsageError
 
 CLIENT = vj.client("baseline", model="oracle:1.0")
 BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
@@ -42,6 +44,17 @@ BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
         (lambda: vj.build("data", "o", score_range=(0, np.inf)), "score_range"),
         (lambda: vj.build("data", "o", seed=np.ma.array([1, 2])), "seed"),
         (lambda: vj.read_reply("tie", "pairwise", ties=iter(["tie"])), "ties"),
+        (lambda: vj.score("object_detection", BOXES, BOXES, size=(np.nan, 1)), "size"),
+        (lambda: vj.score("object_detection", BOXES, BOXES, size=(0, 9)), "size must be at least"),
+        (lambda: vj.score("object_detection", BOXES, BOXES, class_of_interest=[[1]]), "class_of_"),
+        (lambda: vj.score("object_detection", BOXES, BOXES, metric=["f1"]), "metric"),
+        (lambda: vj.read_reply("A", "pairwise", names={"a": 1}), "names"),
+        (lambda: vj.read_reply("A", "pairwise", ties=np.ma.masked), "ties"),
+        (lambda: vj.from_supervision(None, ["dog"]), "must be a payload"),
+        (lambda: vj.encode("object_detection", "pixel_s0_m0", BOXES, io.BytesIO()), "image"),
+        (lambda: vj.import_samples("keypoint", [], "/dev/null", source="s"), "/dev/null"),
+        (lambda: vj.open_run("a\0b"), "path"),
+        (lambda: vj.load_dataset('{"name": 1}' * 99), "path"),
         (lambda: vj.register_export("mine", 5), "export format mine"),
         (lambda: vj.register_probe("mine", "kind"), "probe mine"),
     ],
@@ -49,7 +62,7 @@ BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
 def test_a_wrong_type_is_one_line_that_names_the_argument(
     call: Callable[[], Any], wrong: str
 ) -> None:
-    with pytest.raises((UsageError, DataError), match=wrong) as caught:
+    with pytest.raises((UsageError, RunError), match=wrong) as caught:
         call()
     assert "\n" not in str(caught.value)
 
@@ -64,6 +77,22 @@ def test_numbers_of_numpy_lists_and_texts_are_what_they_stand_for() -> None:
     ):
         with pytest.raises(UsageError, match="no such folder"):
             vj.build("nowhere", "out", **options)
+
+
+def test_numbers_of_numpy_arrive_as_those_of_python() -> None:
+    function = checked(_told, "told")
+    values = function(
+        np.int64(1), [np.float32(0.5)], np.array(["a"]), np.ones(2)
+    )
+    assert values[:3] == (1, [0.5], ["a"])
+    assert [type(value) for value in (values[0], values[1][0])] == [int, float]
+    assert isinstance(values[3], np.ndarray)
+
+
+def _told(
+    number: int, shares: Sequence[float], names: Collection[str], data: Any
+) -> Any:
+    return number, shares, names, data
 
 
 def test_a_public_function_can_be_sent_to_another_process() -> None:

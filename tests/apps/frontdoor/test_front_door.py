@@ -275,7 +275,7 @@ def test_a_judge_without_questions_is_a_wrong_call(
 def test_an_unknown_backend_lists_judges_without_a_server_too() -> None:
     with pytest.raises(
         UsageError,
-        match=r"unknown backend 'con'; known: api, .*transformers.*baseline, local",
+        match=r"unknown backend 'con'; must be one of api, .*transformers.*baseline, local",
     ):
         vj.client("con", model="m")
 

@@ -108,13 +108,13 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Accuracy, mean over tasks",
         "at_least",
         0.75,
-        "its accuracy over tasks is {}, at least {limit} is required",
+        "its mean accuracy over tasks is {}, at least {limit} is required",
     ),
     "right_in_both_orders": Threshold(
         "Right in both orders",
         "at_least",
         0.65,
-        "it is right in both orders in {}, at least {limit} is required",
+        "it is right in both orders in {} of pairs, at least {limit} is required",
     ),
     "lean": Threshold(
         "Position bias",

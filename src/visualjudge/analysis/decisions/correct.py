@@ -135,7 +135,7 @@ class Leaderboard:
         groups = {row.group for row in self.rows}
         scope = (
             f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ "
-            f"{self.lam:.2f}"
+            f"{self.lam:.2f} (weight of the judge’s answers beside the labels)"
         )
         what = f"{self.measure} of {len(self.rows)} sources by {self.judge}"
         compared = sum(row.labels for row in self.rows) > self.labels

@@ -75,14 +75,14 @@ def _share(value: float | None, ends: tuple[float, float] | None) -> str:
 
 def _more(pair: PairOfModels) -> str:
     if pair.needs_images is None:
-        return "not known" if pair.state == "undecided" else ""
+        unknown = "no help" if _against(pair) else "not known"
+        return unknown if pair.state == "undecided" else ""
     low, high = pair.needs_images
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
 def _mean(pair: PairOfModels) -> str:
-    words = number3(pair.mean_difference)
-    return f"{words}, opposite" if pair.conflict else words
+    return number3(pair.mean_difference) + ", opposite" * pair.conflict
 
 
 PAIR = Layout[PairOfModels](
@@ -96,7 +96,7 @@ PAIR = Layout[PairOfModels](
     Column("difference", "mean_difference"),
     of_row("By the judge", lambda pair: _share(pair.judge, pair.judge_ci95)),
     of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
-    of_row("Mean score", _mean),
+    of_row("Score difference", _mean),
     Column(None, state_words, "State"),
     *as_named("by"),
     of_row("More images", _more),
@@ -131,7 +131,8 @@ def pairs_table(models: PairsOfModels) -> Table:
         notes.append(
             "How often the first wins, over images: each image weighs the same, "
             f"whatever the number of its questions{by_strengths * bool(fitted)}. "
-            f"Intervals are 95 %; tests are adjusted by Holm over {count}."
+            "Truth is measured in the same way. Intervals are 95 %; a pair is separated "
+            f"if its test, adjusted by Holm over {count}, is significant."
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
         notes.append(

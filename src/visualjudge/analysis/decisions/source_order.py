@@ -176,7 +176,7 @@ SOURCE = Layout[SourceByJudge](
     *as_named("rank"),
     named("rank_set", "Ranks by judge", ranks),
     block("bias", FAVOUR),
-    Column(None, "bias.value", "Favour, points", number3),
+    Column(None, "bias.value", "Favour, win rate", number3),
     Column(None, "bias.interval", "95 %", span3),
     Column(None, _message, "Favour"),
 )
@@ -194,8 +194,8 @@ KIND = Layout[OrderOfKind](
 
 RANKS = "Ranks: those that the tests of its pairs leave to a source."
 OF_FAVOUR = (
-    "Tests of favour are adjusted by Holm over the sources; all questions and the "
-    "tables by task share 5 %."
+    "Favour: win rate beyond that of a judge without favour. Its tests are adjusted by "
+    "Holm over the sources; the table of all questions and those by task share 5 %."
 )
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: "

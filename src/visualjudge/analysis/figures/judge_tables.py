@@ -6,7 +6,6 @@ from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import (
     NONE,
     many,
-    number,
     percent,
     with_ends,
 )
@@ -64,7 +63,7 @@ def across(
 
 def _accuracy(cell: Cell, link: str) -> str:
     a = cell.accuracy
-    behind = f"{number(a.share.n)} on {many(a.share.images, 'image')}"
+    behind = f"{many(a.share.n, 'verdict')} on {many(a.share.images, 'image')}"
     if a.none:
         return Styled(NONE, below=f"{UNANSWERED} of {behind}")
     read = f"; {percent(a.failed / a.share.n)} no answer" if a.failed else ""

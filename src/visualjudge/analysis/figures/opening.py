@@ -31,9 +31,10 @@ from visualjudge.analysis.plots.ranking import (
     rankings,
 )
 from visualjudge.analysis.separation import (
+    Model,
     PairOfModels,
-    PairsOfModels,
     PairState,
+    Ranks,
     Side,
 )
 from visualjudge.analysis.shape import CHOOSING, QUESTIONS
@@ -46,11 +47,11 @@ MOST_ROWS = 40
 """Numbers of judges, of models of one ranking, and of all models in the first plot."""
 
 
-def _places(models: PairsOfModels, by: Side, group: str) -> dict[str, Place]:
+def _places(ranked: Mapping[Model, Ranks], group: str) -> dict[str, Place]:
     """Return the place of each model of a group, the best first."""
     return {
         name: Place(*ranks)
-        for (own, name), ranks in models.ranks(by).items()
+        for (own, name), ranks in ranked.items()
         if own == group
     }
 
@@ -71,13 +72,20 @@ def _sign(pair: PairOfModels | None) -> Sign | None:
     return SIGN_OF.get(pair.state, "right" if pair.judge_order else "open")
 
 
-def _ranking(card: JudgeCard, series: int, group: str, title: str) -> Ranking:
+def _ranking(
+    card: JudgeCard,
+    series: int,
+    group: str,
+    title: str,
+    ranks: Mapping[Side, Mapping[Model, Ranks]],
+) -> Ranking:
     """Return the models of one group, by truth or else by the judge."""
-    models = card.models
-    by_truth = _places(models, "truth", group)
-    by_judge = _places(models, "judge", group)
+    by_truth = _places(ranks["truth"], group)
+    by_judge = _places(ranks["judge"], group)
     names = list(by_truth or by_judge)[:MOST_MODELS]
-    pairs = {frozenset((p.a, p.b)): p for p in models.pairs if p.group == group}
+    pairs = {
+        frozenset((p.a, p.b)): p for p in card.models.pairs if p.group == group
+    }
     ranked = []
     for name, below in zip_longest(names, names[1:]):
         sign = _sign(pairs.get(frozenset((name, below))))
@@ -97,12 +105,21 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
     for judge in drawn:
         for pair in judge.models.pairs:
             decided[pair.group] += pair.judge_order != 0
+    # each call ranks the models of every group
+    ranks: list[dict[Side, dict[Model, Ranks]]] = [
+        {
+            "truth": judge.models.ranks("truth"),
+            "judge": judge.models.ranks("judge"),
+        }
+        for judge in drawn
+    ]
     every = [
         _ranking(
             judge,
             k,
             group,
             judge.judge + (f", {group_name(group)}" * (len(decided) > 1)),
+            ranks[k],
         )
         for group, _ in decided.most_common()
         for k, judge in enumerate(drawn)
@@ -136,7 +153,7 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %); signs are of a model and the next one only.",
+        "that are possible (95 %); each sign is for a model and the next one.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),

@@ -384,7 +384,7 @@ def judge_of(
     if alone and (options.tools or extractor is not None):
         raise UsageError(
             "`tools` and `extractor` need a model of a backend, got "
-            f"{asked!r:.100}"
+            "a judge that is asked no prompt"
         )
     if not callable(asked) and not isinstance(asked, Baseline):
         if not hasattr(asked, "identity"):

@@ -14,7 +14,7 @@ def array_of(value: Any) -> NDArray[Any] | None:
     """Return the NumPy array of an array-like object; None for others, also for
     lists."""
     if hasattr(
-        value, "detach"
+        value, "cpu"
     ):  # a torch tensor, which may need a gradient or be on a GPU
         value = value.detach().cpu()
         if "bfloat16" in str(value.dtype):  # NumPy has none
