@@ -224,10 +224,8 @@ def same_labels(
     """Return the corners of all pairs of a prediction and a ground truth of one image
     and label, and the size of their image, each (n, 4)."""
     rows = [
-        np.hstack(
-            [ours.corners[i], theirs.corners[j], np.tile(size, (len(i), 1))]
-        )
+        np.concatenate([ours.corners[i], theirs.corners[j], size])
         for (ours, theirs), size in zip(sides, sizes, strict=True)
-        for i, j in [np.nonzero(ours.labels[:, None] == theirs.labels)]
+        for i, j in np.argwhere(ours.labels[:, None] == theirs.labels)
     ]
-    return np.split(np.concatenate(rows), 3, axis=1)
+    return np.split(np.reshape(rows, (-1, 12)), 3, axis=1)
