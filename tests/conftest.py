@@ -14,6 +14,9 @@ from hypothesis import settings
 
 # pytest-xdist sets it in its workers
 os.environ.pop("COLUMNS", None)
+# As the command does: on a busy machine the further threads of NumPy's BLAS, which mostly
+# wait for each other, cost up to 20 times the work. Read when NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 

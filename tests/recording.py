@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 FOLDER = Path(__file__).parent / "recorded"
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]\d\d)?(?!\w)")
 NEAR = 1e-6
 Part = tuple[str, ...]
 
@@ -63,10 +64,10 @@ def _of_array(value: np.ndarray, place: Part) -> Iterator[tuple[Part, float]]:
 def _of_text(text: str, place: Part) -> Iterator[tuple[Part, float]]:
     """Yield the numbers of a sentence, or a checksum of a single word; nothing of a
     folder of this run."""
-    if "pytest-of-" in text:
+    if "pytest-of-" in text or IMAGE.search(text):
         return
     if re.fullmatch(r"\S{1,60}", text):
-        yield (*place, "word"), zlib.crc32(text.encode()) / 2**32
+        yield (*place, "word"), checksum(text)
     for k, found in enumerate(NUMBER.findall(text)):
         yield (*place, f"n{k}"), float(found)
 
@@ -86,6 +87,81 @@ def summed(value: Any, depth: int) -> dict[str, list[float]]:
         name: [count, float(f"{total:.9g}"), float(f"{size:.9g}")]
         for name, (count, total, size) in out.items()
     }
+
+
+IMAGE = re.compile(r"\.(png|jpg)$")
+EXACT = ("prompt", "raw_response")
+PASSING = re.compile(
+    r"(_s|_at|base_url|seconds|created|started|finished|time|version|path|checksum|sha256|"
+    r"digest|folder|pid|python|duration)$"
+)
+"""Ends of keys whose values differ from run to run, or from release to release."""
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Return what is in the files of a folder by their paths, together those of a kind
+    in a folder at the top."""
+    kinds: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder)
+            kind = kinds.setdefault(f"{name.parts[0]}*{name.suffix}", {})
+            kind[name.as_posix()] = _content(path)
+    # an image's name may come from the folder that it was read from
+    return {
+        kind: sorted(map(_image_sum, files.values()))
+        if IMAGE.search(kind)
+        else files
+        for kind, files in kinds.items()
+    }
+
+
+def _image_sum(pixels: np.ndarray) -> float:
+    return sum(number for _, number in numbers(pixels))
+
+
+def _content(path: Path) -> Any:
+    match path.suffix:
+        case ".json":
+            return lasting(json.loads(path.read_text("utf-8")))
+        case ".jsonl":
+            lines = sorted(path.read_text("utf-8").splitlines())
+            return [lasting(json.loads(line)) for line in lines]
+        case ".png" | ".jpg":
+            return np.asarray(Image.open(path))
+        case ".npy":
+            return np.load(path)
+        case (
+            ".csv"
+            | ".tsv"
+            | ".md"
+            | ".txt"
+            | ".yaml"
+            | ".yml"
+            | ".svg"
+            | ".tex"
+        ):
+            return path.read_text("utf-8").splitlines()
+    return None
+
+
+def lasting(value: Any) -> Any:
+    """Return JSON without times, versions, folders and what depends on them; texts that
+    are sent or came back are compared to the letter."""
+    if isinstance(value, dict):
+        return {
+            key: checksum(item) if key in EXACT else lasting(item)
+            for key, item in value.items()
+            if not PASSING.search(key)
+        }
+    return (
+        [lasting(item) for item in value] if isinstance(value, list) else value
+    )
+
+
+def checksum(text: Any) -> float:
+    """Return a number, 0 to 1, that another text nearly never has."""
+    return zlib.crc32(str(text).encode()) / 2**32
 
 
 def check(name: str, value: Any, *, depth: int = 2) -> None:
@@ -111,11 +187,11 @@ def check(name: str, value: Any, *, depth: int = 2) -> None:
         pytest.skip("recorded")
     stored = json.loads(path.read_text("utf-8"))
     assert list(actual) == list(stored), "other parts than recorded"
-    other = {
-        part: (row, stored[part])
+    other = [
+        f"{part}: {row[:2]}, recorded {stored[part][:2]}"
         for part, row in actual.items()
         if row[0] != stored[part][0]
         or abs(row[1] - stored[part][1])
         > NEAR * max(row[2], stored[part][2], 1e-9)
-    }
-    assert other == {}, "numbers other than recorded"
+    ]
+    assert not other, "numbers other than recorded\n" + "\n".join(other[:40])

@@ -179,13 +179,16 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
 
 def defaults_text(task: str) -> Iterator[str]:
     """What changes the scores without being asked for, of each metric of a task."""
+    stated = []
     for name in metrics_of(TASKS[task].type):
         measured = measured_by(task, {"metric": name})
         values = ", ".join(
             f"`{key}={value}`" for key, value in measured.items()
         )
         if values:
-            yield f"Each record's `metadata` states: {values}."
+            stated.append(values)
+    if stated:
+        yield f"Each record's `metadata` states {'; or '.join(stated)}."
 
 
 STUDY = """$ {command}

@@ -6,7 +6,8 @@ notice.
 A change is one of: a comparison, an arithmetic or boolean operator, a number or a truth
 value, the bound of a slice, a returned value. Each is made in a copy of the tracked
 files, where the tests that reach the module by the fewest imports run first, in turn
-with those that share most of its rare words. A test counts if it fails twice with the
+with those that share most of its rare words, and last those that compare whole results
+with recorded ones, the room's own first. A test counts if it fails twice with the
 change and passes without it; any other that fails is left out. Survivors are printed
 with their line: read each, since some change nothing that a user can see.
 """
@@ -55,6 +56,7 @@ LEFT_OUT = (ast.JoinedStr, ast.Assert)
 ASSERTED = "strict"
 """Keyword of ``zip`` that changes nothing but in a broken program."""
 BOOLEAN = {ast.And: ("and", "or"), ast.Or: ("or", "and")}
+RECORDED = "from recording import"
 OUT_OF_TIME = "out of time"
 WORD = re.compile(r"[a-z_]{4,}")
 IMPORTED = re.compile(r"visualjudge(?:\.\w+)+")
@@ -258,6 +260,14 @@ def alike_tests(target: str, files: Mapping[str, str]) -> list[str]:
     return sorted(tests, key=shared, reverse=True)
 
 
+def recorded_tests(target: str, files: Mapping[str, str]) -> list[str]:
+    """Return the tests that compare whole results with recorded ones, first those of
+    the room of a file of src."""
+    room = target.removeprefix(PACKAGE + "/").split("/")[0]
+    tests = [path for path, text in files.items() if RECORDED in text]
+    return sorted(tests, key=lambda path: f"/{room}/" not in path)
+
+
 def in_turn(*rankings: list[str]) -> list[str]:
     """Return what stands first in one of the rankings, then second, each once."""
     ranked = chain.from_iterable(zip_longest(*rankings))
@@ -388,10 +398,13 @@ def main() -> None:
         }
         named = imports(files)
         for change in drawn(copy, asked.room, asked.seed, asked.changes):
-            tests = in_turn(
+            near = in_turn(
                 alike_tests(change.path, files),
                 nearest_tests(change.path, named),
             )[: asked.files]
+            tests = [
+                *dict.fromkeys([*near, *recorded_tests(change.path, files)])
+            ]
             began = time.monotonic()
             by = copy.noticed(change, tests)
             took = time.monotonic() - began

@@ -204,3 +204,17 @@ def test_build_says_how_much_it_left(
         "object_detection: 2 of 3 pairs, 1 of 1 image (--judge-pairs 2; "
         in (capsys.readouterr().out)
     )
+
+
+def test_scoring_questions_alone_are_not_told_to_lack_pairs(
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "scored"
+    words = ("build", data, "--type", "scoring", "--out", out)
+    assert _status(monkeypatch, *words) == 0
+    printed = capsys.readouterr().out
+    assert "nothing is compared" not in printed
+    assert "pairs" not in printed

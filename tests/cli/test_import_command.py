@@ -469,6 +469,21 @@ def test_an_import_of_no_image_fails(
     assert f"{scene}/gt.json: nothing was imported" in capsys.readouterr().err
 
 
+def test_images_in_folders_below_are_named_where_none_is_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("lq", "gt", "net"):
+        (tmp_path / name / "clip").mkdir(parents=True)
+        Image.new("RGB", (20, 10)).save(tmp_path / name / "clip/0.png")
+    sys.argv = ["visualjudge", "import", "pairs", "--task", "lowlevel-restore"]
+    for option, name in {"images": "lq", "gt": "gt", "pred": "net"}.items():
+        sys.argv += [f"--{option}", f"{tmp_path}/{name}"]
+    sys.argv += ["--source", "net", "--out", f"{tmp_path}/data"]
+    with pytest.raises(SystemExit):
+        run()
+    assert f"there is {tmp_path}/gt/clip/0.png" in capsys.readouterr().err
+
+
 YOLO, VOC = (
     "1 0.25 0.5 0.5 1.0 0.9\n",
     "<annotation><filename>a.png</filename></annotation>",

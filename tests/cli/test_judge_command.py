@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,6 +74,19 @@ def lines(run: Path) -> list[dict[str, Any]]:
         json.loads(line)
         for line in (run / "verdicts.jsonl").read_text().splitlines()
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
+def test_a_folder_whose_name_is_no_text_is_judged(
+    tmp_path: Path, dataset: Path
+) -> None:
+    odd = tmp_path / os.fsdecode(b"\xff")
+    shutil.copytree(dataset, odd)
+    words = ["--backend", "baseline", "--model", "oracle:0.9"]
+    done = judge(tmp_path, odd, *words, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    stated = json.loads((tmp_path / "run/run.json").read_text())["dataset"]
+    assert stated["path"].endswith("\\udcff")
 
 
 def test_a_killed_run_resumes_to_one_verdict_a_question(

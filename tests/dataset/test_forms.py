@@ -15,10 +15,12 @@ from making import detection_folder
 from visualjudge.analysis.question_table import find, read_questions
 from visualjudge.cli.main import run
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import Spans
 from visualjudge.dataset import parquet_form
 from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.json_form import spans_in_order
 from visualjudge.dataset.question_storage import Stored
 from visualjudge.dataset.validate import problems_of
 from visualjudge.options import BuildOptions, Choice
@@ -171,3 +173,13 @@ def test_only_names_inside_the_dataset_are_found(
     for name in ("../json/questions.json", "/etc/passwd", "media/none.png", 3):
         with pytest.raises(DataError):
             load_dataset(forms[1]).image(name)  # type: ignore[arg-type]
+
+
+def test_spans_lie_in_order_within_the_prompt() -> None:
+    assert spans_in_order(Spans(((0, 3), (3, 9)), final=(9, 10)), "0123456789")
+    for options, final in (
+        (((0, 3), (3, 9)), (9, 11)),
+        (((-1, 3), (3, 9)), None),
+        (((3, 9), (0, 3)), None),
+    ):
+        assert not spans_in_order(Spans(options, final=final), "0123456789")

@@ -288,3 +288,13 @@ def test_a_pickle_that_is_more_than_data_is_refused(
     with pytest.raises(DataError, match="must be a pickle of plain data"):
         read_pickle(tmp_path / "x.p")
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_pickle_that_grows_in_memory_is_refused(tmp_path: Path) -> None:
+    """Forty lists, each of which holds the one before twice."""
+    value: list[Any] = [1]
+    for _ in range(40):
+        value = [value, value]
+    (tmp_path / "x.p").write_bytes(pickle.dumps(value))
+    with pytest.raises(DataError, match="takes more than"):
+        read_pickle(tmp_path / "x.p")

@@ -3,6 +3,7 @@ is neither square nor even, recorded: numbers of a release stay what they are.""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import cv2
@@ -11,6 +12,12 @@ import pytest
 
 from recording import check
 from visualjudge.core.errors import DataError
+from visualjudge.vision.drawing.palette import (
+    color_at,
+    name_at,
+    random_color_at,
+    random_name_at,
+)
 from visualjudge.vision.encode import encode_each, encodings
 from visualjudge.vision.error_types import error_types, perturbed
 from visualjudge.vision.errors.levels import ErrorScene
@@ -63,6 +70,7 @@ def _person(x: float, hidden: int, **more: Any) -> Person:
 
 
 PHOTO = _photo(*SIZE, 0)
+_STRIPES = np.add.outer(np.arange(SIZE[0]), 2 * np.arange(SIZE[1]))
 REGIONS = (
     _ellipse(30, 40, 22, 30),
     _ellipse(48, 50, 18, 14),
@@ -103,19 +111,49 @@ TRUTHS: dict[str, Prediction] = {
     "depth": DepthMap(DEPTH),
     "restoration": WholeImage(PHOTO),
 }
+_CROWD = [
+    (5 + 9.5 * (k % 13), 4 + 11.5 * (k // 13), 3 + k % 5 * 4.0, 2 + k % 7 * 3.5)
+    for k in range(52)
+]
+_CROWD_NAMES = [f"traffic light {k % 31}" for k in range(len(_CROWD))]
+CROWDS: dict[str, Prediction] = {
+    "detection": Detections(
+        tuple(
+            Detection(name, (x - a, y - b, x + a, y + b))
+            for name, (x, y, a, b) in zip(_CROWD_NAMES, _CROWD, strict=True)
+        )
+    ),
+    "instance": Masks(
+        SIZE,
+        tuple(
+            Instance(name, mask_from_array(_ellipse(*place)))
+            for name, place in zip(_CROWD_NAMES, _CROWD, strict=True)
+        ),
+    ),
+    "semantic": Masks(
+        SIZE,
+        tuple(
+            Instance(f"stuff {k}", mask_from_array(k == (_STRIPES // 7 % 23)))
+            for k in range(23)
+        ),
+    ),
+    "keypoint": People(tuple(_person(18 + 12 * k, k) for k in range(10))),
+}
 SCENE = ErrorScene(
     SIZE, LABELS, 4, DEGRADED, tuple(map(mask_from_array, REGIONS))
 )
 
 
-def _made(type: str, pairing: Any) -> dict[str, list[Prediction]]:
+def _made(
+    type: str, pairing: Any, truth: Prediction | None = None
+) -> dict[str, list[Prediction]]:
     """Predictions with each error of a type, from mild to severe."""
     made = {}
     for name in error_types(TASK[type]):
         steps = perturbed(
             TASK[type],
             name,
-            TRUTHS[type],
+            TRUTHS[type] if truth is None else truth,
             SCENE,
             seed=5,
             key="k",
@@ -151,12 +189,41 @@ def test_encodings() -> None:
             classes=("dog", "cat"),
         ):
             shown[f"large:{type}:{stem}"] = encoded
+    for type, crowd in CROWDS.items():
+        for stem, encoded in encode_each(
+            TASK[type],
+            [row.stem for row in encodings(TASK[type])],
+            crowd,
+            PHOTO,
+        ):
+            shown[f"crowd:{type}:{stem}"] = encoded
     check("encodings", shown, depth=1)
 
 
+def test_colours() -> None:
+    check(
+        "colours",
+        {
+            "palette": [(name_at(k), color_at(k)) for k in range(70)],
+            "random": [
+                (random_name_at(k), random_color_at(k)) for k in range(70)
+            ],
+        },
+        depth=1,
+    )
+
+
 def test_errors(ladders: Any) -> None:
+    many = {
+        f"many:{pairing}": {
+            type: _made(type, pairing, replace(crowd, items=crowd.items[::4]))
+            for type, crowd in CROWDS.items()
+            if type in ("detection", "instance")
+        }
+        for pairing in ("ladder", "matched")
+    }
     matched = {type: _made(type, "matched") for type in TRUTHS}
-    check("errors", {"ladder": ladders, "matched": matched}, depth=3)
+    check("errors", {"ladder": ladders, "matched": matched, **many}, depth=3)
 
 
 def _measured(type: str, prediction: Prediction) -> dict[str, Any]:

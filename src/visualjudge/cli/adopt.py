@@ -132,7 +132,6 @@ def _print(done: Adopted) -> None:
         if done.reread
         else ""
     )
-    invented = pluralize(done.invented, "reply", "replies")
     lines = {
         f"columns: {columns}": True,
         f"not used: {', '.join(done.unused)[:300]} (--column ROLE=NAME)": done.unused,
@@ -142,8 +141,9 @@ def _print(done: Adopted) -> None:
         **dict.fromkeys(map(str, done.runs), True),
         f"{pluralize(done.verdicts, 'verdict')}{reread}": True,
         f"{pluralize(done.left_out, 'row')} without a truth left out": done.left_out,
-        f"the table has a value for {invented} that cannot be read, and another value "
-        f"for {done.differing}; --use verdicts counts the table's": done.invented
+        "the table has a value for "
+        f"{pluralize(done.invented, 'reply', 'replies')} that cannot be read, and "
+        f"another value for {done.differing}; --use verdicts counts the table's": done.invented
         or done.differing,
         **dict.fromkeys(done.notes, True),
     }
@@ -170,7 +170,9 @@ def _benchmark(
     if done.runs:
         following("report", *(path for path, _ in done.runs))
     elif not done.labels_only:
-        following("judge", out / "dataset", "--out", "RUN")
+        following(
+            *("judge", out / "dataset"), *("--model", "MODEL", "--out", "RUN")
+        )
 
 
 def _questions(
@@ -194,7 +196,9 @@ def _questions(
             tick=partial(progress, "fetching"),
         )
     print(f"{out / 'dataset'}: {pluralize(count, 'question')}")
-    following("judge", out / "dataset", "--out", "RUN")
+    following(
+        *("judge", out / "dataset"), *("--model", "MODEL", "--out", "RUN")
+    )
 
 
 def _fetched(data: Path, private: bool) -> None:

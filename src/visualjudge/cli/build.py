@@ -75,7 +75,7 @@ def build(
     )
     for line in (*_left_out(built), *_not_drawn(built, options)):
         print(line)
-    if not built.compared:
+    if not built.compared and options.types != ("scoring",):
         why = (
             "; ".join(built.equal)
             or "no image has two sources or scores; import another source"
@@ -108,7 +108,7 @@ def _not_drawn(built: Built, options: BuildOptions) -> Iterator[str]:
     few = (
         (k, drawn)
         for k, drawn in built.drawn.items()
-        if drawn.pairs < drawn.of_pairs
+        if 0 < drawn.pairs < drawn.of_pairs
     )
     for task, drawn in few:
         caps = options.caps

@@ -84,7 +84,10 @@ def _describe_dataset(
     write(json, audited.json())
     print(audited)
     if not dataset.labels_only:
-        following("judge", folder, "--swap", "--out", "RUN")
+        following(
+            *("judge", folder, "--swap"),
+            *("--model", "MODEL", "--out", "RUN"),
+        )
     if audited.findings:
         raise typer.Exit(1)
 

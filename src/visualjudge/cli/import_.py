@@ -265,6 +265,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.import_mistakes import Files, equal_sources
     from visualjudge.data.importing import Imported, Intake, import_source
+    from visualjudge.formats.pairing import IMAGE_SUFFIXES, hint_below
     from visualjudge.vision.raster.images import stored_frames
 
     def watched(states: Iterator[Imported]) -> Iterator[Imported]:
@@ -319,6 +320,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     elif not left_out:
         raise DataError(
             f"{named}: nothing was imported, since there is no image to score"
+            f"{hint_below(Path(str(named)), IMAGE_SUFFIXES)}"
         )
     failed = left_out and not (written and values["skip_invalid"])
     end_with(

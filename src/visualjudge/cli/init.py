@@ -10,12 +10,8 @@ from visualjudge.core.errors import UsageError
 
 MOST_LINES = 12
 """Things of a folder that are listed."""
-STUDY = (
-    ("describe", "data"),
-    ("plan", "data", "--goal", "rank", "--json", "plan.json"),
-    ("build", "data", "--plan", "plan.json", "--out", "dataset"),
-)
-"""The commands after an import; those that `build` prints come next."""
+GOALS = {"import": "rank", "perturb": "right"}
+"""What a study of models' predictions, or of controlled errors, is planned for."""
 
 
 def init(
@@ -44,8 +40,12 @@ def init(
     following(*first)
     for words in commands[1:]:
         following(*words, title="or")
-    if "--out" in first and first[0] in ("import", "perturb"):
-        for words in STUDY:
+    if "--out" in first and first[0] in GOALS:
+        for words in (
+            ("describe", "data"),
+            ("plan", "data", "--goal", GOALS[first[0]], "--json", "plan.json"),
+            ("build", "data", "--plan", "plan.json", "--out", "dataset"),
+        ):
             following(*words, title="then")
         print(
             "then: the command that `build` prints, which asks what was planned"

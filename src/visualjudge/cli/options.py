@@ -97,7 +97,7 @@ def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
             else item.partition("=")
         )
         if not (name and equals and value):
-            such = "timeout=60" if option == "--set" else "item=image"
+            such = "timeout=60" if option == "--set" else "prompt=text"
             raise UsageError(
                 f"{option} must be NAME=VALUE, such as {such}, got {item!r}"
             )

@@ -80,6 +80,9 @@ def plan(
             "--goal",
             goal,
             *words_of(part),
+            *(() if effect is None else ("--effect", effect)),
+            "--power",
+            power,
             "--json",
             "plan.json",
         )

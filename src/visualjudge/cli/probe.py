@@ -51,4 +51,4 @@ def probe(
         )
     )
     print(f"{pluralize(made.questions, 'question')} in {out}")
-    following("judge", out, "--out", "RUN")
+    following("judge", out, "--model", "MODEL", "--out", "RUN")

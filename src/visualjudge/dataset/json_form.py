@@ -181,8 +181,8 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
 
 def questions_between(
     path: Path, start: int, stop: int
-) -> list[tuple[bytes, Question]]:
-    """Return the questions whose lines in a ``questions.json`` begin at ``start`` bytes
+) -> Iterator[tuple[bytes, Question]]:
+    """Yield the questions whose lines in a ``questions.json`` begin at ``start`` bytes
     or later and before ``stop``, each with its JSON.
 
     Raises
@@ -192,7 +192,7 @@ def questions_between(
     ValueError
         If it does not have one question a line, as :func:`json_file` writes it.
     """
-    collected = []
+    count = 0
     place = max(0, start - 1)
     rest = lines(path, "json", place)
     line = next(rest, b"")
@@ -203,11 +203,11 @@ def questions_between(
         place += len(line)
         if line != LAST[1:]:
             text = line.removesuffix(BETWEEN).rstrip()
-            collected.append((text, question_of_json(text)))
+            yield text, question_of_json(text)
+            count += 1
             fits = line.endswith(BETWEEN)
-    if not fits and (not collected or [*rest] != [LAST[1:]]):
+    if not fits and (not count or [*rest] != [LAST[1:]]):
         raise ValueError("must have one question a line")
-    return collected
 
 
 def write_questions(path: Path, lines: Iterable[bytes]) -> str:

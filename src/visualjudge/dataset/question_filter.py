@@ -142,8 +142,8 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
                         else value
                     )
                     raise UsageError(
-                        f"{option} must be {one_of(meant, known)}, "
-                        f"got {value!r:.80}"
+                        f"{option} must be {one_of(meant, known)}, got "
+                        f"{value!r:.80}; the dataset has no others"
                     )
             conditions.append(has_value(field, frozenset(values)))
     if not conditions:

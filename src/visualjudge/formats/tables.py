@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.typed_records import Rows, record_of
-from visualjudge.core.untrusted import BOUNDS, read_file, text_lines
+from visualjudge.core.untrusted import BOUNDS, apart, read_file, text_lines
 from visualjudge.core.yamls import read_yaml
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class _DataOnly(pickle.Unpickler):
 
 def read_pickle(path: Path) -> Any:
     """Read a pickle of plain data (lists, dicts, strings, numbers) without executing
-    anything in it.
+    anything in it, apart: a few bytes of it may stand for more than fits in memory.
 
     Raises
     ------
@@ -68,13 +68,18 @@ def read_pickle(path: Path) -> Any:
         If there is no such file, or it is larger than 1 GiB, is not a pickle, or
         contains more than plain data.
     """
+    return apart(_unpickled, path, "table")
+
+
+def _unpickled(path: Path) -> Any:
     content = BytesIO(read_file(path, "table"))
     try:
         value = _DataOnly(content, encoding="latin1").load()
         jsons.check(value)
     except Exception as error:  # an unpickler of a damaged file raises anything
         raise DataError(
-            f"{path}: must be a pickle of plain data: {error}"
+            f"{path}: must be a pickle of plain data: "
+            f"{str(error) or 'it fills the memory'}"
         ) from None
     return value
 

@@ -218,7 +218,10 @@ def _manifest(
         "asked": 0,
         "concurrency": options.concurrency,
         "dataset": {
-            "path": str(dataset.root.resolve()),
+            # JSON has no bytes that are no text: then `dataset` names the folder
+            "path": str(dataset.root.resolve())
+            .encode("utf-8", "backslashreplace")
+            .decode(),
             "checksum": checksum_of(dataset),
         },
         "media_checksum": media_checksum(dataset),

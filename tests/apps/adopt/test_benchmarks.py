@@ -627,7 +627,9 @@ def test_editscore_takes_its_sides_from_the_map(
     done = adopt_benchmark(
         "editscore-bench", copy, tmp_path / "out", replies=["pvc"]
     )
-    assert [question.answer for question in opened(tmp_path)] == ["B", "A"]
+    asked = list(opened(tmp_path))
+    assert [question.answer for question in asked] == ["B", "A"]
+    assert [("Make it red." in q.prompt) for q in asked] == [rows, rows]
     assert done.labels_only is not rows
     assert published(done)["editscore-bench/consistency"] == 0.5
 

@@ -13,7 +13,11 @@ from hypothesis import given, strategies as st
 
 from folding import each
 from visualjudge.apps.mmbench.evaluate import READERS
-from visualjudge.apps.mmbench.reply_reading import mentions, read_strict
+from visualjudge.apps.mmbench.reply_reading import (
+    mentions,
+    read_several,
+    read_strict,
+)
 
 CORPUS = yaml.safe_load(
     (Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8")
@@ -154,3 +158,21 @@ def test_two_options_are_no_pair_that_may_tie():
         is None
     )
     assert read_strict("They are equally good.", options).letter is None
+
+
+@each(
+    ("reply", "letters"),
+    [
+        ("I see both.\nAnswer: A, C", "AC"),
+        ("\\boxed{A}, then \\boxed{B, D}", "BD"),
+        ("Answers are B and D", "BD"),
+        ("It is fine.\nBD", "BD"),
+        ("C, A", "AC"),
+        ("CA", None),
+        ("A, E", None),
+        ("A cat", None),
+    ],
+)
+def test_several_letters_are_read_where_they_stand_alone(reply, letters):
+    options = {letter: f"thing {letter}" for letter in "ABCD"}
+    assert read_several(reply, options).letter == letters

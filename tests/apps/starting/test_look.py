@@ -108,6 +108,28 @@ def generated(folder: Path) -> None:
     (folder / "scores.csv").write_text("\n".join(rows) + "\n")
 
 
+def generated_below(folder: Path) -> None:
+    generated(folder)
+    (folder / "outputs").mkdir()
+    for name in ("flux", "sdxl"):
+        (folder / name).rename(folder / "outputs" / name)
+
+
+def image_folder(folder: Path) -> None:
+    rows = []
+    for k in range(2):
+        image(folder / f"train/{k}.png")
+        row = {"file_name": f"{k}.png", "text": "a red cube", "score": 3 + k}
+        rows.append(json.dumps(row))
+    (folder / "train/metadata.jsonl").write_text("\n".join(rows) + "\n")
+
+
+def told_by_endings(folder: Path) -> None:
+    for k, end in enumerate(("gt", "rain", "net")):
+        rgb = np.random.default_rng(k).integers(0, 255, (24, 32, 3), np.uint8)
+        image(folder / f"1_{end}.png", rgb)
+
+
 def label_studio(folder: Path) -> None:
     image(folder / "images/a.png")
     box = {"x": 10, "y": 10, "width": 30, "height": 30, "rotation": 0}
@@ -147,6 +169,9 @@ def upscaled(folder: Path) -> None:
         restored,
         upscaled,
         generated,
+        generated_below,
+        image_folder,
+        told_by_endings,
     ],
 )
 def test_the_first_command_runs_as_printed(
@@ -174,6 +199,28 @@ def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
     assert first.path == tmp_path / "masks"
     assert first.command is not None
     assert first.command[:3] == ("perturb", "--task", "semantic_segmentation")
+
+
+def test_images_of_one_folder_are_told_apart_by_how_their_names_end(
+    tmp_path: Path,
+) -> None:
+    told_by_endings(tmp_path)
+    printed = command("init", tmp_path).stdout
+    assert "import pairs --task lowlevel-derain" in printed
+    assert "--source net" in printed
+
+
+def test_controlled_errors_are_planned_for_a_right_judge(
+    tmp_path: Path,
+) -> None:
+    image(tmp_path / "a.png")
+    assert "plan data --goal right" in command("init", tmp_path).stdout
+
+
+def test_questions_with_options_are_asked_as_they_are(tmp_path: Path) -> None:
+    header = "index,question,A,B,answer,image"
+    (tmp_path / "data.csv").write_text(f"{header}\n0,q,a,b,A,none\n")
+    assert f"mmbench infer {tmp_path}" in command("init", tmp_path).stdout
 
 
 def test_a_table_alone_is_looked_at(tmp_path: Path) -> None:

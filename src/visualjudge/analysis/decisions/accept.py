@@ -67,7 +67,10 @@ class Chosen:
         """What a score would need."""
         if self.images_needed is None:
             return "no score has a smaller share of bad ones: another judge is needed"
-        return f"it needs about {self.images_needed:,} images"
+        return (
+            f"it needs about {self.images_needed:,} images; `scoring_groups` says how "
+            "many a build asks"
+        )
 
 
 @dataclass(frozen=True, slots=True)

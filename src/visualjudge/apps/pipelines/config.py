@@ -250,14 +250,15 @@ def prompts_of(path: str | Path) -> Path | None:
 
 
 def _loaded(file: Path) -> Any:
-    value = read_yaml(file, _without_tags) or {}
+    value = (
+        read_yaml(
+            file, lambda text: _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
+        )
+        or {}
+    )
     if not isinstance(value, dict | list):
         raise ValueError(f"must be an object, got {value!r:.40}")
     return OmegaConf.create(value)
-
-
-def _without_tags(text: str) -> str:
-    return _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
 
 
 def _oc_env(match: re.Match[str]) -> str:

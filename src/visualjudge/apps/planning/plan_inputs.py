@@ -210,11 +210,10 @@ def _of_dataset(
 def _without_pilot() -> tuple[str, ...]:
     image, pair, order = USUAL.shared
     return (
-        f"No pilot: the plan assumes a typical judge, right {100 * USUAL.level:.0f} % "
-        "of the time unless stated above, and more often for wide margins; verdicts "
-        f"correlate {image:g} within an image, {pair:g} on a pair, {order:g} in one "
-        f"order; {100 * USUAL.failed:.0f} % of replies fail. To use figures of your "
-        "judge, judge 50 to 200 questions and plan from that run.",
+        f"No pilot: a typical judge is assumed, right {100 * USUAL.level:.0f} % of the "
+        f"time unless stated above; verdicts correlate {image:g} within an image, "
+        f"{pair:g} on a pair, {order:g} in one order; {100 * USUAL.failed:.0f} % of "
+        "replies fail. To use your judge's, plan from a run of 50 to 200 questions.",
         COST,
     )
 

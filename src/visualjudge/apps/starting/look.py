@@ -21,6 +21,8 @@ HEAD = 1 << 16
 """Bytes read of each file."""
 IMAGES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff"))
 TABLES = frozenset((".csv", ".tsv", ".jsonl"))
+IMAGE_FOLDER = {"file_name": "output", "text": "prompt"}
+"""Columns of a ``metadata`` table of Hugging Face, and what they are called here."""
 COCO_TASKS = {
     '"keypoints"': "keypoint",
     '"segmentation"': "instance_segmentation",
@@ -89,18 +91,24 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         return own
     every = _folders(files, IMAGES)
     headers = _headers(files)
-    maps = [place for place in every if _holds_maps(headers[place])]
+    maps = [  # of one channel, or of indices of a palette
+        place
+        for place in every
+        if headers[place].startswith(PNG)
+        and headers[place][-1] in (GREY, PALETTE)
+    ]
     deep = [place for place in maps if headers[place][24:25] == DEEP]
     masks = [place for place in maps if place not in deep]
     deep += _folders(files, MAPS)
     photographs = {place: every[place] for place in every if place not in maps}
     panoptic = [*_panoptic(files, photographs)]
+    images = next(iter(photographs), "IMAGES")
     sights = [
-        *(panoptic or _coco(files, photographs)),
-        *_yolo(files, photographs),
-        *_voc(files, photographs),
+        *(panoptic or _coco(files, images)),
+        *_yolo(files, images),
+        *_voc(files, images),
         *_tables(files, is_verdicts),
-        *_label_studio(files, photographs),
+        *_label_studio(files, images),
     ]
     places = [
         Sight(place, pluralize(count, "image"))
@@ -114,12 +122,16 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         )
         classes = next(tables, Path("classes.csv"))
         sights = [
-            *_maps(DEPTH, deep, photographs),
-            *_maps(LABELS, masks, photographs, classes=classes),
+            *_maps(DEPTH, deep, images),
+            *_maps(LABELS, masks, images, classes=classes),
             *sights,
         ]
     if places and not sights:
-        named = {place.path.name.lower(): place.path for place in places}
+        named = (
+            {place.path.name.lower(): place.path for place in places}
+            if len(places) > 1
+            else _endings(places[0].path)
+        )
         return [*places, _images_alone(places[0].path, named)]
     return [*sights, *places]
 
@@ -187,7 +199,7 @@ def _bytes(path: Path, *, end: bool = False) -> bytes:
         return b""
 
 
-def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
+def _coco(files: list[Path], images: object) -> Iterator[Sight]:
     truths: list[Path] = []
     results: dict[Path, str] = {}
     for path in files:
@@ -204,7 +216,6 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
         return
     task = next(iter(results.values()), "object_detection")
     models = [path for path, own in results.items() if own == task]
-    images = next(iter(photographs), "IMAGES")
     command = _study("coco", task, truths[0], images, models)
     yield Sight(truths[0], "COCO annotations", command)
     yield from (Sight(path, "COCO annotations") for path in truths[1:])
@@ -213,7 +224,7 @@ def _coco(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     )
 
 
-def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
+def _yolo(files: list[Path], images: object) -> Iterator[Sight]:
     values: dict[Path, int] = {}
     for path in files:
         if path.suffix.lower() == ".txt" and path.parent not in values:
@@ -226,7 +237,6 @@ def _yolo(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
     boxes = values[truth] == _BOX_VALUES
     task = "object_detection" if boxes else "instance_segmentation"
     classes = next(filter(_names_classes, files), "data.yaml")
-    images = next(iter(photographs), "IMAGES")
     others = [place for place in values if place != truth]
     command = _study("yolo", task, truth, images, others, classes=classes)
     message = "boxes" if boxes else "polygons"
@@ -258,8 +268,8 @@ def _study(
 
 def _model(path: Path) -> object:
     """Return the name of a model with these predictions; ``labels`` is none."""
-    if path.is_file():
-        return path.stem
+    if not path.is_dir():
+        return path.stem.removeprefix("*_")
     return path.parent.name if path.name == "labels" else path.name
 
 
@@ -273,27 +283,19 @@ def _names_classes(path: Path) -> bool:
     return isinstance(content, dict) and "names" in content
 
 
-def _voc(files: list[Path], photographs: dict[Path, int]) -> Iterator[Sight]:
+def _voc(files: list[Path], images: object) -> Iterator[Sight]:
     first = {
         path.parent: path for path in reversed(files) if path.suffix == ".xml"
     }
     folders = [
         place for place, path in first.items() if "<annotation" in _head(path)
     ]
-    if not folders:
-        return
-    images = next(iter(photographs), "IMAGES")
-    truth, *models = sorted(
-        folders, key=lambda path: not _TRUTH.search(path.name)
+    yield from _maps(
+        ("voc", "object_detection", "PASCAL VOC annotations"), folders, images
     )
-    command = _study("voc", "object_detection", truth, images, models)
-    yield Sight(truth, "PASCAL VOC annotations", command)
 
 
-def _label_studio(
-    files: list[Path], photographs: dict[Path, int]
-) -> Iterator[Sight]:
-    images = next(iter(photographs), "IMAGES")
+def _label_studio(files: list[Path], images: object) -> Iterator[Sight]:
     for path in files:
         if path.suffix == ".json" and '"from_name"' in _head(path):
             command = (
@@ -315,11 +317,6 @@ def _headers(files: list[Path]) -> dict[Path, bytes]:
     return {place: _bytes(path)[:26] for place, path in first.items()}
 
 
-def _holds_maps(header: bytes) -> bool:
-    """Return whether a PNG file has one channel, or indices of a palette."""
-    return header.startswith(PNG) and header[-1] in (GREY, PALETTE)
-
-
 DEPTH = ("depth", "depth_estimation", "depth maps")
 LABELS = (
     "label-map",
@@ -331,12 +328,11 @@ LABELS = (
 def _maps(
     form: tuple[str, str, str],
     places: list[Path],
-    photographs: dict[Path, int],
+    images: object,
     **options: object,
 ) -> Iterator[Sight]:
     if not places:
         return
-    images = next(iter(photographs), "IMAGES")
     truth, *models = sorted(
         places, key=lambda path: not _TRUTH.search(path.name)
     )
@@ -382,11 +378,21 @@ def _tables(
             continue
         header = _header(path)
         text = f"a table with the columns {', '.join(header)}"
-        if "rater" in header:
+        if header == ["id", "name"]:
+            yield Sight(path, f"classes: {text}")
+        elif "rater" in header:
             yield Sight(path, f"ratings of people: {text}", ("agreement", path))
-        elif "output" in header:
-            command = _outputs(path, header)
+        elif "output" in header or (
+            "file_name" in header and "verdict" not in header
+        ):
+            command = _outputs(path, header, files)
             yield Sight(path, f"scores of generated images: {text}", command)
+        elif {"question", "answer", "image"}.issubset(header):
+            command = (
+                *("mmbench", "infer", path),
+                *("--model", "MODEL", "--out", "pred.xlsx"),
+            )
+            yield Sight(path, f"multiple-choice questions: {text}", command)
         elif is_verdicts(header):
             command = ("adopt", path, "--out", "study")
             yield Sight(path, f"verdicts: {text}", command)
@@ -398,16 +404,36 @@ def _tables(
             )
 
 
-def _outputs(path: Path, header: list[str]) -> Words:
+def _outputs(path: Path, header: list[str], files: list[Path]) -> Words:
     """Return the import of edited images, if the table names their sources, or of
     generated ones."""
     task = "generation_editing" if "image" in header else "generation_t2i"
     words = ("import", "outputs", "--task", task, "--table", path)
+    renamed = [
+        f"{ours}={name}"
+        for name, ours in IMAGE_FOLDER.items()
+        if name in header and ours not in header
+    ]
     return (
-        *(*words, "--root", path.parent),
+        *(*words, "--root", _root(path, files)),
+        *(word for pair in renamed for word in ("--column", pair)),
         *(() if "score" in header else ("--score-column", "NAME")),
+        *(() if "source" in header else ("--source", "NAME")),
         *("--out", "data"),
     )
+
+
+def _root(path: Path, files: list[Path]) -> Path:
+    """Return the folder, as high as can be, below which a table names images."""
+    text = _head(path)
+    roots = (
+        root
+        for image in files
+        if image.suffix.lower() in IMAGES
+        for root in reversed(image.parents)
+        if image.relative_to(root).as_posix() in text
+    )
+    return next(roots, path.parent)
 
 
 def _header(path: Path) -> list[str]:
@@ -432,6 +458,20 @@ def _alike(folder: Path, other: Path) -> Path:
     return folder / f"*{more}{first.suffix}"
 
 
+def _endings(folder: Path) -> dict[str, Path]:
+    """Return patterns of a folder's images by the last word of their names, such as
+    ``*_gt.png``."""
+    words = {
+        path.stem.rpartition("_")[2]: path.suffix
+        for path in folder.iterdir()
+        if "_" in path.stem
+    }
+    return {
+        word.lower(): folder / f"*_{word}{suffix}"
+        for word, suffix in words.items()
+    }
+
+
 def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
     """Return controlled errors of photographs, or the import of what names tell
     apart."""
@@ -440,7 +480,7 @@ def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
     if sharp and poor:
         others = (sharp, named[poor])
         models = [path for path in named.values() if path not in others]
-        images = _alike(named[poor], sharp)
+        images = _alike(named[poor], sharp) if sharp.is_dir() else named[poor]
         command = _study("pairs", DEGRADED[poor], sharp, images, models)
         return Sight(sharp, "clean images", command)
     command = _study("pairs", "lowlevel-deblur", first, first, ())

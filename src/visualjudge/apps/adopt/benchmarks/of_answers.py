@@ -445,7 +445,11 @@ def read_multimodal(folder: Path, files: Sequence[JudgeFile]) -> Study:
     rows = (
         records(tables[0])
         if tables
-        else [_multimodal_question(row) for row in _multimodal_first(files)]
+        else [
+            _multimodal_question(row)
+            for file, _ in files[:1]
+            for row in records(file)
+        ]
     )
     images = Images(tables[0].parent if tables else folder)
     items = [
@@ -453,10 +457,6 @@ def read_multimodal(folder: Path, files: Sequence[JudgeFile]) -> Study:
         for row in rows
     ]
     return Study(items, images.missing + sum(not item.images for item in items))
-
-
-def _multimodal_first(files: Sequence[JudgeFile]) -> list[Row]:
-    return records(files[0][0]) if files else []
 
 
 def _multimodal_question(row: Row) -> Row:
