@@ -298,6 +298,9 @@ def test_mistakes_tried_by_an_import(ladders: Any) -> None:
         for type, errors in ladders.items()
     }
     check("misreadings", mended, depth=2)
+
+
+def test_mistakes_of_place_tried_by_an_import() -> None:
     frame = np.array([*SIZE[::-1]] * 2, np.float64)
     placed = {
         type: [
