@@ -28,6 +28,8 @@ NO_PATH = re.compile(
     "[\0\ud800-\udbff\udd00-\udfff]|[^/]{256}|^.{4096}", re.DOTALL
 )
 """What no name of a file contains: the system would refuse it in its own words."""
+LARGEST = 2**63
+"""Whole numbers from here on are in no file of ours."""
 
 
 class ArgumentError(UsageError, TypeError):
@@ -145,8 +147,8 @@ def _is(value: Any, hint: Any) -> bool:
     if not getattr(value, "shape", (0,)):
         value = _plain(value)
     if kind in (int, float):
-        kinds = int if kind is int else (int, float)
-        return isinstance(value, kinds) and not isinstance(value, bool)
+        is_whole = type(value) is int and abs(value) < LARGEST
+        return is_whole or (kind is float and isinstance(value, float))
     if kind is Any or kind is Callable or getattr(kind, "_is_protocol", False):
         return kind is not Callable or callable(value)
     if kind is tuple and Ellipsis not in inner:
@@ -177,10 +179,8 @@ def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
         return False
     if not inner or isinstance(value, Iterator):  # which would be used up
         return True
-    values = value.values() if kind is Mapping else ()
-    return all(_is(item, inner[0]) for item in value) and all(
-        _is(item, inner[-1]) for item in values
-    )
+    items = value.items() if kind is Mapping else ((item,) for item in value)
+    return all(all(map(_is, row, inner)) for row in items)
 
 
 def _plain(value: Any) -> Any:
@@ -188,6 +188,5 @@ def _plain(value: Any) -> Any:
     list."""
     if type(value) in (list, tuple):
         return type(value)(map(_plain, value))
-    is_array = hasattr(value, "ndim") and hasattr(value, "tolist")
-    is_masked = hasattr(value, "hardmask")
-    return value.tolist() if is_array and not is_masked else value
+    is_array = hasattr(value, "ndim") and not hasattr(value, "hardmask")
+    return getattr(value, "tolist", lambda: value)() if is_array else value

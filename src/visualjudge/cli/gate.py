@@ -64,8 +64,10 @@ def write(
     lock = of_scores or lock_of(analysis, run, questions)
     lock.write(out)
     if isinstance(lock, Lock):
-        right = f"{100 * lock.accuracy['value']:.1f} % right"
-        content = f"{right}, {len(lock.canaries)} canaries"
+        content = (
+            f"{100 * lock.accuracy['value']:.1f} % right, "
+            f"{len(lock.canaries)} canaries"
+        )
     else:
         content = f"{len(lock.scores)} scores"
     print(folded(f"{out}: {content}, answer {lock.answer}"))

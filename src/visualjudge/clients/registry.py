@@ -99,6 +99,7 @@ class ClientConfig(
     backend: str = "api"
     model_name: str = Field(min_length=1)
     base_url: str | None = None
+    api_key: str | None = None
     timeout: PositiveFloat | None = None
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: PositiveInt | None = None

@@ -141,8 +141,9 @@ class ShownPredictions:
                 f"{where}: the prediction is missing; build the dataset again"
             )
         with in_field(where):
-            payload = jsons.loads(line)["prediction"]
-            prediction = read_prediction(task, payload, size=size)
+            prediction = read_prediction(
+                task, jsons.loads(line)["prediction"], size=size
+            )
             prediction.check(size)
         return prediction
 

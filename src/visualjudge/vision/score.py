@@ -73,13 +73,17 @@ def score(
     >>> vj.score("object_detection", found, truth)
     7.0
     """
-    stated = {
-        **options,
-        "class_of_interest": class_of_interest,
-        "size": size and (size[0], size[1]),
-        "metric": metric,
-    }
-    row, sides, chosen = _prepared(task, prediction, truth, stated)
+    row, sides, chosen = _prepared(
+        task,
+        prediction,
+        truth,
+        {
+            **options,
+            "class_of_interest": class_of_interest,
+            "size": size and (size[0], size[1]),
+            "metric": metric,
+        },
+    )
     return _final_score(row.measure(*sides, **chosen), row)
 
 

@@ -327,8 +327,14 @@ def test_predictions_that_are_no_file_are_refused_and_an_older_pair_stays(
 def test_a_dataset_that_never_held_predictions_gives_the_table_alone(
     tmp_path: Path,
 ) -> None:
-    study(tmp_path, 90)
-    run = str(tmp_path / "run")
+    scores = [2.0 if k % 3 == 0 else 9.0 for k in range(180)]
+    questions = [
+        scoring(k, score, task="vqa", image_id=f"image{k}")
+        for k, score in enumerate(scores)
+    ]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(question, question.answer) for question in questions]
+    run = str(write_run(tmp_path / "run", dataset, verdicts, judge="j"))
     words = ["accept", run, "--apply", run, "--out", str(tmp_path / "a.csv")]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert not (tmp_path / "a.coco.json").exists()

@@ -53,6 +53,8 @@ BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
         (lambda: vj.from_supervision(None, ["dog"]), "must be a payload"),
         (lambda: vj.encode("object_detection", "pixel_s0_m0", BOXES, io.BytesIO()), "image"),
         (lambda: vj.import_samples("keypoint", [], "/dev/null", source="s"), "/dev/null"),
+        (lambda: vj.client(model="m", api_key=5), "api_key"),
+        (lambda: vj.build("data", "o", seed=10**30), "seed"),
         (lambda: vj.open_run("a\0b"), "path"),
         (lambda: vj.load_dataset('{"name": 1}' * 99), "path"),
         (lambda: vj.register_export("mine", 5), "export format mine"),

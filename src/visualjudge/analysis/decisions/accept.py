@@ -507,10 +507,12 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
         If a prediction or its image is missing, or is not as `visualjudge build` writes
         it.
     """
-    ranked = [task for task in table["task"].unique() if _has_items(task)]
-    rows = table.filter(pl.col("task").is_in(ranked))
     dataset = load_dataset(root)
-    if rows.is_empty() or PREDICTIONS not in dataset.meta.get("files", {}):
+    # without predictions as data, tasks may have names of others
+    as_data = PREDICTIONS in dataset.meta.get("files", {})
+    tasks = table["task"].unique() if as_data else ()
+    rows = table.filter(pl.col("task").is_in([*filter(_has_items, tasks)]))
+    if rows.is_empty():
         return None
     wanted = set(rows.filter("accepted")["id"])
     displayed = ShownPredictions(root)
@@ -522,9 +524,14 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
             continue
         name = question.images[0]  # the original stands before the options
         height, width = image_size(image_at(root, name))
-        size = {"height": height, "width": width}
         image = images.setdefault(
-            name, {"id": len(images) + 1, "file_name": name, **size}
+            name,
+            {
+                "id": len(images) + 1,
+                "file_name": name,
+                "height": height,
+                "width": width,
+            },
         )
         (annotation_id,) = question.annotation_ids
         prediction = displayed.prediction(
