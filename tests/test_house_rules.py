@@ -89,13 +89,13 @@ OVER: dict[str, int] = {
     "dataset": 1786,
     "judges": 1463,
     "runs": 1340,
-    "analysis": 8257,
-    "apps": 6352,
+    "analysis": 8255,
+    "apps": 6351,
     "studio": 2489,
     "cli": 1733,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_936
+MOST_STATEMENTS = 35_933
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

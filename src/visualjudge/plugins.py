@@ -50,6 +50,10 @@ def register_type(row: PredictionType) -> None:
             guarded_row(misreading, f"{what}, misreading {misreading.told!r}")
             for misreading in row.misreadings
         ),
+        "misplacements": tuple(
+            guarded_row(mistake, f"{what}, misplacement {mistake.told!r}")
+            for mistake in row.misplacements
+        ),
         "errors": tuple(
             guarded_row(misreading, f"error type {misreading.name}")
             for misreading in row.errors

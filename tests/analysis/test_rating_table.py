@@ -3,6 +3,7 @@ ceiling."""
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.rating_table import COLUMNS, read_ratings
 from visualjudge.analysis.report.agreement_page import (
     agreement_figure,
+    html,
     sentence,
     tables_of,
 )
@@ -269,7 +271,11 @@ def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() ->
         {"quality"},
         {"two tasks"},
     ]
-    assert [len(table.notes) for table in tables] == [1, 2]
+    assert [len(table.notes) for table in tables] == [2, 2]
+    assert ["Same order" in " ".join(table.notes) for table in tables] == [
+        True,
+        False,  # of one source, no pairs of sources can be ordered
+    ]
     assert tables_of(agreement(scores, ["gpt"]))[0] == tables[0]
 
 
@@ -370,6 +376,34 @@ def test_one_dimension_has_one_alpha_in_the_sentence(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("\n".join(lines))
     table, _ = read_ratings(tmp_path / "r.csv")
     assert "Krippendorff’s α 1.00." in sentence(agreement(table))
+
+
+def test_a_judge_is_compared_with_one_person_in_the_sentence() -> None:
+    result = agreement(long_table(), ["gpt"])
+    rho = {row.rater: row.spearman or 0.0 for row in result.rows}
+    below = sum(rho[name] < rho["gpt"] for name in ("ann", "bob", "cat"))
+    words = f"ρ {rho['gpt']:.2f}, more than {below} of 3 people"
+    assert f"gpt agrees with the mean of all people with {words}" in sentence(
+        result
+    )
+    one = agreement(long_table().filter(pl.col("rater") != "bob"), ["gpt"])
+    assert "of 2 people" in sentence(one)
+    alone = long_table().filter(pl.col("rater").is_in(["ann", "gpt"]))
+    assert "more than" not in sentence(agreement(alone, ["gpt"]))
+
+
+def test_a_page_of_agreement_has_its_figure_for_a_paper() -> None:
+    pytest.importorskip("vl_convert", reason="vl_convert is not installed")
+    page = html(agreement(long_table(), ["gpt"]))
+    for suffix, kind, begin in (
+        ("pdf", "application/pdf", b"%PDF"),
+        ("png", "image/png", b"\x89PNG"),
+    ):
+        link = (
+            f'download="agreement.{suffix}" href="data:{kind};base64,([^"]+)"'
+        )
+        (data,) = re.findall(link, page)
+        assert base64.b64decode(data).startswith(begin)
 
 
 def test_columns_of_another_name_are_read_as_named(tmp_path: Path) -> None:

@@ -409,10 +409,10 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     probes += (
         ProbeResult("label", "cue", NOTHING, 0.1, "not_shown", 48, "q0"),
     )
-    assert "Probes" not in terminal(analysis, [])
+    assert "probes" not in terminal(analysis, [])
     figures = (replace(PROBES, rows=lambda _: probes),)
     probed = Analysis(analysis.study, lambda: figures)
     assert (
-        "Probes: 1 fail (author), 1 pass, 1 undecided, 1 not measured."
+        "passes 1 of 4 probes; fails: author; undecided: tool; not measured: label."
         in " ".join(terminal(probed, []).split())
     )

@@ -394,7 +394,7 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
     # .2²)
     assert low < 0.765 < high
     assert [row["task"] for row in judge["choices"]] == ["t0", "t1", ""]
-    assert "One person chooses as the others do" in page_of(analysis)
+    assert "one person chooses as the others do" in page_of(analysis)
 
 
 def test_half_points_are_not_exact_beside_half_points(tmp_path: Path) -> None:
@@ -428,6 +428,18 @@ def test_a_page_of_scores_has_the_scale_on_which_they_were_given(
     between = analysis.plots["judges"].draw(analysis.shown)
     assert isinstance(between, Plot)
     assert with_ends(gap.gap, number) in between.svg()
+    errors = analysis.metrics["comparisons"][1]
+    (table,) = COMPARISONS.printed(analysis)
+    measured = table.columns.index("Measure")
+    assert [row[measured] for row in table.rows] == [
+        "ρ with the truth",
+        "mean error, on the scale 1 to 5",
+    ]
+    error = number(0.4 * errors["difference"])
+    assert table.rows[1][measured + 1].startswith(f"{error} (")
+    first = page_of(analysis, (0, 1))
+    assert "Compared on 120 scoring questions, of 120 and 120." in first
+    assert "Rank correlation with the truth of poor minus that of good" in first
 
 
 @pytest.mark.parametrize("controlled", [True, False])
@@ -446,15 +458,21 @@ def test_severities_of_errors_are_not_ranked_as_models_are(
         for k in range(60)
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
-    verdicts = [said(question, question.answer) for question in questions]
-    run = write_run(tmp_path / "run", dataset, verdicts)
+    verdicts = [
+        said(question, question.answer, order)
+        for question in questions
+        for order in ("AB", "BA")
+    ]
+    run = write_run(tmp_path / "run", dataset, verdicts, swap=True)
     answer = vj.card(run).judges[0].answer
     assert answer.shape == (
         "controlled_errors" if controlled else "named_pairs"
     )
     assert bool(answer.pairs) is not controlled
     assert answer.state == "yes"
-    assert ("60 pairs" in answer.sentence) is controlled
+    assert ("of 120 verdicts," in answer.sentence) is controlled
+    # one task has the answer of all, which stands at the top
+    assert "As the truth?" not in page_of(analyse([run]))
 
 
 @each(

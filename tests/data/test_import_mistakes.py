@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import cv2
@@ -29,7 +30,7 @@ from visualjudge.vision.masks.record import (
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.masks import mask_from_array
-from visualjudge.vision.rows import Misreading
+from visualjudge.vision.rows import Misplacement, Misreading
 
 IMAGES = 8
 SIZE = 60, 100
@@ -143,7 +144,7 @@ MISTAKES = {
             lambda a, b, c, d: (a - c / 2, b - d / 2, a + c / 2, b + d / 2)
         ),
     ),
-    "another size": (
+    "all coordinates were divided by 1.67": (
         "object_detection",
         _boxes,
         _boxes_as(lambda *box: tuple(v * 0.6 for v in box)),
@@ -170,7 +171,7 @@ MISTAKES = {
             np.where(np.arange(SIZE[1]) < SIZE[1] // 3, 99, found.values)
         ),
     ),
-    "x and y are exchanged": (
+    "coordinates are y before x": (
         "instance_segmentation",
         lambda rng: _instances(rng, 5),
         _masks_as(lambda dense: np.pad(dense[:, :60].T, ((0, 0), (0, 40)))),
@@ -254,10 +255,15 @@ def test_a_mistake_that_cannot_be_tried_stops_no_import(
         raise PluginError("plug-in x, type detection: KeyError: 'a'")
 
     row = import_mistakes.type_of("object_detection")
-    spoilt = replace(row, misreadings=(Misreading("boxes are wrong", fails),))
+    spoilt = replace(
+        row,
+        misreadings=(Misreading("boxes are wrong", fails),),
+        misplacements=(Misplacement("boxes are wrong", fails),),
+    )
     monkeypatch.setattr(import_mistakes, "type_of", lambda _task: spoilt)
     _, make, spoil = MISTAKES["y before x"]
-    assert likely_mistake("object_detection", _tried(make, spoil), {}) is None
+    found = likely_mistake("object_detection", _tried(make, spoil), {})
+    assert found is not None and "y before x" in found
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -438,3 +444,46 @@ def test_noise_is_no_exchange_of_near_and_far() -> None:
             noise = np.exp(rng.normal(0, 0.6, depths.shape))
             tried.append((DepthMap(depths * noise), DepthMap(depths)))
         assert likely_mistake("depth_estimation", tried, {}) is None
+
+
+PLACED: dict[str, Callable[..., Any]] = {
+    "height], and coordinates refer to an image of 100 × 100": (
+        lambda a, b, c, d: (a / 6.4, b / 4.8, (a + c) / 6.4, (b + d) / 4.8)
+    ),
+    "turned by 180": lambda a, b, c, d: (640 - c, 480 - d, 640 - a, 480 - b),
+    "multiplied by 3": lambda *box: tuple(v * 3 for v in box),
+    "moved by 40 pixels to the right": (
+        lambda a, b, c, d: (a + 40, b, c + 40, d)
+    ),
+}
+
+
+@each("told", PLACED)
+def test_places_of_another_form_size_or_origin_are_named(told: str) -> None:
+    with TemporaryDirectory() as folder:
+        photo = Path(folder) / "a.png"
+        Image.new("RGB", (640, 480)).save(photo)
+        tried = _tried(_boxes, _boxes_as(PLACED[told]))
+        message = likely_mistake(
+            "object_detection", tried, {}, [photo] * IMAGES
+        )
+    assert message is not None and told in message
+
+
+def test_predictions_in_no_order_and_of_one_class_are_named() -> None:
+    truths = [_boxes(np.random.default_rng(seed)) for seed in range(IMAGES)]
+    order = [3, 0, 6, 1, 7, 2, 5, 4]
+    found = likely_mistake(
+        "object_detection",
+        [(truths[k], truth) for k, truth in zip(order, truths, strict=True)],
+        {},
+    )
+    assert found is not None and "belong to other images" in found
+    one = [
+        truth.with_items(replace(item, label="cat") for item in truth.items)
+        for truth in truths
+    ]
+    found = likely_mistake(
+        "object_detection", list(zip(one, truths, strict=True)), {}
+    )
+    assert found is not None and "one class, cat" in found

@@ -136,7 +136,8 @@ def _boxes(change: Any) -> list[Any]:
                 (y + v) / 0.06,
                 (x + u) / 0.08,
             ),
-            "boxes are [y1, x1, y2, x2] in an image of 1000 × 1000",
+            "boxes are [y1, x1, y2, x2] and were read as [x, y, width, height], and "
+            "coordinates refer to an image of 1000 × 1000",
         ),
         (
             lambda x, y, u, v: (
@@ -145,7 +146,8 @@ def _boxes(change: Any) -> list[Any]:
                 (x + u) / 0.08,
                 (y + v) / 0.06,
             ),
-            "boxes are [x1, y1, x2, y2] in an image of 1000 × 1000",
+            "boxes are [x1, y1, x2, y2] and were read as [x, y, width, height], and "
+            "coordinates refer to an image of 1000 × 1000",
         ),
     ],
 )
@@ -288,16 +290,13 @@ def test_expressions_shifted_by_one_are_named() -> None:
     for k in range(12):
         size = SIZE if k % 4 else SIZE[::-1]
         dense = np.zeros(size, np.bool_)
-        dense[3 * k : 3 * k + 9, 2 * k : 2 * k + 9] = True
+        top, left = 17 * k % 50, 23 * k % 50
+        dense[top : top + 9, left : left + 9] = True
         sides.append(Masks(size, (Instance("it", mask_from_array(dense)),)))
     pairs = [
-        (
-            Masks(truth.size, sides[k - 1].items)
-            if sides[k - 1].size == truth.size
-            else truth,
-            truth,
-        )
+        (Masks(truth.size, sides[k - 1].items), truth)
         for k, truth in enumerate(sides)
+        if sides[k - 1].size == truth.size
     ]
     reason = likely_mistake("referring_segmentation", pairs, {})
-    assert reason is not None and "belongs to the ground truth before" in reason
+    assert reason is not None and "belongs to the ground truth" in reason

@@ -23,6 +23,7 @@ from visualjudge.vision.error_types import error_types, perturbed
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.faults import faults_by_class, faults_of
 from visualjudge.vision.metrics import metrics_of
+from visualjudge.vision.misplacements import SHARED
 from visualjudge.vision.predictions import (
     TYPES,
     DepthMap,
@@ -283,7 +284,7 @@ def test_features_of_the_local_judge(ladders: Any) -> None:
 
 def _mended(row: Any, prediction: Any, truth: Any) -> Any:
     try:
-        return row.mended(prediction, SIZE if row.of_size else truth)
+        return row.mended(prediction, truth)
     except DataError:
         return None
 
@@ -297,6 +298,19 @@ def test_mistakes_tried_by_an_import(ladders: Any) -> None:
         for type, errors in ladders.items()
     }
     check("misreadings", mended, depth=2)
+
+
+def test_mistakes_of_place_tried_by_an_import() -> None:
+    frame = np.array([*SIZE[::-1]] * 2, np.float64)
+    placed = {
+        type: [
+            row.placed(places(TRUTHS[type]), frame)
+            for row in (*TYPES[type].misplacements, *SHARED)
+        ]
+        for type in TRUTHS
+        if (places := TYPES[type].places) is not None
+    }
+    check("misplacements", placed, depth=2)
 
 
 def test_tools_of_judges(ladders: Any) -> None:

@@ -412,14 +412,13 @@ def alt_rows(
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
-            figures = (
-                result.people,
-                images,
-                result.omega,
-                result.by_image,
-                result.advantage,
+            row = replace(
+                row,
+                people=result.people,
+                omega=result.omega,
+                omega_by_image=result.by_image,
+                advantage=result.advantage,
             )
-            row = AltRow(panel.dimension, panel.raters[i], epsilon, *figures)
         except UsageError as error:
             row = replace(row, why=str(error))
         rows.append(row)

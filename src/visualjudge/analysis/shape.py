@@ -9,7 +9,12 @@ from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import TRUTH
 
 Shape = Literal[
-    "named_pairs", "scores", "unnamed_pairs", "no_truth", "controlled_errors"
+    "named_pairs",
+    "scores",
+    "unnamed_pairs",
+    "no_truth",
+    "controlled_errors",
+    "probes",
 ]
 CHOOSING: tuple[Shape, ...] = ("unnamed_pairs", "controlled_errors")
 """Shapes whose answer is the share of right choices."""
@@ -19,6 +24,7 @@ QUESTIONS: Mapping[Shape, str] = {
     "unnamed_pairs": "Does it choose as the truth does?",
     "no_truth": "Is it consistent, and do judges agree?",
     "controlled_errors": "Does it see errors?",
+    "probes": "Does it ignore what must not matter?",
 }
 """What is answered, by shape."""
 
@@ -33,6 +39,8 @@ def shape_of(study: Study, run: int) -> Shape:
     asked = study.joined[run].select(
         "kind", "task", "cluster", "sources", "error_type"
     )
+    if asked.is_empty() and study.runs[run].answered.height:
+        return "probes"
     compared = asked.filter(pl.col("kind") != "scoring")
     scored = asked.filter(pl.col("kind") == "scoring")
     if _named(compared) or _scored(scored):

@@ -38,21 +38,15 @@ class DatasetFacts:
     def extent(self) -> str:
         """How much of the dataset was asked: 300 of 1,514 questions, on 13 of 40
         images."""
-        asked = (
-            _of(
-                self.asked - self.probed,
-                self.questions - self.probed,
-                "question",
+        more = self.probed if self.probed < self.asked else 0
+        questions = _of(self.asked - more, self.questions - more, "question")
+        asked = f"{questions} on {_of(self.images_asked, self.images, 'image')}"
+        if self.probed:
+            asked += (
+                f", and {more:,} more for probes" if more else ", for probes"
             )
-            + " on "
-            + _of(self.images_asked, self.images, "image")
-        )
-        asked += f", and {self.probed:,} more for probes" if self.probed else ""
-        return asked + (
-            f"; only those with {' and '.join(self.where)}"
-            if self.where
-            else ""
-        )
+        where = " and ".join(self.where)
+        return asked + (f"; only those with {where}" if where else "")
 
 
 def _of(part: int, whole: int, noun: str) -> str:

@@ -399,8 +399,12 @@ def _task_of(raw: Any) -> str:
 
 
 def _file_problem(path: Path, error: DataError) -> Problem:
-    reason = str(error).removeprefix(f"{path.name}: ")
-    return Problem(path.name, "the file", "records", reason)
+    return Problem(
+        path.name,
+        "the file",
+        "records",
+        str(error).removeprefix(f"{path.name}: "),
+    )
 
 
 def _rescaled(
@@ -741,6 +745,8 @@ def _without_nulls(value: Any) -> Any:
             for key, item in value.items()
             if item is not None
         }
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
+    return (
+        [_without_nulls(item) for item in value]
+        if isinstance(value, list)
+        else value
+    )

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,39 +17,48 @@ import numpy as np
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, VisualJudgeError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import Annotation, FloatArray, Size
+from visualjudge.core.records import Annotation, FloatArray
 from visualjudge.data.folder import DataFolder, inside
 from visualjudge.formats.samples import Sample, warn_once
 from visualjudge.vision.fields import check_in_pixels
 from visualjudge.vision.items import LabelledItems
+from visualjudge.vision.misplacements import (
+    SHARED,
+    Y_BEFORE_X,
+    Outlines,
+    after,
+    fitted_moves,
+    fitted_scales,
+    outlines,
+    overlap,
+    same_labels,
+)
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.overlaps import box_ious
-from visualjudge.vision.rows import LETTERBOXES, Misreading
 from visualjudge.vision.score import score
 from visualjudge.vision.scoring.matching import pairs
 from visualjudge.vision.scoring.operating_point import shown_at
 from visualjudge.vision.tasks import task_named
 
-FEW_SAMPLES = 4
+# Images on which mistakes of content are tried, and those of place and of pairing.
 MOST_TRIED = 12
-# Minimum gain of each image if few images changed: for two or three images and another
-# number format, which rarely helps other predictions; and for one image, or other
-# labels or pairs.
-FORM_GAIN = 1.0
+MOST_KEPT = 64
+# Minimum gain of each image if there are fewer than so many.
+FEW_SAMPLES = 4
 FEW_GAIN = 3.0
-# A mistake is reported if the mean score is below the first value and rises by the
-# second without it, and the third share of the images whose score changes gains.
+# A mistake is reported if the mean score is below the first value, and the gain without
+# it is at least the second, and so many times its standard error, to which the last is
+# added: a few equal gains have none.
 LOW = 7.0
-GAIN = 1.5
+GAIN = 0.7
+SURE = 2.0
+ROUGH = 0.15
+# Mean overlap from which places are moved: what a poor detector misses to one side is
+# no mistake of its file.
+MOVED = 6.0
+# Smallest share of images on which a degraded one is nearer to the truth.
 MOST_IMAGES = 0.75
-# The mean score that a correction must reach: what leaves a poor detector poor explains
-# nothing. A poor detector with its boxes halved stays below: there, no image may lose,
-# as many must gain as for a correction that fits, and the mean must be so many times
-# what it was.
-EXPLAINED = 4.0
-TIMES = 4
-POOR = 0.5
 # If there are fewer boxes than this, all of them must suggest another form.
 FEW = 5
 # Smallest share of boxes that leave the image for another form to be considered.
@@ -59,21 +67,21 @@ LEAVING = 0.3
 SLACK = 2.0
 # Errors which mean that a correction cannot be tried; the import itself continues.
 UNTRIED = VisualJudgeError, ValueError
-# Images from which a correction that fits the truth is believed, and the mean score
-# that it must reach where there are fewer.
-FITTED_SAMPLES = 6
-FITTED_SCORE = 8.0
 # The mean score from which restored and degraded images are both right.
 PERFECT = 10.0
 # What a correction that fits must gain beyond one that does not.
 FITTED_GAIN = 0.5
-# Factors and sides of square images, of which coordinates are often left.
-FACTORS = (2, 4)
-SIDES = (1, 100, 1000, *LETTERBOXES)
 # IoU of boxes that are at one place.
-SAME_PLACE = 0.5
+SAME_PLACE = 0.4
+# How far corrected places may leave their image, as a part of it, and the largest
+# share that does.
+BEYOND = 0.01
+MOST_LEAVING = 0.1
+MEAN_SCORE = "mean score"
+OVERLAP = "mean overlap of boxes of one class, of 10,"
 # Prediction and ground truth of an image.
 Sides = tuple[Prediction, Prediction]
+Outlined = tuple[Outlines, Outlines]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,20 +212,45 @@ def _check_exchange(samples: Sequence[Sample], files: Files) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Trial:
-    """The tried images with a mistake corrected."""
+    """What images scored with a mistake, and without, 0..10 each."""
 
     told: str
-    sides: Sequence[Sides]
-    # Minimum gain of each image if few changed.
-    least: float = FEW_GAIN
+    before: FloatArray
+    after: FloatArray
     fitted: bool = False
     # Whether the ground truth was corrected.
     of_truth: bool = False
-    # −1 if what was corrected leaves its image. Of corrected scales, how far across or
-    # down the image it reaches, 0..1: objects are found all over images.
+    # Minus the share of what was corrected that leaves its image. Of corrected scales,
+    # how far across or down the image it reaches, 0..1: objects are found all over
+    # images.
     reach: float = 0.0
+    measure: str = MEAN_SCORE
+    least: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        return float((self.after - self.before).mean())
+
+    @property
+    def worth(self) -> float:
+        return self.gain - FITTED_GAIN * self.fitted
+
+    @property
+    def explains(self) -> bool:
+        """Whether the gain is large, and not by chance."""
+        gains = self.after - self.before
+        # a truth that leaves its image when corrected was not wrong
+        if not gains.size or self.of_truth * self.reach < 0:
+            return False
+        if gains.size < FEW_SAMPLES:
+            return bool((gains >= FEW_GAIN).all())
+        error = gains.std(ddof=1) / gains.size**0.5
+        return (
+            self.gain >= max(GAIN, SURE * (float(error) + ROUGH))
+            and self.after.mean() >= self.least
+        )
 
 
 def likely_mistake(
@@ -230,65 +263,44 @@ def likely_mistake(
     """Return the mistake whose correction scores best, as a sentence, or None if none
     explains a low score.
     """
-    tried = [(_surest(result, truth), truth) for result, truth in tried]
+    few = [
+        (_surest(result, truth), truth) for result, truth in tried[:MOST_TRIED]
+    ]
     exchanged, without = _exchanged_with_given(
-        task, tried, options, images, files
+        task, few, options, images[:MOST_TRIED], files
     )
-    before = _scores(task, tried, options)
+    before = _scores(task, few, options)
     if before is None or not before.size or before.mean() >= LOW:
         return exchanged
-    explaining: list[tuple[float, Trial, float]] = []
-    for trial in _without_mistakes(task, tried, images):
-        after = _scores(task, trial.sides, options)
-        # a truth that leaves its image when corrected was not wrong
-        if after is None or not after.size or trial.of_truth * trial.reach < 0:
-            continue
-        # compare each newly paired image with the mean
-        known = before if after.size == before.size else before.mean()
-        gain = float(after.mean() - before.mean())
-        up = int((after > known).sum())
-        down = int((after < known).sum())
-        least = trial.least if before.size > 1 else FEW_GAIN
-        clear = (
-            bool((after - known >= least).all())
-            if before.size < FEW_SAMPLES
-            else up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
+    trials = [*_misread(task, few, before, options)]
+    if type_of(task).places is not None:
+        trials += _misplaced(task, tried, images)
+    sides = [
+        max(rows, key=lambda trial: trial.worth)
+        for of_truth in (False, True)
+        if (
+            rows := [
+                trial
+                for trial in trials
+                if trial.of_truth == of_truth and trial.explains
+            ]
         )
-        if trial.fitted and before.size < FITTED_SAMPLES:
-            clear = clear and after.mean() >= FITTED_SCORE
-        explained = (
-            gain >= min(least, GAIN) and after.mean() >= EXPLAINED
-        ) or (
-            not trial.fitted
-            and up >= FITTED_SAMPLES
-            and not down
-            and after.mean() >= max(POOR, TIMES * before.mean())
-        )
-        gain -= FITTED_GAIN * trial.fitted
-        if explained and clear:
-            explaining.append((gain, trial, float(after.mean())))
-    most = max((gain for gain, _, _ in explaining), default=0.0)
-    best = max(
-        (row for row in explaining if row[0] >= most - FITTED_GAIN),
-        key=lambda row: (
-            row[1].reach,
-            not row[1].of_truth,
-            not row[1].fitted,
-        ),
+    ]
+    # where either side may be misread alike, that of the better reach is; of equal
+    # ones, predictions are
+    most = max((trial.worth for trial in sides), default=0.0)
+    trial = max(
+        (trial for trial in sides if trial.worth >= most - FITTED_GAIN),
+        key=lambda trial: trial.reach,
         default=None,
     )
-    if best is None or best[2] <= without:
+    if trial is None or trial.after.mean() <= without:
         return exchanged
-    # where either side may be misread alike, predictions are, and they come first
-    _, trial, mean = next(
-        row
-        for row in explaining
-        if row[1].told == best[1].told and row[1].reach >= best[1].reach
-    )
     return (
         f"{files.truth if trial.of_truth else files.prediction}: the mean score of the "
         f"first {before.size} images is {before.mean():.1f}; it looks as if "
-        f"{trial.told}: the mean score would be {mean:.1f}"
+        f"{trial.told}: the {trial.measure} would be {trial.after.mean():.1f}"
+        f"{'' if trial.measure == MEAN_SCORE else f', not {trial.before.mean():.1f}'}"
     )
 
 
@@ -297,11 +309,12 @@ def _surest(prediction: Prediction, truth: Prediction) -> Prediction:
     all of a detector's, no correction would score well.
     """
     items = getattr(prediction, "items", ())
-    if not truth.count or any(
-        getattr(item, "score", None) is None for item in items
-    ):
-        return prediction
-    return shown_at(prediction, None, truth.count)
+    return (
+        prediction
+        if not truth.count
+        or any(getattr(item, "score", None) is None for item in items)
+        else shown_at(prediction, None, truth.count)
+    )
 
 
 def _exchanged_with_given(
@@ -316,9 +329,9 @@ def _exchanged_with_given(
     known = len(images) == len(tried) >= 2 and None not in images
     if not (task_named(task).restored and known):
         return None, 0.0
-    kind = type_of(task)
+    field = str(type_of(task).file_field)
     degraded = [
-        (read_prediction(task, {str(kind.file_field): str(image)}), truth)
+        (read_prediction(task, {field: str(image)}), truth)
         for image, (_, truth) in zip(images, tried, strict=True)
     ]
     ours, theirs = (
@@ -356,135 +369,201 @@ def _scores(
         return None
 
 
-def _without_mistakes(
-    task: str, sides: Sequence[Sides], images: Sequence[Path | None]
+def _misread(
+    task: str,
+    sides: Sequence[Sides],
+    before: FloatArray,
+    options: Mapping[str, Any],
 ) -> Iterator[Trial]:
-    """Yield each mistake of the type, of its predictions and of its truths; then those
-    that all types share: of scale, of labels, of pairing.
-    """
-    sizes = [None if path is None else image_size(path) for path in images]
-    sizes += [None] * (len(sides) - len(sizes))
-    scales = [*_scales(task)]
-    for row in (*type_of(task).misreadings, *scales):
+    """Yield each mistake of the type, of its predictions and of its truths; and of
+    pairing, if the type has no places."""
+    for row in type_of(task).misreadings:
         for of_truth in (False, True):
             with suppress(*UNTRIED):
                 changed = [
-                    _mended(row, pair, size, of_truth=of_truth)
-                    for pair, size in zip(sides, sizes, strict=True)
+                    (result, row.mended(truth, result))
+                    if of_truth
+                    else (row.mended(result, truth), truth)
+                    for result, truth in sides
                 ]
-                corrected = [pair[of_truth] for pair in changed]
-                reach = _reach(task, corrected, sizes)
-                if row not in scales:
-                    reach = min(reach, 0.0)
-                yield Trial(
-                    row.told, changed, FORM_GAIN, row.fitted, of_truth, reach
-                )
+                after = _scores(task, changed, options)
+                if after is not None:
+                    yield Trial(row.told, before, after, row.fitted, of_truth)
     result, truths = ([item[side] for item in sides] for side in (0, 1))
-    if type_of(task).places is not None and isinstance(
-        result[0], LabelledItems
-    ):
-        yield from _relabelled(task, sides)
-    if len(sides) == 2:
-        yield Trial(
-            "the two predictions are exchanged",
-            list(zip(result[::-1], truths, strict=True)),
-        )
+    for told, ours, theirs in _neighbours(result, truths):
+        pairs_of_one_size = [
+            (side, real)
+            for side, real in zip(ours, theirs, strict=True)
+            if side.extent == real.extent
+        ]
+        after = _scores(task, pairs_of_one_size, options)
+        if after is not None and type_of(task).places is None:
+            yield Trial(told, np.full(after.shape, before.mean()), after)
+
+
+def _neighbours(
+    ours: Sequence[Any], theirs: Sequence[Any]
+) -> Iterator[tuple[str, Sequence[Any], Sequence[Any]]]:
+    if len(ours) == 2:
+        yield "the two predictions are exchanged", ours[::-1], theirs
         return
-    for place, ours, theirs in (
-        ("before", result[1:], truths[:-1]),
-        ("after", result[:-1], truths[1:]),
-    ):
+    told = "each prediction belongs to the ground truth"
+    yield f"{told} before", ours[1:], theirs[:-1]
+    yield f"{told} after", ours[:-1], theirs[1:]
+
+
+def _misplaced(
+    task: str, tried: Sequence[Sides], images: Sequence[Path | None]
+) -> Iterator[Trial]:
+    """Yield the mistakes that all types with places share: of order, scale and origin,
+    of labels, and of pairing. They are tried on the boxes around items."""
+    places = type_of(task).places
+    assert places is not None
+    few = [
+        (outlines(_surest(result, truth), places), outlines(truth, places))
+        for result, truth in tried[:MOST_KEPT]
+    ]
+    yield from _paired_otherwise(few)
+    sizes = [
+        np.full(4, np.nan)
+        if path is None
+        else np.array([*image_size(path)[::-1]] * 2, np.float64)
+        for path in [*images, *[None] * len(few)][: len(few)]
+    ]
+    before = np.array([overlap(*pair) for pair in few])
+    tries = [
+        (told, kind, False, side)
+        for told, kind, side in [
+            *_changed(task, few, sizes),
+            *_relabelled(few),
+        ]
+    ]
+    turned = [pair[::-1] for pair in few]
+    tries += [
+        (told, kind, True, side)
+        for told, kind, side in _changed(task, turned, sizes)
+    ]
+    for told, kind, of_truth, side in tries:
+        others = [pair[not of_truth] for pair in few]
         yield Trial(
-            f"each prediction belongs to the ground truth {place}",
-            [
-                (side, real)
-                for side, real in zip(ours, theirs, strict=True)
-                if side.extent == real.extent
-            ],
+            told,
+            before,
+            np.array(list(map(overlap, side, others))),
+            kind in ("fitted", "moved"),
+            of_truth,
+            _reach(side, sizes, scaled=kind == "scale"),
+            OVERLAP,
+            MOVED * (kind == "moved"),
         )
+
+
+# What is wrong; whether it is a form, a scale, a move, or else fitted; and the corrected
+# outlines of a side.
+Corrected = tuple[str, str, Sequence[Outlines]]
+
+
+def _changed(
+    task: str, sides: Sequence[Outlined], sizes: Sequence[FloatArray]
+) -> Iterator[Corrected]:
+    """Yield the first of the sides with each mistake of place corrected."""
+    own = type_of(task).misplacements
+    rows = [("form", row) for row in (*own, *SHARED)]
+    ours, theirs, frames = same_labels(sides, sizes)
+    if len(ours):
+        rows += [("scale", row) for row in fitted_scales(ours, theirs, frames)]
+        rows += [("moved", row) for row in fitted_moves(ours, theirs)]
+    for form in (*own, Y_BEFORE_X) if len(ours) else ():
+        with suppress(*UNTRIED):
+            stated = form.placed(ours, frames)
+            rows += [
+                ("fitted", after(form, row))
+                for row in fitted_scales(stated, theirs, frames)
+            ]
+    for kind, row in rows:
+        with suppress(*UNTRIED):
+            changed = [
+                side._replace(corners=row.placed(side.corners, size))
+                for (side, _), size in zip(sides, sizes, strict=True)
+            ]
+            if np.isfinite(np.concatenate([x.corners for x in changed])).all():
+                yield row.told, kind, changed
 
 
 def _reach(
-    task: str, corrected: Sequence[Prediction], sizes: Sequence[Size | None]
+    changed: Sequence[Outlines], sizes: Sequence[FloatArray], *, scaled: bool
 ) -> float:
-    places = type_of(task).places
-    if places is None or None in sizes:
-        return 0.0
-    corners = [places(side)[:, 2:] for side in corrected]
-    frames = np.array(sizes, np.float64)[:, ::-1]
-    own = np.concatenate(corners)
-    frame = np.repeat(frames, list(map(len, corners)), axis=0)
-    leaving = (own > frame + SLACK).any(axis=1)
-    # some predictions of a pose reach beyond, also where their scale is right
-    if leaving.sum() > LEAVING * len(own):
-        return -1.0
-    return float((own / frame).max(initial=0.0))
+    own = np.concatenate(
+        [side.corners / size for side, size in zip(changed, sizes, strict=True)]
+    )
+    leaving = (own < -BEYOND) | (own > 1 + BEYOND)
+    share = leaving.any(axis=1).sum() / max(len(own), 1)
+    reach = np.nan_to_num(own).max(initial=0.0) * scaled
+    # some places of a pose leave the image, also where all is right
+    return float(-share if share > MOST_LEAVING else reach)
 
 
-def _mended(
-    row: Misreading, pair: Sides, size: Size | None, *, of_truth: bool
-) -> Sides:
-    result, truth = pair
-    if row.of_size and (of_truth or size is None):
-        raise DataError("size: is not known")
-    if of_truth:
-        return result, row.mended(truth, result)
-    return row.mended(result, size if row.of_size else truth), truth
-
-
-def _scales(task: str) -> Iterator[Misreading]:
-    """Yield the mistakes of places in another scale, for types that have some without a
-    size."""
-    if type_of(task).places is None:
-        return
-    for factor in FACTORS:
-        yield Misreading(
-            f"all coordinates were divided by {factor}",
-            partial(_resized, 1, (factor, factor)),
+def _paired_otherwise(sides: Sequence[Outlined]) -> Iterator[Trial]:
+    """Yield the mistake that predictions belong to other images. What they overlap there
+    is compared with the most that they overlap on any other image."""
+    values = np.array([[overlap(a, b) for _, b in sides] for a, _ in sides])
+    every = [*range(len(sides))]
+    for told, rows, columns in _neighbours(every, every):
+        yield Trial(
+            told, values[rows, rows], values[rows, columns], measure=OVERLAP
         )
-        message = f"all coordinates were multiplied by {factor:g}"
-        yield Misreading(message, partial(_resized, factor, (1, 1)))
-    for side in SIDES:
-        message = f"coordinates refer to an image of {side} × {side}"
-        yield Misreading(message, partial(_resized, side, None), of_size=True)
+    matched = np.array([*pairs(values, 0)])
+    rows, columns = matched[:, :2].astype(int).T
+    after = values[rows, columns]
+    values[rows, columns] = np.where(rows == columns, after, 0)
+    yield Trial(
+        "predictions belong to other images, in no order",
+        values[rows].max(axis=1),
+        after,
+        fitted=True,
+        measure=OVERLAP,
+    )
 
 
-def _resized(
-    side: int, target: Size | None, prediction: Prediction, size: Any
-) -> Prediction:
-    """Scale from an image of ``side`` × ``side`` to ``target``, or to ``size``."""
-    if prediction.extent is not None:
-        raise DataError("size: is that of the image")
-    return prediction.scaled((side, side), target or size)
-
-
-def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
-    """Yield the images with the classes named as the places of the items tell, if they
-    lie in the places of other classes.
-    """
-    places = type_of(task).places
-    assert places is not None
-    times: Counter[tuple[str, str]] = Counter()
-    for result, truth in sides:
-        similarity = box_ious(
-            places(result), places(truth), np.zeros(truth.count or 0, np.bool_)
-        )
-        for i, j in np.argwhere(similarity >= SAME_PLACE).tolist():
-            times[result.items[i].label, truth.items[j].label] += 1  # type: ignore[attr-defined]
-    ours, theirs = (sorted({pair[side] for pair in times}) for side in (0, 1))
-    counts = np.array([[times[a, b] for b in theirs] for a in ours])
+def _relabelled(sides: Sequence[Outlined]) -> Iterator[Corrected]:
+    """Yield the predictions with the classes named as the places of the items tell, if
+    they lie in the places of other classes."""
+    alike = [box_ious(ours.corners, real.corners) for ours, real in sides]
+    times = Counter(
+        (str(ours.labels[i]), str(real.labels[j]))
+        for (ours, real), ious in zip(sides, alike, strict=True)
+        for i, j in np.argwhere(ious >= SAME_PLACE)
+    )
+    first, second = (sorted({pair[side] for pair in times}) for side in (0, 1))
+    counts = np.array([[times[a, b] for b in second] for a in first])
     if not counts.size:
         return
-    names = {ours[i]: theirs[j] for i, j, _ in pairs(counts, least=1)}
+    names = {first[i]: second[j] for i, j, _ in pairs(counts, least=1)}
     changed = [f"{a} for {b}" for a, b in names.items() if a != b]
     if changed:
         in_turn = any(names.get(b, a) != a for a, b in names.items())
-        by_one = ", as by numbers that are off by one" * in_turn
-        yield Trial(
-            f"classes are exchanged{by_one} ({', '.join(changed[:3])})",
-            [(with_labels(a, names), b) for a, b in sides],
-            fitted=True,
+        told = (
+            f"classes are exchanged{', as by numbers that are off by one' * in_turn} "
+            f"({', '.join(changed[:3])})"
         )
+        named = [
+            [names.get(str(a), str(a)) for a in ours.labels]
+            for ours, _ in sides
+        ]
+        yield told, "fitted", _named(sides, named)
+    if len(first) == 1 < len(second):
+        nearest = [
+            real.labels[ious.argmax(axis=1)] if ious.size else ours.labels
+            for (ours, real), ious in zip(sides, alike, strict=True)
+        ]
+        told = f"all predictions have one class, {first[0]}"
+        yield told, "fitted", _named(sides, nearest)
+
+
+def _named(sides: Sequence[Outlined], labels: Sequence[Any]) -> list[Outlines]:
+    return [
+        ours._replace(labels=np.array(names, np.str_))
+        for (ours, _), names in zip(sides, labels, strict=True)
+    ]
 
 
 def with_labels(side: Prediction, names: Mapping[str, str]) -> Prediction:

@@ -25,6 +25,7 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import LONGEST_NAME, check_labels
 from visualjudge.data.import_mistakes import (
+    MOST_KEPT,
     MOST_TRIED,
     UNNAMED,
     Files,
@@ -56,6 +57,7 @@ from visualjudge.vision.scoring.operating_point import (
     OperatingPoint,
     best_f1,
     confident,
+    reversed_confidences,
     shown_at,
 )
 from visualjudge.vision.tasks import TASKS
@@ -245,6 +247,7 @@ def import_samples(
         done.point = None if done.unmatched else point
         threshold = threshold if done.point is None else done.point.min_score
     measured = measured_by(writer.task, options)
+    most = MOST_TRIED if writer.kind.ranked is None else MOST_KEPT
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
@@ -259,7 +262,7 @@ def import_samples(
                 )
                 _note(noted, done)
                 displayed = _thresholded(noted, threshold, how, done)
-                _try_later(noted, done)
+                _try_later(noted, most, done)
                 _add(writer, displayed, source, classes, options, done)
             except DataError as error:
                 done.problems.append(
@@ -317,9 +320,9 @@ def _with_names_of_truth(sample: Any, done: Imported) -> Any:
     return replace(sample, prediction=with_labels(sample.prediction, names))
 
 
-def _try_later(sample: Sample, done: Imported) -> None:
+def _try_later(sample: Sample, most: int, done: Imported) -> None:
     scored = sample.truth is not None and sample.final_score is None
-    if scored and len(done.tried) < MOST_TRIED:
+    if scored and len(done.tried) < most:
         assert sample.truth is not None
         done.tried.append((sample.prediction, sample.truth))
         done.tried_images.append(sample.image)
@@ -384,9 +387,12 @@ def _evaluated(
         for sample in samples
         if isinstance(sample, Sample) and sample.truth is not None
     ]
-    if how.score_at is None and not confident(result for result, _ in pairs):
-        return None
-    return CocoImages(task, pairs)
+    return (
+        None
+        if how.score_at is None
+        and (not confident((result for result, _ in pairs)))
+        else CocoImages(task, pairs)
+    )
 
 
 def _thresholded(
@@ -606,6 +612,11 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
             f"{', '.join(pairs)}"
         )
     yield from done.notes[1:]
+    if done.evaluated is not None and reversed_confidences(done.evaluated):
+        yield (
+            "wrong predictions have higher confidences than right ones; are the "
+            "confidences reversed, such as distances or losses?"
+        )
     if done.repeated:
         yield (
             f"predictions identical to another of their image: {done.repeated} of "

@@ -249,9 +249,11 @@ class FolderWriter:
     def _image(self, path: Path, stem: str) -> str:
         """Copy the image, or write its stored frame as PNG if its EXIF orientation is
         ignored."""
-        if oriented() or orientation(path) == 1:
-            return self.copied(path, stem)
-        return self._written(png_bytes(read_rgb(path)), stem, ".png")
+        return (
+            self.copied(path, stem)
+            if oriented() or orientation(path) == 1
+            else self._written(png_bytes(read_rgb(path)), stem, ".png")
+        )
 
     def _mask(
         self,

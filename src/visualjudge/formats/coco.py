@@ -290,8 +290,10 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
 
 
 def _name_of(image: Mapping[str, Any]) -> str:
-    stated = str(image.get("file_name") or "")
-    return stated or str(image.get("coco_url", "")).rpartition("/")[2]
+    return (
+        str(image.get("file_name") or "")
+        or str(image.get("coco_url", "")).rpartition("/")[2]
+    )
 
 
 def _joints(categories: Sequence[Mapping[str, Any]], file: Path) -> Joints:
@@ -784,14 +786,17 @@ def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
             image.path,
         )
     # one channel has the ids themselves
-    factors = [1] if colours.ndim == 2 else [1, 256, 65536]
-    return np.atleast_3d(colours) @ np.array(factors, dtype=np.uint32)
+    return np.atleast_3d(colours) @ np.array(
+        [1] if colours.ndim == 2 else [1, 256, 65536], dtype=np.uint32
+    )
 
 
 def _by_class(side: Masks, _things: set[str]) -> Masks:
-    joined = sorted(side.union_by_label().items())
     return side.with_items(
-        Instance(label, mask_from_array(dense)) for label, dense in joined
+        (
+            Instance(label, mask_from_array(dense))
+            for label, dense in sorted(side.union_by_label().items())
+        )
     )
 
 

@@ -363,9 +363,9 @@ def _image(
         ),
         ".img",
     )
-    path = folder / f"{stem}{suffix}"
-    if path.exists():
-        path = folder / f"{stem}_{number}{suffix}"
+    alone = folder / f"{stem}{suffix}"
+    again = folder / f"{stem}_{number}{suffix}"
+    path = again if alone.exists() else alone
     write_bytes(path, content)
     return path
 

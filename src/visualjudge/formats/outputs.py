@@ -264,9 +264,13 @@ def _row(
     image_id = (
         _image_id(files, prompt) if stated in (None, "") else str(whole(stated))
     )
-    source = str(row.get("source") or "").strip() or None
     return (
-        (output, image_id, prompt, source),
+        (
+            output,
+            image_id,
+            prompt,
+            str(row.get("source") or "").strip() or None,
+        ),
         files,
         [float(value) for value in ratings],
     )

@@ -85,10 +85,13 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
 
     def guess(stem: str, _image: Path) -> Detections:
         path = guesses.find(stem)
-        if path is not None:
-            return _objects(path, None, first)
-        lines = results.find(stem) or []
-        return Detections(tuple(_line(line, first) for line in lines))
+        return (
+            _objects(path, None, first)
+            if path is not None
+            else Detections(
+                tuple(_line(line, first) for line in results.find(stem) or [])
+            )
+        )
 
     pairs = [(stem, Path(name)) for name, stem in images_of.items()]
     yield from compared(pairs, truth, None if pred is None else guess)

@@ -346,11 +346,8 @@ def _numbers(
     if len(values) < BOX:
         raise DataError("numbers: must be a class and 4 numbers, or 6 and more")
     places = values[: form.pose and BOX] or values
-    most = OUTSIDE
-    if len(places) > BOX and 0 <= np.mean(places[::2]) <= 1 >= np.mean(
-        places[1::2]
-    ):
-        most = CORNERS_OUTSIDE
+    inside = 0 <= np.mean(places[::2]) <= 1 >= np.mean(places[1::2])
+    most = CORNERS_OUTSIDE if len(places) > BOX and inside else OUTSIDE
     outside = [value for value in places if not -most <= value <= 1 + most]
     if outside:
         alone = outside == places[:1]
@@ -409,8 +406,13 @@ def _person(
     order = form.orders.get(label)
     if order is not None:
         points = points[order]
-    box = _detection(label, values, score, form, size).xyxy
-    return Person(points, box, None, False, score)
+    return Person(
+        points,
+        _detection(label, values, score, form, size).xyxy,
+        None,
+        False,
+        score,
+    )
 
 
 _READERS: dict[

@@ -10,7 +10,6 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 from visualjudge.core.records import Fault, FloatArray, Pixels, Size
@@ -248,8 +247,6 @@ class Misreading:
     mended
         (prediction, truth) → the corrected prediction. Raises DataError if the mistake
         cannot apply.
-    of_size
-        ``mended`` takes the (height, width) of the image in place of the truth.
     fitted
         ``mended`` fits the truth, and can make right what is only bad: more images must
         agree.
@@ -257,47 +254,27 @@ class Misreading:
 
     told: str
     mended: Callable[[Any, Any], Prediction]
-    of_size: bool = False
     fitted: bool = False
 
 
-# Sides in pixels of the square images that detectors are commonly given.
-LETTERBOXES = (416, 512, 640, 1024, 1280)
+# (corners, (n, 4), (width, height, width, height) of the image or of each) → corners.
+Change = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def letterboxes(
-    moved: Callable[[Any, float, float, float], Prediction],
-) -> Iterator[Misreading]:
-    """Yield the mistakes of places in an image that was fitted into a square with equal
-    borders, as YOLO does.
+@dataclass(frozen=True, slots=True)
+class Misplacement:
+    """A common mistake in where predictions are, tried when an import scores low.
 
-    Parameters
+    Attributes
     ----------
-    moved
-        (prediction, factor, right, down) → the prediction without borders of ``right``
-        and ``down`` pixels, each coordinate divided by the factor.
+    told
+        The mistake as a clause: "coordinates are y before x".
+    placed
+        (corners, size) → the corrected corners; NaN where the size is.
     """
 
-    def mended(side: int, prediction: Any, size: Size) -> Prediction:
-        factor = side / max(size)
-        right = (side - size[1] * factor) / 2
-        down = (side - size[0] * factor) / 2
-        return moved(prediction, factor, right, down)
-
-    def of_fractions(prediction: Any, size: Size) -> Prediction:
-        side = max(size)
-        return mended(side, prediction.scaled(size, (side, side)), size)
-
-    yield Misreading(
-        "coordinates are fractions of a letterboxed image",
-        of_fractions,
-        of_size=True,
-    )
-    for side in LETTERBOXES:
-        mistake = (
-            f"coordinates refer to an image letterboxed to {side} × {side}"
-        )
-        yield Misreading(mistake, partial(mended, side), of_size=True)
+    told: str
+    placed: Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +362,9 @@ class PredictionType:
     misreadings
         Mistakes to try if an import scores low; wrong pairs of files are tried for
         every type.
+    misplacements
+        Mistakes to try on the corners that ``places`` returns, in addition to those of
+        order, scale and origin that all types share.
     faults
         How predictions differ from their ground truth; None if that is not measured.
     tools
@@ -417,6 +397,7 @@ class PredictionType:
     look_drawn: Callable[[Pixels, str, Given], Features] | None = None
     places: Callable[[Any], FloatArray] | None = None
     misreadings: tuple[Misreading, ...] = ()
+    misplacements: tuple[Misplacement, ...] = ()
     tools: tuple[Tool, ...] = ()
     faults: Faults | None = None
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

@@ -175,8 +175,11 @@ def measured_by(task: str, options: Fields) -> dict[str, Any]:
         name: options.get(name) or defaults[name].default
         for name in sorted(metric.options - {"class_of_interest"})
     }
-    named = {"metric": metric.name} if len(known) > 1 else {}
-    return named | chosen | dict(metric.defaults)
+    return (
+        ({"metric": metric.name} if len(known) > 1 else {})
+        | chosen
+        | dict(metric.defaults)
+    )
 
 
 def notes(

@@ -219,10 +219,17 @@ def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
     width, height = (
         max(1, round(side * factor)) for side in pixels.shape[1::-1]
     )
-    way = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
-    return np.asarray(
-        cv2.resize(pixels, (width, height), interpolation=way), np.uint8
-    ), factor
+    return (
+        np.asarray(
+            cv2.resize(
+                pixels,
+                (width, height),
+                interpolation=cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA,
+            ),
+            np.uint8,
+        ),
+        factor,
+    )
 
 
 def zoom(evidence: Evidence, image: str, **corners: float) -> ToolOutput:

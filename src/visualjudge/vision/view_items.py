@@ -101,12 +101,12 @@ def overlaps(
         0,
     ).max(axis=1, initial=0)
     stacked = np.where(earlier > STACKED, earlier, 0).max(axis=1, initial=0)
-    most = int(np.bincount(number).max()) if labels else 0
     return {
         "repeats": float(same.sum()),
         "stacked": float(stacked.sum()),
         "labels": float(len(names)),
-        "uneven": most / max(1, len(labels)),
+        "uneven": (int(np.bincount(number).max()) if labels else 0)
+        / max(1, len(labels)),
     }
 
 

@@ -14,9 +14,13 @@ import orjson
 import polars as pl
 import pytest
 
+import visualjudge as vj
 from making import make_folder
+from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import analyse_study
 from visualjudge.analysis.figures.probes import probe_results
+from visualjudge.analysis.plots.plot import Plot
+from visualjudge.analysis.report.page import html
 from visualjudge.analysis.study_table import study_of
 from visualjudge.apps.probes import question_edits
 from visualjudge.apps.probes.build import Probed, build_probes
@@ -304,7 +308,7 @@ def test_steps_of_a_staircase_fall(made: tuple[Path, Probed, Dataset]) -> None:
 def test_unknown_probes_and_numbers_are_refused(
     made: tuple[Path, Probed, Dataset], tmp_path: Path
 ) -> None:
-    with pytest.raises(UnknownName, match="known: same_option"):
+    with pytest.raises(UnknownName, match="must be one of same_option"):
         build_probes(made[0], tmp_path / "out", only=["no"])
     with pytest.raises(UsageError, match="`n` must be at least 2, got 1"):
         build_probes(made[0], tmp_path / "out", number=1)
@@ -684,3 +688,31 @@ def test_a_judge_that_is_wrong_without_the_original_leaks_nothing(
     )
     (withheld,) = [row for row in results if row.name == "withheld"]
     assert withheld.state != "fail"
+
+
+def test_probes_alone_have_an_answer_of_their_own(tmp_path: Path) -> None:
+    data = make_folder(
+        tmp_path / "data", tasks=TASKS[:1], images=20, annotations=6
+    )
+    build_probes(
+        data, tmp_path / "probes", only=["length", "severity"], number=100
+    )
+    judge = vj.client("baseline", model="oracle:0.9")
+    run = vj.judge(tmp_path / "probes", judge, tmp_path / "run").path
+    own = vj.card(run).judges[0].models
+    analysis = analyse([run])
+    rows = analysis.metrics["judges"][0]["probes"]
+    passed = [row["name"] for row in rows if row["state"] == "pass"]
+    assert own.shape == "probes"
+    assert own.state == ("yes" if len(passed) == len(rows) else "too_few")
+    assert f"it passes {len(passed)} of {len(rows)} probes" in own.sentence
+    page = html(analysis)
+    assert "Does it ignore what must not matter?" in page
+    assert f"{sum(row['n'] for row in rows)} questions on" in page
+    assert ", for probes." in page
+    # the better steps of severity must have the higher scores: no irrelevant change
+    drawn = analysis.plots["probes"].draw(analysis.shown)
+    assert isinstance(drawn, Plot)
+    assert [row[1] for row in drawn.rows] == ["length"]
+    with pytest.raises(UsageError, match="probes alone were asked"):
+        vj.plan(run)

@@ -21,6 +21,7 @@ from visualjudge.analysis.decisions.checks import (
 )
 from visualjudge.analysis.decisions.consistency import consistency
 from visualjudge.analysis.decisions.model_answer import (
+    SIGN_OF,
     ModelAnswer,
     Reason,
     Reasons,
@@ -49,13 +50,18 @@ from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
 from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
 from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
-from visualjudge.analysis.figures.probes import PROBES
+from visualjudge.analysis.figures.probes import (
+    PROBES,
+    in_all,
+    probe_results,
+)
 from visualjudge.analysis.figures.reasons import RIGHT_REASON
 from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.separation import NO_PAIRS, AnswerState
 from visualjudge.analysis.shape import Shape, shape_of
+from visualjudge.analysis.statistics.score_bar import Level
 from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
@@ -80,6 +86,7 @@ UNMEASURED: Mapping[Shape, Sequence[str]] = {
     "unnamed_pairs": ("favour",),
     "controlled_errors": ("favour",),
     "no_truth": ("macro_accuracy", "right_in_both_orders", "favour"),
+    "probes": (*OF_PAIRS, "favour"),
 }
 """Checks that a shape has no figure of."""
 
@@ -255,6 +262,9 @@ def _of_shape(
         sentence = consistency(study, run, pairwise)
         word, _, rest = sentence.partition(": ")
         reasons: Reasons = (Reason("?", rest or word),)
+    elif shape == "probes":
+        state, sentence, reasons = _of_probes(study, run)
+        qualifiers = ()  # its reason names the probes that fail
     else:
         answered = score_answer if shape == "scores" else pair_answer
         own = answered(study, run, study.bar)
@@ -269,6 +279,20 @@ def _of_shape(
         verdict=re.split("[:,]", sentence, maxsplit=1)[0],
         reasons=(*reasons, *disproven(qualifiers)),
     )
+
+
+def _of_probes(study: Study, run: int) -> tuple[AnswerState, str, Reasons]:
+    """Return the answer of a judge that was asked nothing but probes."""
+    results = probe_results(study.runs[run].answered)
+    known: dict[str, tuple[AnswerState, Level, str]] = {
+        "fail": ("no", "missed", "No"),
+        "not_shown": ("too_few", "open", "Not decided yet"),
+        "pass": ("yes", "met", "Yes"),
+    }
+    states = {row.state for row in results} or {"not_shown"}
+    state, level, word = next(known[name] for name in known if name in states)
+    text = f"it {in_all(results)}"
+    return state, f"{word}: {text}.", (Reason(SIGN_OF[level], text),)
 
 
 def _measured(
@@ -298,7 +322,7 @@ def _accuracy(pairwise: Pairwise) -> str | None:
     if share.value is None or not share.n:
         return None
     interval = f" ({percents(share.interval)})" if share.interval else ""
-    return f"{percent(share.value)}{interval} of {many(share.n, 'pair')}"
+    return f"{percent(share.value)}{interval} of {many(share.n, 'verdict')}"
 
 
 def _unskilled(pairwise: Pairwise) -> str | None:
@@ -329,6 +353,8 @@ def _failed(study: Study, run: int) -> Check:
     failures, a note says how many images may fail as a whole.
     """
     table = study.joined[run]
+    if table.is_empty():
+        table = study.runs[run].answered
     if table.is_empty():
         return check("failed", NOT_MEASURED)
     sums = image_sums(

@@ -8,6 +8,7 @@ import polars as pl
 from visualjudge.analysis.answers import points
 from visualjudge.analysis.figure_text import listed, number, percent, with_ends
 from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics.correlation import spearman
 from visualjudge.analysis.study_table import Study
 
@@ -49,10 +50,11 @@ def _of_itself(study: Study, run: int, pairwise: Pairwise) -> Iterator[str]:
         return
     spread = again["spread"].drop_nulls()
     if spread.len():
-        mean = number(float(np.sqrt(np.mean(spread.to_numpy() ** 2))))
+        scale = scale_of(study)
+        mean = scale.size(float(np.sqrt(np.mean(spread.to_numpy() ** 2))))
         yield (
-            f"asked again, its scores differ by a standard deviation of {mean} "
-            "points of 10"
+            "asked again, its scores differ by a standard deviation of "
+            f"{number(mean)}, on the scale {scale}"
         )
     else:
         share = float(np.mean(again["same"].to_numpy() == 1))

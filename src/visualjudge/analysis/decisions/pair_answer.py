@@ -16,7 +16,6 @@ from visualjudge.analysis.decisions.model_answer import (
     Reasons,
     more_images,
 )
-from visualjudge.analysis.estimate import mean_ends
 from visualjudge.analysis.figure_text import (
     listed,
     many,
@@ -24,7 +23,7 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.image_sums import image_sums
+from visualjudge.analysis.image_sums import gaps, image_sums
 from visualjudge.analysis.statistics.score_bar import (
     LEAST_IMAGES,
     Bar,
@@ -109,11 +108,9 @@ class PairAnswer:
         own = self.whole
         if not own.accuracy.n:
             return (Reason("?", "it answered no pair with a truth"),)
-        pairs = many(own.accuracy.n, "pair")
+        verdicts = many(own.accuracy.n, "verdict")
         required = f"at least {percent(self.bar.accuracy, 0)} is required"
-        right = (
-            f"it is right in {with_ends(own.accuracy)} of {pairs}, {required}"
-        )
+        right = f"it is right in {with_ends(own.accuracy)} of {verdicts}, {required}"
         beside = (
             f"{_BESIDE[own.above]} a constant answer’s {percent(own.constant)}"
         )
@@ -176,14 +173,17 @@ def _of(pairs: pl.DataFrame, task: str, bar: Bar) -> PairsOfTask:
     pairs = pairs.with_columns(shown=pl.coalesce(first, stored))
     counts = pairs.group_by("shown").len().sort("len", "shown", descending=True)
     usual = counts["shown"].first()
+    right = pl.col("right")
     constant = pl.col("shown") == pl.lit(usual, pl.String)
-    gain = pl.col("right").cast(pl.Int8) - constant.cast(pl.Int8)
-    values = {"n": pl.col("usable").is_not_null(), "right": pl.col("right")}
-    sums = image_sums(pairs, (), {**values, "gain": gain, "constant": constant})
+    values = {
+        "n": pl.col("usable").is_not_null(),
+        "right": right,
+        "gap": right.cast(pl.Int8) - constant.cast(pl.Int8),
+        "apart": right != constant,
+        "constant": constant,
+    }
+    sums = image_sums(pairs, (), values)
     accuracy = sums.shares("right", "n")[0]
-    value, dispersion = sums.ratio("gain", "n")
-    low, high = (float(end[0]) for end in mean_ends(value, dispersion))
     share = float(sums.total("constant")[0]) / max(1, accuracy.n)
-    ends = (low, high) if low == low else None
-    own = Estimate(float(value[0]), ends, accuracy.n, accuracy.images)
-    return PairsOfTask(task, accuracy, share, own, bar)
+    ((gain, _),) = gaps(sums)
+    return PairsOfTask(task, accuracy, share, gain, bar)

@@ -112,10 +112,6 @@ def _checks(view: Shown) -> Section:
     return Section("checks", "Checks", asked=[checks_table(every)], detail=True)
 
 
-def _orders(ordered: SourceOrder) -> list[str]:
-    return [kind.order for kind in ordered.kinds]
-
-
 CARDS = JudgeFigure("card", judge_card)
 ANSWERS = JudgeFigure(
     "answer",
@@ -155,5 +151,5 @@ SYSTEM = JudgeFigure(
     lambda judge: judge[CARDS].system,
     json=_system,
     place=7,
-    sentences=_orders,
+    sentences=lambda ordered: [kind.order for kind in ordered.kinds],
 )

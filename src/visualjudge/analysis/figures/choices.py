@@ -51,6 +51,7 @@ CHOICES = JudgeFigure(
     COLUMNS,
     needs={"truth"},
     place=72,
+    tabled=lambda rows: rows if len(rows) > 1 else (),
     section=Section(
         "choices",
         "Where does it choose as the truth does?",

@@ -12,7 +12,7 @@ of the two did not score are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
@@ -21,6 +21,7 @@ import polars as pl
 
 from visualjudge.analysis.answers import as_dealt, letters_dealt
 from visualjudge.analysis.estimate import LEVEL, holm
+from visualjudge.analysis.figure_text import signed
 from visualjudge.analysis.figures.vocabulary import (
     HOLM,
     NOTHING,
@@ -52,7 +53,11 @@ from visualjudge.analysis.figures.vocabulary import (
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.pairwise_figures import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
-from visualjudge.analysis.score_scale import scale_of
+from visualjudge.analysis.score_scale import (
+    ZERO_TO_TEN,
+    ScoreScale,
+    scale_of,
+)
 from visualjudge.analysis.scores import scores_of
 from visualjudge.analysis.statistics.score_agreement import (
     Figure,
@@ -71,6 +76,8 @@ FIGURE_OF: dict[str, Measure] = {
     "spearman": lambda scores: scores.spearman,
     "mae": lambda scores: scores.mae,
 }
+Format = Callable[[float | None], str]
+Measured = tuple[str, str, str, Callable[[float], str], Format]
 Gaps = list[tuple[str, Figure, Figure]]
 """Task, and the figures of two judges."""
 
@@ -128,7 +135,8 @@ class Comparison:
     """Two judges on the questions, orders and repeats that both answered; ``gap`` is a
     minus b in the ``measure`` ("accuracy", "spearman" or "mae"), also ``by_task``, and
     ``kappa`` Cohen's κ of their answers, where both gave one. ``value_a`` and
-    ``value_b`` are the measure of each.
+    ``value_b`` are the measure of each. Errors are from 0 to 10 in files, and shown on
+    the study's ``scale``.
     """
 
     a: str
@@ -147,6 +155,7 @@ class Comparison:
     measure: str = "accuracy"
     value_a: float | None = None
     value_b: float | None = None
+    scale: ScoreScale = ZERO_TO_TEN
 
     @property
     def without_truth(self) -> Comparison:
@@ -258,31 +267,24 @@ def comparisons(study: Study) -> tuple[Comparison, ...]:
     there are more than :data:`COMPARED`. p is adjusted by Holm among pairs of real
     judges, and separately among pairs with a simulated judge.
     """
-    rows: list[Comparison] = []
-    families: list[Family] = []
-    for i, j in _twos(study):
-        simulated = study.runs[i].simulated or study.runs[j].simulated
-        result = compared(study, i, j)
-        rows += result
-        families += [(row.measure, simulated) for row in result]
-    adjusted = _adjusted([row.p for row in rows], families)
-    tasks = [
-        (gap.p, family)
-        for row, family in zip(rows, families, strict=True)
-        for gap in row.by_task
+    rows = [
+        (row, (row.measure, study.runs[i].simulated or study.runs[j].simulated))
+        for i, j in _twos(study)
+        for row in compared(study, i, j)
     ]
-    of_tasks = iter(
-        _adjusted([p for p, _ in tasks], [family for _, family in tasks])
+    of_pairs = _adjusted([(row.p, family) for row, family in rows])
+    of_tasks = _adjusted(
+        [(gap.p, family) for row, family in rows for gap in row.by_task]
     )
     return tuple(
         replace(
             row,
-            p_holm=p,
+            p_holm=next(of_pairs),
             by_task=tuple(
                 replace(gap, p_holm=next(of_tasks)) for gap in row.by_task
             ),
         )
-        for row, p in zip(rows, adjusted, strict=True)
+        for row, _ in rows
     )
 
 
@@ -291,17 +293,15 @@ Family = tuple[str, bool]
 
 
 def _adjusted(
-    p: Sequence[float | None], families: Sequence[Family]
-) -> list[float | None]:
-    """Return p adjusted by Holm within each family."""
-    out: list[float | None] = [None] * len(p)
-    for family in set(families):
-        places = [k for k, own in enumerate(families) if own == family]
-        for k, adjusted in zip(
-            places, holm([p[k] for k in places]), strict=True
-        ):
-            out[k] = adjusted
-    return out
+    tests: Sequence[tuple[float | None, Family]],
+) -> Iterator[float | None]:
+    """Return each p adjusted by Holm within its family."""
+    families = {family for _, family in tests}
+    adjusted = {
+        family: iter(holm([p for p, own in tests if own == family]))
+        for family in families
+    }
+    return (next(adjusted[family]) for _, family in tests)
 
 
 def compared(study: Study, i: int, j: int) -> list[Comparison]:
@@ -329,8 +329,7 @@ def by_scores(study: Study, i: int, j: int) -> list[Comparison]:
         ]
     known = both.drop_nulls("truth")
     out = []
-    for measure, gaps_ in score_gaps(study, known):
-        (_, a, b), *tasks = gaps_
+    for measure, ((_, a, b), *tasks) in score_gaps(study, known):
         by_task = [
             TaskGap(task, (own - other).estimate, (own - other).p)
             for task, own, other in tasks
@@ -347,6 +346,7 @@ def by_scores(study: Study, i: int, j: int) -> list[Comparison]:
                 measure=measure,
                 value_a=a.value,
                 value_b=b.value,
+                scale=scale_of(study),
             )
         )
     return out
@@ -388,8 +388,8 @@ def not_compared(judges: int) -> str:
 
 
 NOTE = (
-    "p is adjusted by Holm’s method over all comparisons; a missing answer counts "
-    "as wrong."
+    "p is adjusted by Holm’s method over all comparisons; in accuracy, a missing "
+    "answer counts as wrong."
 )
 MOST_PRINTED = 15
 TASK_GAP = Layout[TaskGap](
@@ -400,12 +400,61 @@ TASK_GAP = Layout[TaskGap](
 MEASURES = {
     "accuracy": "accuracy, in points",
     "spearman": "ρ with the truth",
-    "mae": "mean error, of 10",
+    "mae": "mean error, on the scale {}",
 }
+
+
+DRAWN: Mapping[str, Measured] = {
+    "accuracy": (
+        "accuracy",
+        "questions that both were asked",
+        "points",
+        signed,
+        points,
+    ),
+    "spearman": (
+        "rank correlation with the truth",
+        "items that both scored, as the mean over tasks",
+        "ρ",
+        number,
+        number,
+    ),
+}
+"""Of each measure that is drawn: its name, on what two judges are compared, its unit,
+and the form of a tick and of a value."""
+
+
+def gap_plot(
+    name: str,
+    title: str,
+    measure: str,
+    cells: Mapping[str, Estimate],
+    two: tuple[str, str],
+    missing: str,
+) -> Plot | LeftOut:
+    """Draw differences in one measure between the first and the second of ``two``."""
+    quantity, common, unit, tick, show = DRAWN[measure]
+    first, second = two
+    return estimates_plot(
+        name,
+        title,
+        f"{quantity.capitalize()} of {first} minus that of {second}, on the {common}.",
+        [(0, "difference", cells)],
+        missing=missing,
+        reading=UNADJUSTED,
+        scale=differences_scale(
+            cells.values(),
+            f"{unit.capitalize()} in favour of {first}",
+            tick,
+            show,
+        ),
+    )
 
 
 def shown_gap(row: Comparison) -> str:
     """Return the difference in the unit of its measure, with its interval."""
+    if row.measure == "mae":
+        return row.scale.sized(row.gap)
     return with_ends(row.gap, points if row.measure == "accuracy" else number)
 
 
@@ -414,7 +463,12 @@ COLUMNS = Layout[Comparison](
     named("b", "Second"),
     Column("n", "questions", "Questions in common", number),
     Column("images", "gap.images", "Images", number),
-    named("measure", "Measure", MEASURES.__getitem__, text=True),
+    Column(
+        "measure",
+        "measure",
+        "Measure",
+        shown=lambda row: MEASURES[row.measure].format(row.scale),
+    ),
     *figure("difference", "gap", ends="ci95"),
     of_row("Difference (95 %)", shown_gap),
     *as_named("value_a", "value_b"),
@@ -479,31 +533,15 @@ def _draw(view: Shown) -> Plot | LeftOut:
         row for row in view.analysis[COMPARISONS] if {row.a, row.b} <= names
     ]
     known = [row.measure for row in every if row.gap.value is not None]
-    measure = next(iter(known), "accuracy")
+    measure = next((name for name in known if name in DRAWN), "accuracy")
     rows = [row for row in every if row.measure == measure]
-    differences = {f"{row.a} minus {row.b}": row.gap for row in rows}
-    if measure != "accuracy":
-        return estimates_plot(
-            "judges",
-            "Difference in rank correlation between judges",
-            "ρ with the truth of the first judge minus that of the second, on the "
-            "items that both scored, as the mean over tasks.",
-            [(0, "difference", differences)],
-            missing="",
-            reading=UNADJUSTED,
-            scale=differences_scale(
-                differences.values(), "ρ in favour of the first", number, number
-            ),
-        )
-    return estimates_plot(
+    return gap_plot(
         "judges",
-        "Difference in accuracy between judges",
-        "Accuracy of the first judge minus that of the second, on the questions that "
-        "both were asked.",
-        [(0, "difference", differences)],
-        missing=_missing(every),
-        label="Points in favour of the first",
-        reading=UNADJUSTED,
+        f"Difference in {DRAWN[measure][0]} between judges",
+        measure,
+        {f"{row.a} minus {row.b}": row.gap for row in rows},
+        ("the first", "the second"),
+        _missing(every),
     )
 
 
@@ -515,10 +553,9 @@ def _missing(rows: Sequence[Comparison]) -> str:
 def _moved(analysis: Analysis) -> tuple[str, ...]:
     """Return a sentence per two runs of which only the model that answered, or its
     settings, differ."""
-    twos = pairwise(analysis.judges)
     return tuple(
         line
-        for two in twos
+        for two in pairwise(analysis.judges)
         for line in moved_between(
             [judge.identity for judge in two], [judge.info for judge in two]
         )

@@ -68,23 +68,15 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
     rows = []
     for criterion in rubric.criteria:
         values = [values.get(criterion.id) for values in answers]
+        texts = [None if value is None else str(value) for value in values]
+        best = [true[criterion.id].get(name) for name in table["id"]]
         asked = table.with_columns(
-            value=pl.Series(
-                [None if v is None else str(v) for v in values], dtype=pl.String
-            )
+            value=pl.Series(texts, dtype=pl.String),
+            truth=pl.Series(best, dtype=pl.String),
         ).drop_nulls("value")
-        if asked.is_empty():
-            continue
-        known = true[criterion.id]
-        best = pl.Series(
-            [known.get(name) for name in asked["id"]], dtype=pl.String
-        )
-        compares = pl.lit(criterion.id in options)
-        rows.append(
-            criterion_figures(
-                criterion.id, asked.with_columns(truth=best), compares
-            )
-        )
+        if asked.height:
+            compares = pl.lit(criterion.id in options)
+            rows.append(criterion_figures(criterion.id, asked, compares))
     signs = np.array(
         [
             [SIGNS.get(str(values.get(name)), 0.0) for name in options]

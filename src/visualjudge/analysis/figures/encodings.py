@@ -223,13 +223,13 @@ CHOICE = Layout[EncodingChoice](
 
 
 def _rows(judge: JudgeResult) -> tuple[EncodingChoice, ...]:
-    pairs = judge.pairs
-    asked = judge.asked
-    needed = pairs.select(
+    needed = judge.pairs.select(
         "task", "pair", "encoding", "cluster", "right", "tokens_in"
     )
     return tuple(
-        recommend(part, task, guessed(asked.filter(pl.col("task") == task)))
+        recommend(
+            part, task, guessed(judge.asked.filter(pl.col("task") == task))
+        )
         for task, part in by_task(needed)
     )
 
@@ -301,15 +301,11 @@ def encoding_name(task: str) -> str:
 
 
 def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Plot | LeftOut:
-    rows = [
+    own = [
         (k, judge.name, row)
         for k, judge in enumerate(judged)
         for row in judge[ENCODINGS]
-    ]
-    own = [
-        result
-        for result in rows
-        if result[2].task == task and len(result[2].encodings) > 1
+        if row.task == task and len(row.encodings) > 1
     ]
     first = own[0][2].encodings
     best = next(

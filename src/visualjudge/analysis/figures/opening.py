@@ -1,7 +1,7 @@
 """The first figure of a report: what answers the study's question, by its shape."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from itertools import accumulate, zip_longest
@@ -185,22 +185,26 @@ RHO = Scale(
 )
 
 
-def _orders(card: JudgeCard) -> Iterable[Required]:
-    scores = card.scores
-    for task in () if scores is None else scores.tasks:
-        if task.scores is not None:
-            yield task.task, task.scores.spearman.estimate, task.order
+def _orders(card: JudgeCard) -> list[Required]:
+    tasks = () if card.scores is None else card.scores.tasks
+    return [
+        (plain_name(task.task), task.scores.spearman.estimate, task.order)
+        for task in tasks
+        if task.scores is not None
+    ]
 
 
-def _choices(card: JudgeCard) -> Iterable[Required]:
-    for row in card.result[CHOICES]:
-        if row.task:  # "" is the whole
-            yield row.task, row.accuracy, row.accurate
+def _choices(card: JudgeCard) -> list[Required]:
+    return [
+        (plain_name(row.task), row.accuracy, row.accurate)
+        for row in card.result[CHOICES]
+        if row.task  # "" is the whole
+    ]
 
 
 def _required(
     cards: Sequence[JudgeCard],
-    figures: Callable[[JudgeCard], Iterable[Required]],
+    figures: Callable[[JudgeCard], list[Required]],
     title: str,
     caption: str,
     scale: Scale,
@@ -210,11 +214,10 @@ def _required(
     cells: list[tuple[int, str, dict[str, Estimate]]] = []
     signs: dict[tuple[str, str], Sign] = {}
     for k, card in enumerate(cards):
-        own: dict[str, Estimate] = {}
-        for task, estimate, level in figures(card):
-            own[plain_name(task)] = estimate
-            signs[card.judge, plain_name(task)] = SIGN_OF_LEVEL[level]
-        cells.append((k, card.judge, own))
+        rows = figures(card)
+        cells.append((k, card.judge, {task: value for task, value, _ in rows}))
+        for task, _, level in rows:
+            signs[card.judge, task] = SIGN_OF_LEVEL[level]
     return estimates_plot(
         NAME,
         title,

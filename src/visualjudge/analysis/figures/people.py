@@ -27,10 +27,15 @@ from visualjudge.analysis.figures.vocabulary import (
     image_sums,
     named,
     number,
+    of_row,
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.score_scale import scale_of
+from visualjudge.analysis.score_scale import (
+    ZERO_TO_TEN,
+    ScoreScale,
+    scale_of,
+)
 from visualjudge.analysis.scores import scores_of
 from visualjudge.judges.panel import majority
 
@@ -38,14 +43,15 @@ from visualjudge.judges.panel import majority
 @dataclass(frozen=True)
 class People:
     """Votes of people in one task, beside the others' votes on the same items: rank
-    correlation and mean absolute error of scores (0..10), or the share of equal
-    choices.
+    correlation and mean absolute error of scores (0..10, shown on their ``scale``), or
+    the share of equal choices.
     """
 
     task: str
     spearman: Estimate = NOTHING
     mae: Estimate = NOTHING
     same: Estimate = NOTHING
+    scale: ScoreScale = ZERO_TO_TEN
 
     @property
     def votes(self) -> Estimate:
@@ -60,11 +66,11 @@ def _rows(judge: JudgeResult) -> tuple[People, ...]:
     table = _long(judge)
     if table.is_empty():
         return ()
-    step = scale_of(judge.study).step
+    scale = scale_of(judge.study)
     parts = by_task(table)
     if len(parts) > 1:
         parts.append((ALL, table))
-    return tuple(_people(task, part, step) for task, part in parts)
+    return tuple(_people(task, part, scale) for task, part in parts)
 
 
 def _long(judge: JudgeResult) -> pl.DataFrame:
@@ -94,7 +100,7 @@ def _long(judge: JudgeResult) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _people(task: str, table: pl.DataFrame, step: float) -> People:
+def _people(task: str, table: pl.DataFrame, scale: ScoreScale) -> People:
     chosen = table.drop_nulls("same")
     same = NOTHING
     if chosen.height:
@@ -103,15 +109,17 @@ def _people(task: str, table: pl.DataFrame, step: float) -> People:
     scored = table.drop_nulls("number")
     if scored.is_empty():
         return People(task, same=same)
-    scores = scores_of(scored, step)
-    return People(task, scores.spearman.estimate, scores.mae.estimate, same)
+    scores = scores_of(scored, scale.step)
+    figures = scores.spearman.estimate, scores.mae.estimate
+    return People(task, *figures, same, scale)
 
 
 COLUMNS = Layout[People](
     named("task", "Task", plain_name, text=True),
     *counts("votes"),
     *figure("spearman", "spearman", "ρ", number, ends="ci95"),
-    *figure("mae", "mae", "Mean error, of 10", number),
+    *figure("mae", "mae"),
+    of_row("Mean error (95 %)", lambda row: row.scale.sized(row.mae)),
     *figure("same", "same", "Chooses as the others"),
 )
 
@@ -123,24 +131,24 @@ def _sentences(rows: Sequence[People]) -> list[str]:
     row = rows[-1]
     if row.same.n:
         return [
-            f"One person chooses as the others do in {with_ends(row.same)}. {best}"
+            f"On its items, one person chooses as the others do in "
+            f"{with_ends(row.same)}. {best}"
         ]
     rho = with_ends(row.spearman, number)
-    error = with_ends(row.mae, number)
+    error = f"mean error {row.scale.sized(row.mae)}, on the scale {row.scale}"
     return [
-        f"One person beside the others: ρ {rho}, mean error {error} of 10. {best}"
+        f"On its items, one person beside the others has ρ {rho} and {error}. {best}"
     ]
 
 
 def _section(view: Shown) -> Section:
-    first = view.grids(PEOPLE)[:1]
     return Section(
         "people",
         "How well do people agree with one another?",
         "Each person’s vote beside those of the others on the same item: the mean of "
         "their scores, or their majority. A judge is compared with all of them.",
-        first,
-        view.said(PEOPLE)[:1],
+        view.grids(PEOPLE)[:1],
+        _sentences(view.judges[0][PEOPLE]),
     )
 
 

@@ -36,7 +36,6 @@ change that makes replies without an answer more frequent by 15 points (95 % int
 above 0) fails.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -62,6 +61,7 @@ from visualjudge.analysis.figures.vocabulary import (
     figure,
     gaps,
     image_sums,
+    listed,
     many,
     named,
     number,
@@ -330,20 +330,27 @@ COLUMNS = Layout[ProbeResult](
 )
 
 
+def in_all(rows: Sequence[ProbeResult]) -> str:
+    """Return how many probes a judge passes, and which others are in what state."""
+    named: dict[str, list[str]] = {}
+    for row in rows:
+        named.setdefault(_in_words(row), []).append(plain_name(row.name))
+    passed = len(named.pop("passes", []))
+    rest = (f"; {state}: {listed(own)}" for state, own in named.items())
+    return f"passes {passed} of {many(len(rows), 'probe')}{''.join(rest)}"
+
+
 def _sentences(rows: Sequence[ProbeResult]) -> list[str]:
-    """Return the number of probes in each state, naming those that failed."""
-    if not rows:
-        return []
-    words = Counter(_in_words(row) for row in rows)
-    failed = ", ".join(row.name for row in rows if row.state == "fail")
-    return [
-        f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} "
-        f"pass, {words['undecided']} undecided, {words['not measured']} not measured."
-    ]
+    return [f"It {in_all(rows)}."] if rows else []
 
 
 def _effects(judge: JudgeResult) -> Cells:
-    return {plain_name(row.name): row.effect for row in judge[PROBES]}
+    """Return the effects of changes; steps of severity must have one."""
+    return {
+        plain_name(row.name): row.effect
+        for row in judge[PROBES]
+        if row.design != "staircase"
+    }
 
 
 PROBES = JudgeFigure(
@@ -371,7 +378,8 @@ PROBES = JudgeFigure(
             "Effect of each probe; a probe changes one thing that must not affect the "
             "answer.",
             _effects,
-            "no probe has answers to enough questions (visualjudge probe)",
+            "no probe of a change has answers to enough questions (visualjudge "
+            "probe)",
             "Effect in points",
         ),
     ),

@@ -350,27 +350,26 @@ def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
     """Return why the data do not support a 75 % point. A curve that is extrapolated
     below or above the distances that were asked is no evidence.
     """
-    n = curve.n
     jnd = curve.jnd
-    below = curve.n[curve.x < curve.jnd].sum()
+    below = curve.n[curve.x < jnd].sum()
     reasons = (
         (slope is None or slope >= SLOPE_LEVEL,
          "accuracy does not rise significantly"),
         (not np.isfinite(jnd), "75 % is never reached"),
         (jnd > most, f"75 % lies beyond the largest distance asked ({most:.3g})"),
-        (below < max(LEAST_BELOW, LEAST_SHARE_BELOW * n.sum()),
+        (below < max(LEAST_BELOW, LEAST_SHARE_BELOW * curve.n.sum()),
          f"above 75 % at nearly every distance asked (from {curve.x[0]:.2g})"),
     )  # fmt: skip
     return next((reason for holds, reason in reasons if holds), None)
 
 
 def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
-    n = curve.n
-    k = curve.k
-    tenth = (np.cumsum(n) / n.sum() * POINTS - 1e-9).astype(int)
+    part = np.cumsum(curve.n) / curve.n.sum()
+    tenth = (part * POINTS - 1e-9).astype(int)
     group = renumbered(np.minimum(tenth, POINTS - 1))[1]
     total, right, far = (
-        np.bincount(group, values) for values in (n, k, curve.x * n)
+        np.bincount(group, values)
+        for values in (curve.n, curve.k, curve.x * curve.n)
     )
     return tuple(
         zip(
@@ -380,13 +379,6 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
             strict=True,
         )
     )
-
-
-def curve(
-    alpha: float, beta: float, lapse: float, floor: float, x: FloatArray
-) -> FloatArray:
-    """Return ψ at ``x`` ≥ 0."""
-    return floor + (1 - floor - lapse) * (1 - np.exp(-((x / alpha) ** beta)))
 
 
 CURVE = (

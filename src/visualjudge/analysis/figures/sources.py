@@ -312,8 +312,8 @@ def _section(view: Shown) -> Section:
         "penalty; a question answered differently when swapped is a tie. The interval "
         "of a source that never lost, or never won, is open on one side; intervals of "
         "strengths are no tests of differences. Rank: by the mean of its win rates "
-        "over images, as in the first plot. Ranks, 95 %: the ranks that the tests of its "
-        "pairs leave to a source. Controlled: the strength at equal order, text length, "
+        "over images. Ranks, 95 %: the ranks that the tests of its pairs leave to a "
+        "source. Controlled: the strength at equal order, text length, "
         "file size and number of objects.",
         [
             grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")

@@ -52,8 +52,10 @@ class Unread:
 
 
 def _rows(judge: JudgeResult) -> Unread:
-    """Return the failed replies of all question types by cause, most frequent first."""
-    table = judge.joined
+    """Return the failed replies of all question types by cause, most frequent first; of
+    probes where nothing else was asked.
+    """
+    table = judge.joined if judge.joined.height else judge.answered
     failed = table.filter(~pl.col("usable"))
     causes = (
         failed.group_by("cause")

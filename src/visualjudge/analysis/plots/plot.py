@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
@@ -76,6 +77,20 @@ class Plot:
         }
 
     @property
+    def paper_links(self) -> dict[str, str]:
+        """Return its drawing as PDF and PNG, as wide as a column, as data URIs by file
+        name; nothing without the extra ``paper``.
+        """
+        if find_spec("vl_convert") is None:
+            return {}
+        svg = self.printed(PRINTED["86"], in_points=True)
+        kinds = {".pdf": "application/pdf", ".png": "image/png"}
+        return {
+            f"{self.name}{suffix}": data_uri(converted(svg, suffix), kind)
+            for suffix, kind in kinds.items()
+        }
+
+    @property
     def csv(self) -> str:
         """Return the data as CSV with a header and unrounded numbers."""
         return for_csv(
@@ -122,9 +137,10 @@ class Plot:
         )
 
 
-def data_uri(text: str, kind: str) -> str:
+def data_uri(content: str | bytes, kind: str) -> str:
     """Return a file as the address of a link."""
-    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
+    data = content.encode() if isinstance(content, str) else content
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def converted(svg: str, suffix: str) -> bytes:

@@ -1,6 +1,5 @@
 """The agreement of judges and people as a table, a plot and a page."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from markupsafe import Markup
@@ -17,6 +16,7 @@ from visualjudge.analysis.figure_text import (
 from visualjudge.analysis.people_agreement import (
     AlphaRow,
     AltRow,
+    Kind,
     PeopleAgreement,
     RaterRow,
 )
@@ -29,10 +29,8 @@ from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
-INTERVALS = (
-    "Same order: pairs of sources of an item that are put in the order of the people. "
-    "Intervals (95 %) leave out each item in turn, with the others of its image."
-)
+INTERVALS = "Intervals (95 %) leave out each item in turn, with the others of its image."
+SAME_ORDER = "Same order: pairs of sources of an item that are put in the order of the people."
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
 :mod:`visualjudge.analysis.rating_table`."""
@@ -40,7 +38,9 @@ SCALE = Scale(
     -1.0,
     1.0,
     lambda end: number(end, 1),
-    lambda e: f"{number(e.value)} ({span(e.interval)})",
+    lambda e: (
+        number(e.value) + (f" ({span(e.interval)})" if e.interval else "")
+    ),
     "Spearman’s ρ",
     0.0,
 )
@@ -53,7 +53,13 @@ RATER = Layout[RaterRow](
         "Dimension",
     ),
     named("rater", "Rater"),
-    named("items", "Items", number),
+    Column(
+        "items",
+        "items",
+        "Items",
+        number,
+        shown=lambda row: None if row.kind == "ceiling" else row.items,
+    ),
     named("spearman", "Spearman", number3),
     named("spearman_ci95", "95 %", span),
     named("kendall_tau", "Kendall", number3),
@@ -109,21 +115,22 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
             if {row.spearman, row.kendall_tau, row.pairwise_accuracy} != {None}
         ]
         few = len(own) - len(rows)
-        left_out = f"{many(few, 'row')} with too few items left out."
-        tables += (
-            [
+        notes = {
+            SAME_ORDER: any(row.pairs for row in rows),
+            INTERVALS: True,
+            f"{many(few, 'row')} with too few items left out.": few > 0,
+        }
+        if own:
+            tables.append(
                 grid(
                     RATER,
                     rows,
                     title=title,
-                    notes=[INTERVALS, left_out] if few else [INTERVALS],
+                    notes=[note for note, holds in notes.items() if holds],
                     keys=keys,
                     hidden=hidden,
                 )
-            ]
-            if own
-            else []
-        )
+            )
     several = [row for row in result.alpha if row.people > 1]
     if several:
         tables.append(
@@ -154,23 +161,29 @@ def sentence(result: PeopleAgreement) -> str:
             ends = " to ".join(map(number, sorted({min(known), max(known)})))
             words += f"; Krippendorff’s α {ends}"
         parts.append(f"{words}.")
-    for name in dict.fromkeys(
-        row.rater for row in result.rows if row.kind == "judge"
-    ):
-        rho = _mean_rho(row for row in result.rows if row.rater == name)
-        if rho is not None:
-            parts.append(f"{name} agrees with their mean with ρ {number(rho)}.")
-    ceiling = _mean_rho(row for row in result.rows if row.kind == "ceiling")
-    if ceiling is not None:
+    for rho in _rho(result, "ceiling").values():
         parts.append(
-            f"One person agrees with the mean of the others with ρ {number(ceiling)}."
+            f"One person agrees with the mean of the others with ρ {number(rho)}, as "
+            "the mean over people."
+        )
+    people = _rho(result, "person").values()
+    for name, rho in _rho(result, "judge").items():
+        fewer = f"{sum(own < rho for own in people)} of {len(people)} people"
+        beside = f", more than {fewer} with that of the others"
+        parts.append(
+            f"{name} agrees with the mean of all people with ρ {number(rho)}"
+            f"{beside if people else ''}."
         )
     return " ".join(parts)
 
 
-def _mean_rho(rows: Iterable[RaterRow]) -> float | None:
-    known = [row.spearman for row in rows if row.spearman is not None]
-    return sum(known) / len(known) if known else None
+def _rho(result: PeopleAgreement, kind: Kind) -> dict[str, float]:
+    """Return ρ of each rater of a kind, as the mean over dimensions."""
+    known: dict[str, list[float]] = {}
+    for row in result.rows:
+        if row.kind == kind and row.spearman is not None:
+            known.setdefault(row.rater, []).append(row.spearman)
+    return {rater: sum(own) / len(own) for rater, own in known.items()}
 
 
 def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
@@ -210,10 +223,12 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
 
 def html(result: PeopleAgreement) -> str:
     """Return a self-contained page: the figure, then the tables."""
+    figure = agreement_figure(result)
     return template("agreement.html.j2").render(
         style=Markup(page_style(asset("agreement.css"))),
         judges=any(row.kind == "judge" for row in result.rows),
-        figure=agreement_figure(result),
+        figure=figure,
+        paper=figure.paper_links if isinstance(figure, Plot) else {},
         sentence=sentence(result),
         tables=tables_of(result),
     )

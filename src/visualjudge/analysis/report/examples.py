@@ -1,7 +1,6 @@
 """Questions that are most informative about a judge, with what it was shown and what it
 replied."""
 
-import base64
 import io
 import re
 from collections import Counter
@@ -15,6 +14,7 @@ from PIL import Image
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
+from visualjudge.analysis.plots.plot import data_uri
 from visualjudge.analysis.score_scale import ScoreScale, asked_scale
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study
@@ -160,13 +160,13 @@ def _example(
     reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
     turned = row["order"] == "BA"
     side = -1 if turned else 1
-    question = placed.question if placed else None
-    if question is not None and turned:
+    stored = placed.question if placed else None
+    question = stored
+    if stored is not None and turned:
         try:
-            question = swapped(question)
-        except (
-            DataError
-        ):  # of another tool: its options cannot be told apart in the prompt
+            question = swapped(stored)
+        except DataError:
+            # of another tool: its options cannot be told apart in the prompt
             question = None
     scale = asked_scale(study.meta)
     scores = [scale.score(score) for score in row["scores"][::side]]
@@ -177,9 +177,9 @@ def _example(
     )
     stated = _value(row["text"], row["number"], scale, turned=turned)
     answer = _value(row["answer"], row["truth"], scale, turned=turned)
-    stored = placed.question if placed else None
     faults = (stored.faults if stored else None) or ()
     words = stored.prompt if stored else ""
+    form = re.search(r"^Format of predictions: (.*)$", words, re.MULTILINE)
     digest = study.meta.get("questions_sha256")
     return Example(
         row["id"],
@@ -196,9 +196,7 @@ def _example(
         _images(placed.root, question.images, list(options))
         if placed and question
         else (),
-        next(
-            iter(re.findall(r"^Format of predictions: (.*)$", words, re.M)), ""
-        ),
+        form[1] if form else "",
         _legend(words),
         tuple(zip(options, map(_places, faults[::side]), strict=False)),
         question_address(digest, row["id"]) if digest else "",
@@ -221,7 +219,8 @@ def _places(faults: Sequence[Fault]) -> str:
         return "nothing is wrong"
     kinds = Counter(fault.kind for fault in faults).most_common()
     words = ", ".join(f"{n} × {plain_name(kind)}" for kind, n in kinds)
-    left, top, right, bottom = max(faults, key=lambda fault: fault.weight).box
+    heaviest = max(faults, key=lambda fault: fault.weight)
+    left, top, right, bottom = heaviest.box
     return (
         f"{words}; the heaviest at x {left:.0f}–{right:.0f}, y "
         f"{top:.0f}–{bottom:.0f}"
@@ -248,9 +247,10 @@ def _options(
     )
     known = zip(letters, scores, sources or [None] * len(scores), strict=False)
     return {
-        name: " ".join(
-            [f"true score {score:.2f}"] * scored
-            + [f"({source})" if scored else f"{source}"] * bool(source)
+        name: (
+            f"true score {score:.2f}{f' ({source})' if source else ''}"
+            if scored
+            else source or ""
         )
         for name, score, source in known
     }
@@ -289,6 +289,4 @@ def jpeg_uri(image: Pixels, side: int) -> str:
     small.thumbnail((side, side))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
-    return (
-        "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()
-    )
+    return data_uri(held.getvalue(), "image/jpeg")

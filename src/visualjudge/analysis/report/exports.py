@@ -38,16 +38,16 @@ def as_markdown(tables: Sequence[Table]) -> str:
     return "\n".join(chain.from_iterable(map(_markdown, tables)))
 
 
-def _markdown(table: Table) -> Iterator[str]:
-    if table.title:
-        yield f"**{for_markdown(table.title)}**\n"
-    yield _piped(map(for_markdown, table.columns))
-    yield _piped("---:" if right else "---" for right in table.to_the_right)
-    for row in table.rows:
-        yield _piped(map(for_markdown, row))
-    yield ""
-    for note in table.notes:
-        yield f"{for_markdown(note)}\n"
+def _markdown(table: Table) -> list[str]:
+    title = [f"**{for_markdown(table.title)}**\n"] if table.title else []
+    return [
+        *title,
+        _piped(map(for_markdown, table.columns)),
+        _piped("---:" if right else "---" for right in table.to_the_right),
+        *(_piped(map(for_markdown, row)) for row in table.rows),
+        "",
+        *(f"{for_markdown(note)}\n" for note in table.notes),
+    ]
 
 
 def _piped(cells: Iterable[str]) -> str:
@@ -62,7 +62,7 @@ def as_latex(tables: Sequence[Table]) -> str:
     return "\n".join([head, *chain.from_iterable(map(_latex, tables))]) + "\n"
 
 
-def _latex(table: Table) -> Iterator[str]:
+def _latex(table: Table) -> list[str]:
     turned = len(table.columns) > MOST_UPRIGHT
     width = _characters(table, turned)
     wide = turned or width > COLUMN
@@ -74,21 +74,21 @@ def _latex(table: Table) -> Iterator[str]:
         titles[table.keys :] = [
             rf"\rotatebox{{90}}{{{name}}}" for name in names
         ]
-    yield rf"\begin{{table{star}}}"
-    yield r"\centering\small"
-    yield rf"\caption{{{for_latex(table.title)}}}"
-    yield r"\resizebox{\textwidth}{!}{%" if turned or width > PAGE else "{%"
-    yield rf"\begin{{tabular}}{{{sides}}}"
-    yield r"\toprule"
-    yield _ended(titles)
-    yield r"\midrule"
-    for row in table.rows:
-        yield from _rows(row)
-    yield r"\bottomrule"
-    yield r"\end{tabular}}"
-    for note in table.notes:
-        yield rf"\par\footnotesize {for_latex(note)}"
-    yield rf"\end{{table{star}}}"
+    return [
+        rf"\begin{{table{star}}}",
+        r"\centering\small",
+        rf"\caption{{{for_latex(table.title)}}}",
+        r"\resizebox{\textwidth}{!}{%" if turned or width > PAGE else "{%",
+        rf"\begin{{tabular}}{{{sides}}}",
+        r"\toprule",
+        _ended(titles),
+        r"\midrule",
+        *chain.from_iterable(map(_rows, table.rows)),
+        r"\bottomrule",
+        r"\end{tabular}}",
+        *(rf"\par\footnotesize {for_latex(note)}" for note in table.notes),
+        rf"\end{{table{star}}}",
+    ]
 
 
 def _characters(table: Table, turned: bool) -> int:

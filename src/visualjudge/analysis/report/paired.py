@@ -3,13 +3,17 @@ changed."""
 
 from pathlib import Path
 
-from visualjudge.analysis.figure_text import many, plain_name, points, with_ends
-from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.comparisons import compare
+from visualjudge.analysis.figure_text import many, plain_name
+from visualjudge.analysis.figures.comparisons import (
+    DRAWN,
+    compared,
+    gap_plot,
+    shown_gap,
+)
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.plots.series import ALL, UNADJUSTED, estimates_plot
+from visualjudge.analysis.plots.series import ALL
 from visualjudge.analysis.report.examples import changed
 from visualjudge.analysis.results import Analysis
 from visualjudge.core.errors import UsageError
@@ -58,11 +62,15 @@ def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
     """Say what the two runs have in common, and what moved between them if it is one
     thing."""
     judges = analysis.judges
-    asked = [judges[k][PAIRWISE].questions for k in (first, second)]
-    both = compare(analysis.study, second, first).questions
+    result = compared(analysis.study, second, first)[0]
+    kind = "pairwise" if result.measure == "accuracy" else "scoring"
+    asked = [
+        judges[k].joined.filter(kind=kind)["id"].n_unique()
+        for k in (first, second)
+    ]
     common = (
-        f"Compared on {many(both, 'pairwise question')}, of {asked[0]:,} and "
-        f"{asked[1]:,}."
+        f"Compared on {many(result.questions, f'{kind} question')}, of "
+        f"{asked[0]:,} and {asked[1]:,}."
     )
     two = (judges[first], judges[second])
     moved = moved_between(
@@ -72,23 +80,22 @@ def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
 
 
 def differences(analysis: Analysis, first: int, second: int) -> Plot | LeftOut:
-    """Plot the accuracy of the second judge minus that of the first, over all common
-    questions and by task.
+    """Plot the accuracy of the second judge minus that of the first, or its rank
+    correlation with the truth in a study of scores, over all common questions and by
+    task.
     """
     a, b = titles(analysis, first, second)
-    result = compare(analysis.study, second, first)
+    result = compared(analysis.study, second, first)[0]
     cells = {ALL: result.gap}
     if len(result.by_task) > 1:
         cells |= {plain_name(row.task): row.gap for row in result.by_task}
-    return estimates_plot(
+    return gap_plot(
         "compared",
-        f"{b} minus {a}: {with_ends(result.gap, points)} points",
-        f"Accuracy of {b} minus that of {a}, on the questions, orders and repeats that "
-        "both have.",
-        [(0, "difference", cells)],
-        missing=result.gap.why or "nothing was measured",
-        label=f"Points in favour of {b}",
-        reading=UNADJUSTED,
+        f"{b} minus {a}: {shown_gap(result)} {DRAWN[result.measure][2]}",
+        result.measure,
+        cells,
+        (b, a),
+        result.gap.why or "nothing was measured",
     )
 
 

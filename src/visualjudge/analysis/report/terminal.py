@@ -3,6 +3,7 @@ headline."""
 
 from collections.abc import Sequence
 
+from visualjudge.analysis.figure_text import listed
 from visualjudge.analysis.report.headline import headline_columns
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.table_layout import grid
@@ -16,8 +17,13 @@ def text(analysis: Analysis, answers: Sequence[str]) -> str:
     comparisons."""
     table = grid(headline_columns(analysis), analysis.judges)
     parts = [*map(folded, answers), TITLE, table.text()]
+    judges: dict[str, list[str]] = {}
     for judge in analysis.judges:
-        parts += [folded(f"{judge.name}: {line}") for line in judge.sentences]
+        for line in judge.sentences:
+            judges.setdefault(line, []).append(judge.name)
+    parts += [
+        folded(f"{listed(names)}: {line}") for line, names in judges.items()
+    ]
     for figure in analysis.of_study:
         parts += [table.text() for table in figure.printed(analysis)]
     return "\n".join(parts)

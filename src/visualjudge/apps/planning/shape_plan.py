@@ -20,6 +20,7 @@ from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.shape import QUESTIONS, Shape, shape_of
 from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, REACH, Bar
+from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table, folded
 from visualjudge.options import Selection
@@ -137,6 +138,10 @@ def shape_plan(
         return ShapePlan(
             judge, shape, _to_label(study.bar, scored=bool(scored))
         )
+    if shape == "probes":
+        raise UsageError(
+            "a plan needs verdicts on unchanged questions: probes alone were asked"
+        )
     answer = (score_answer if shape == "scores" else pair_answer)(
         study, 0, study.bar
     )
@@ -148,13 +153,15 @@ def shape_plan(
 def _of_tasks(
     tasks: Sequence[ScoresOfTask | PairsOfTask],
 ) -> tuple[Needed, ...]:
-    cases = []
-    for task in tasks:
-        needed = task.needs_images if task.state == "too_few" else None
-        cases.append(
-            Needed(plain_name(task.task), task.state, task.images, needed)
+    return tuple(
+        Needed(
+            plain_name(task.task),
+            task.state,
+            task.images,
+            task.needs_images if task.state == "too_few" else None,
         )
-    return tuple(cases)
+        for task in tasks
+    )
 
 
 def _of_pairs(models: ModelAnswer) -> tuple[Needed, ...]:

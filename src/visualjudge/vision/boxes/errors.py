@@ -21,9 +21,11 @@ def localization(
     """Every box is moved and resized within the image until its IoU with the truth is 1
     − 0.55 × severity.
     """
-    target = 1 - (1 - LOWEST_IOU) * severity
     return truth.with_items(
-        [moved(item, target, scene, rng) for item in truth.items]
+        [
+            moved(item, 1 - (1 - LOWEST_IOU) * severity, scene, rng)
+            for item in truth.items
+        ]
     )
 
 

@@ -87,5 +87,6 @@ DETECTION = PredictionType(
     look=features.box_features,
     places=record.corners,
     misreadings=misread.MISREADINGS,
+    misplacements=misread.FORMS,
     faults=Faults(KINDS, faults.BOX_FAULTS, faults.BOX_FAULTS.by_class),
 )

@@ -19,8 +19,10 @@ def scale(
     rng: Rng,
 ) -> DepthMap:
     """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
-    field = smooth_field(truth.extent, rng, grain=0.25)
-    return _times(truth, np.exp(1.6 * severity * field))
+    return _times(
+        truth,
+        np.exp(1.6 * severity * smooth_field(truth.extent, rng, grain=0.25)),
+    )
 
 
 def noise(

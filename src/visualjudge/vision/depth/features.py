@@ -81,9 +81,11 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
         np.arange(small.shape[0], dtype=np.float32)[:, None], small.shape
     )[seen]
     values = small[seen]
-    if values.size < 2 or values.std() < 1e-6:
-        return 0.0
-    return float(np.corrcoef(rows, values)[0, 1])
+    return (
+        0.0
+        if values.size < 2 or values.std() < 1e-06
+        else float(np.corrcoef(rows, values)[0, 1])
+    )
 
 
 def _explained(
@@ -119,9 +121,11 @@ def depth_features(prediction: DepthMap, inputs: Given) -> Features:
 def drawn_features(pixels: Pixels, stem: str, inputs: Given) -> Features:
     """Return the features of a depth map decoded from its image in the colour map
     ``stem``."""
-    if inputs.image is None:
-        return NOTHING
-    return nearness_features(inputs.view, decoded(strided(pixels), stem))
+    return (
+        NOTHING
+        if inputs.image is None
+        else nearness_features(inputs.view, decoded(strided(pixels), stem))
+    )
 
 
 def nearness_of(depth: DepthMap) -> FloatArray:

@@ -88,8 +88,10 @@ def read(payload: Payload, reading: ReadContext) -> DepthMap:
     )
     if scale <= 0:
         raise DataError(f"scale: must be a number above 0, got {scale:g}")
-    inverse = fields.flag(payload.get("inverse"), "inverse")
-    return DepthMap(values * scale if scale != 1 else values, inverse)
+    return DepthMap(
+        values * scale if scale != 1 else values,
+        fields.flag(payload.get("inverse"), "inverse"),
+    )
 
 
 def write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:

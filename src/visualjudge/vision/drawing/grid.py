@@ -312,8 +312,7 @@ def _number_tile(
     rim = cv2.dilate(
         ink, cv2.getStructuringElement(shape, (2 * reach + 1, 2 * reach + 1))
     )
-    cover = (rim > 96).view(np.uint8)
-    return cover, ink
+    return ((rim > 96).view(np.uint8), ink)
 
 
 def _digits(number: str, side: int) -> NDArray[np.uint8]:

@@ -75,11 +75,10 @@ def name_at(number: int) -> str:
     """Return the name of :func:`color_at`; a generated colour is named after the
     nearest palette colour.
     """
-    if number < len(PALETTE):
-        return PALETTE[number][0]
     return (
-        f"{_nearest_name(color_at(number))} "
-        f"{number // len(PALETTE) + 1}.{number % len(PALETTE) + 1}"
+        PALETTE[number][0]
+        if number < len(PALETTE)
+        else f"{_nearest_name(color_at(number))} {number // len(PALETTE) + 1}.{number % len(PALETTE) + 1}"
     )
 
 
@@ -141,11 +140,16 @@ def legend_of(
 ) -> str | None:
     """Return ``Legend: person = red (#FF0000), dog = …``, or None if no colour needs a
     name."""
-    if not colors:
-        return None
-    return "Legend: " + ", ".join(
-        f"{label} = {names[label]} ({hex_of(color)})"
-        for label, color in colors.items()
+    return (
+        None
+        if not colors
+        else "Legend: "
+        + ", ".join(
+            (
+                f"{label} = {names[label]} ({hex_of(color)})"
+                for label, color in colors.items()
+            )
+        )
     )
 
 

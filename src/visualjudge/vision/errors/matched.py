@@ -365,12 +365,13 @@ def common_steps(
     corners = np.array(boxes)
 
     def mean_iou(step: FloatArray) -> float:
-        moved = corners + np.tile(step, 2)
         return float(
             np.mean(
                 [
                     box_iou(tuple(a), tuple(b))
-                    for a, b in zip(corners, moved, strict=True)
+                    for a, b in zip(
+                        corners, corners + np.tile(step, 2), strict=True
+                    )
                 ]
             )
         )

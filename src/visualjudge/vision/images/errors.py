@@ -33,10 +33,14 @@ def oversmoothing(
 ) -> WholeImage:
     """Texture is removed together with the degradation; edges are preserved at low
     severity."""
-    sigma = 0.006 * max(truth.pixels.shape) * severity + 0.3
     return WholeImage(
         np.asarray(
-            cv2.GaussianBlur(truth.pixels, (0, 0), sigma), dtype=np.uint8
+            cv2.GaussianBlur(
+                truth.pixels,
+                (0, 0),
+                0.006 * max(truth.pixels.shape) * severity + 0.3,
+            ),
+            dtype=np.uint8,
         )
     )
 

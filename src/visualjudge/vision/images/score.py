@@ -69,10 +69,13 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
         If the images differ in size.
     """
     predicted, real = _pair(prediction, truth)
-    if np.array_equal(predicted, real):
-        return 1.0
-    level = decibels(predicted, real)
-    return float(np.clip((level - PSNR_FLOOR) / PSNR_RANGE, 0, 1))
+    return (
+        1.0
+        if np.array_equal(predicted, real)
+        else float(
+            np.clip((decibels(predicted, real) - PSNR_FLOOR) / PSNR_RANGE, 0, 1)
+        )
+    )
 
 
 def decibels(image: Pixels, reference: Pixels) -> float:

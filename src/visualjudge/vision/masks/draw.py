@@ -83,9 +83,11 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
                 for k in layers.order
             ],
         )
-    if by_instance:
-        return Encoded(pixels)
-    return Encoded(pixels, None, legend, by_class)
+    return (
+        Encoded(pixels)
+        if by_instance
+        else Encoded(pixels, None, legend, by_class)
+    )
 
 
 def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:

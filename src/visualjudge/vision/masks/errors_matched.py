@@ -60,9 +60,13 @@ def misplaced(error: Error, severity_of_error: float) -> Error:
         truth: Masks, severity: float, scene: ErrorScene, rng: Rng
     ) -> Masks:
         to = side(severity, scene.levels, rng)
-        moved = aside(errors.numbered(truth), severity, to, 0)
         return error(
-            errors.renumbered(truth, moved), severity_of_error, scene, rng
+            errors.renumbered(
+                truth, aside(errors.numbered(truth), severity, to, 0)
+            ),
+            severity_of_error,
+            scene,
+            rng,
         )
 
     return matched
@@ -78,5 +82,6 @@ semantic_background = misplaced(errors.semantic_background, MILD)
 
 def eaten(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
     """Remove a constant part of the region and move the rest further with severity."""
-    left = errors.eaten(truth, EATEN, scene, rng)
-    return MATCHED.localization(left, severity, scene, rng)
+    return MATCHED.localization(
+        errors.eaten(truth, EATEN, scene, rng), severity, scene, rng
+    )

@@ -54,8 +54,7 @@ def _shifted(item: Instance, real: Instance) -> str:
         > 0
     )
     left = 1 - _iou(moved, other)
-    before = 1 - _iou(mask, other)
-    return "localization" if left <= before / 2 else "boundary"
+    return "localization" if left <= (1 - _iou(mask, other)) / 2 else "boundary"
 
 
 def _iou(first: BoolArray, second: BoolArray) -> float:

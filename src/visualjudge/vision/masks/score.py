@@ -87,9 +87,11 @@ def region_iou(prediction: Masks, truth: Masks) -> float:
     _same_size(prediction, truth)
     (predicted,) = prediction.items
     (real,) = truth.items
-    if not predicted.mask.area and not real.mask.area:
-        return 1.0
-    return float(mask_ious([predicted.mask], [real.mask])[0, 0])
+    return (
+        1.0
+        if not predicted.mask.area and (not real.mask.area)
+        else float(mask_ious([predicted.mask], [real.mask])[0, 0])
+    )
 
 
 def instance_note(_pairs: object, _options: object) -> tuple[str]:

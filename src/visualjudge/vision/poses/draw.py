@@ -130,11 +130,11 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
     for figure in figures:
         radius = _person_radius(scene.size, figure, alone=not style.limbs)
         _points(pixels, figure, _colors(figure, style), radius)
-    if style.colors == "part":
-        return Encoded(
-            pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS
-        )
-    return Encoded(pixels)
+    return (
+        Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
+        if style.colors == "part"
+        else Encoded(pixels)
+    )
 
 
 def _colors(figure: _Figure, style: PoseStyle) -> list[RGB]:
@@ -183,10 +183,14 @@ def _flat_list(_number: int, person: Person) -> list[float]:
 
 
 def _part_keyed(number: int, person: Person) -> dict[str, Any]:
-    named = zip(KEYPOINT_NAMES, _places(person), strict=True)
     return {
         "person_id": number,
-        "keypoints": [{"name": name, "x": x, "y": y} for name, (x, y) in named],
+        "keypoints": [
+            {"name": name, "x": x, "y": y}
+            for name, (x, y) in zip(
+                KEYPOINT_NAMES, _places(person), strict=True
+            )
+        ],
     }
 
 
@@ -209,10 +213,11 @@ def _coco_list(_number: int, person: Person) -> list[float]:
 
 def _places(person: Person) -> list[tuple[float, float]]:
     """Return (x, y) of each keypoint rounded to one decimal, (0.0, 0.0) if absent."""
-    xy = person.keypoints[:, :2].tolist()
     return [
         _place(x, y) if there else ABSENT
-        for (x, y), there in zip(xy, person.present, strict=True)
+        for (x, y), there in zip(
+            person.keypoints[:, :2].tolist(), person.present, strict=True
+        )
     ]
 
 

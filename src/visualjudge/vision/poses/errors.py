@@ -105,8 +105,10 @@ def missed(
 
 
 def _some(choices: list[T], share: float, rng: Rng) -> list[T]:
-    order = rng.permutation(len(choices))
-    return [choices[k] for k in order[: counted(share, len(choices))]]
+    return [
+        choices[k]
+        for k in rng.permutation(len(choices))[: counted(share, len(choices))]
+    ]
 
 
 def _on_image(

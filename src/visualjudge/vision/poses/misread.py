@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-
-import numpy as np
+from functools import partial
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.poses.record import People
 from visualjudge.vision.poses.skeleton import MIRRORED
-from visualjudge.vision.rows import Misreading, letterboxes
+from visualjudge.vision.rows import Misreading
 
 _OTHER_SIDE = [0, *(k for left, right in MIRRORED for k in (right, left))]
 
 
+# Width and height of what models of poses are commonly given and return.
+CROPS = (1, 1), (192, 256), (288, 384), (256, 256), (48, 64), (72, 96), (64, 64)
 # The place of each of COCO's keypoints in OpenPose's order, without the neck.
 _OPENPOSE = [0, 14, 13, 16, 15, 4, 1, 5, 2, 6, 3, 10, 7, 11, 8, 12, 9]
 
@@ -29,33 +30,26 @@ def _changed(
     )
 
 
-def _moved(
-    prediction: People, factor: float, right: float, down: float
+def _in_the_image(
+    crop: tuple[int, int] | None, prediction: People, truth: People
 ) -> People:
-    shift = np.array([right, down, 0])
-    return _changed(
-        prediction, lambda points: (points - shift) / [factor, factor, 1]
-    )
-
-
-def _in_the_image(prediction: People, truth: People) -> People:
+    """Move keypoints from the box of their person, or from a crop of it of this width
+    and height, to the image; predictions without boxes have those of the truth."""
+    own = all(item.bbox is not None for item in prediction.items)
+    boxes = [item.bbox for item in (prediction if own else truth).items]
     people = []
-    for item, real in zip(prediction.items, truth.items, strict=True):
-        box = item.bbox or real.bbox
+    for item, box in zip(prediction.items, boxes, strict=True):
         if box is None:
             raise DataError("bbox: is not known")
-        corner = np.array([box[0], box[1], 0.0])
-        people.append(replace(item, keypoints=item.keypoints + corner))
+        x1, y1, x2, y2 = box
+        width, height = crop or (x2 - x1, y2 - y1)
+        factors = [(x2 - x1) / width, (y2 - y1) / height, 1.0]
+        points = item.keypoints * factors + [x1, y1, 0.0]
+        people.append(replace(item, keypoints=points))
     return People(tuple(people))
 
 
 MISREADINGS = (
-    Misreading(
-        "coordinates are y before x",
-        lambda prediction, _: _changed(
-            prediction, lambda points: points[:, [1, 0, 2]]
-        ),
-    ),
     Misreading(
         "left and right keypoints are exchanged",
         lambda prediction, _: _changed(
@@ -75,15 +69,19 @@ MISREADINGS = (
         ),
     ),
     Misreading(
-        "the image was mirrored",
-        lambda prediction, size: _changed(
-            prediction,
-            lambda points: np.abs(points - [size[1], 0, 0]),
-        ),
-        of_size=True,
+        "keypoints are in reverse order",
+        lambda prediction, _: _changed(prediction, lambda points: points[::-1]),
     ),
     Misreading(
-        "keypoints are relative to the box of their person", _in_the_image
+        "keypoints are relative to the box of their person",
+        partial(_in_the_image, None),
     ),
-    *letterboxes(_moved),
+    *(
+        Misreading(
+            f"keypoints refer to a crop of {width} × {height} of the box of their "
+            "person",
+            partial(_in_the_image, (width, height)),
+        )
+        for width, height in CROPS
+    ),
 )

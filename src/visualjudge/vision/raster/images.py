@@ -475,10 +475,13 @@ def fitted_size(size: Size, max_side: int | None) -> Size:
     ``size`` if it fits.
     """
     longest = max(size)
-    if max_side is None or longest <= max_side:
-        return size
-    return max(1, round(size[0] * max_side / longest)), max(
-        1, round(size[1] * max_side / longest)
+    return (
+        size
+        if max_side is None or longest <= max_side
+        else (
+            max(1, round(size[0] * max_side / longest)),
+            max(1, round(size[1] * max_side / longest)),
+        )
     )
 
 
@@ -486,11 +489,13 @@ def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
     """Resize H×W×3 uint8 to another (height, width) by area averaging. If the size is
     the same, the array is returned unchanged.
     """
-    if pixels.shape[:2] == size:
-        return pixels
-    return np.asarray(
-        cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA),
-        dtype=np.uint8,
+    return (
+        pixels
+        if pixels.shape[:2] == size
+        else np.asarray(
+            cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA),
+            dtype=np.uint8,
+        )
     )
 
 

@@ -210,11 +210,13 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
     """Return the distinct values in ascending order. For bytes, counting is twenty
     times faster than sorting.
     """
-    if values.dtype == np.uint8:
-        return list(
+    return (
+        list(
             np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist()
         )
-    return list(np.unique(values).tolist())
+        if values.dtype == np.uint8
+        else list(np.unique(values).tolist())
+    )
 
 
 def mask_from_wire(
@@ -267,13 +269,15 @@ def resized_mask(mask: Mask, size: Size) -> Mask:
     """Return the mask resized to (height, width) by nearest neighbour; unchanged if the
     size is equal.
     """
-    if mask.size == size:
-        return mask
-    return mask_from_array(
-        cv2.resize(
-            mask.dense().view(np.uint8),
-            size[::-1],
-            interpolation=cv2.INTER_NEAREST,
+    return (
+        mask
+        if mask.size == size
+        else mask_from_array(
+            cv2.resize(
+                mask.dense().view(np.uint8),
+                size[::-1],
+                interpolation=cv2.INTER_NEAREST,
+            )
         )
     )
 
@@ -301,10 +305,12 @@ def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
     height)."""
     left, top, width, height = map(int, box)
     crop = frame[top : top + height, left : left + width]
-    if not crop.size:
-        return empty_mask(frame.shape)
-    return Mask(
-        frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_)
+    return (
+        empty_mask(frame.shape)
+        if not crop.size
+        else Mask(
+            frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_)
+        )
     )
 
 

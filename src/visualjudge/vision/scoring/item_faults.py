@@ -60,8 +60,9 @@ class Measure:
         Crowd regions are not missed, and items inside them are not faults.
         """
         items = compared_items(prediction, truth, self.similarity)
-        rows = list(zip(prediction.items, items, strict=True))
-        return self._faults(rows, truth, labels)
+        return self._faults(
+            list(zip(prediction.items, items, strict=True)), truth, labels
+        )
 
     def by_class(
         self,

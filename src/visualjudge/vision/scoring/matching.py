@@ -139,8 +139,10 @@ def labelled_f1(
     if class_of_interest is not None:
         prediction = prediction.only(class_of_interest)
         truth = truth.only(class_of_interest)
-    items = compared_items(prediction, truth, similarity)
-    return _mean_f1(items, truth.without_crowds().count)
+    return _mean_f1(
+        compared_items(prediction, truth, similarity),
+        truth.without_crowds().count,
+    )
 
 
 def labelled_f1_by_class(

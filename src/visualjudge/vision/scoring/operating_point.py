@@ -14,6 +14,8 @@ from visualjudge.vision.scoring.average_precision import CocoImages
 
 # IoU or OKS at which F1 is computed.
 SIMILARITY = 0.5
+# Standard errors from which confidences are reversed.
+FEW_ERRORS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,19 @@ def best_f1(images: CocoImages) -> OperatingPoint | None:
     last = np.flatnonzero(np.diff(scores, append=-np.inf))
     best = last[int(np.argmax(f1[last]))]
     return OperatingPoint(float(scores[best]), float(f1[best]))
+
+
+def reversed_confidences(images: CocoImages) -> bool:
+    """Return whether wrong predictions have higher confidences than right ones, beyond
+    chance: by the correlation of both."""
+    scores, right, _ = images.matches(SIMILARITY)
+    return (
+        False
+        if not len(set(scores)) > 1 < len(set(right))
+        else bool(
+            np.corrcoef(scores, right)[0, 1] * len(scores) ** 0.5 < -FEW_ERRORS
+        )
+    )
 
 
 def shown_at(

@@ -1,0 +1,231 @@
+"""Mistakes in where predictions are: coordinates of another order, scale or origin.
+
+They are tried on the boxes around predictions, so all types with places share them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.core.records import FloatArray
+from visualjudge.vision.base import Prediction
+from visualjudge.vision.raster.overlaps import box_ious
+from visualjudge.vision.rows import Change, Misplacement
+from visualjudge.vision.scoring.matching import BACKGROUND, pairs
+
+# Sides in pixels of the square images that detectors are commonly given.
+LETTERBOXES = (416, 512, 640, 1024, 1280)
+# Sizes of images, and factors, that coordinates are commonly left in.
+KNOWN = (
+    *(100.0, 224.0, 256.0, 300.0, 320.0, 800.0, 1000.0, 1333.0, *LETTERBOXES),
+    *(1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0),
+    *(1 / 1.5, 1 / 2, 1 / 3, 1 / 4, 1 / 8, 1 / 16),
+)
+# How far the logarithm of a fitted scale may be from one of these.
+NEAR = 0.06
+# Radius of what fits together: of logarithms, and in parts of a usual object.
+ALIKE = 0.2
+NEARBY = 0.3
+# Least logarithm of a scale, and least change of a place in pixels, that is a mistake of
+# a file, and least size.
+LEAST_SCALE = 0.2
+LEAST_PIXELS = 3.0
+LEAST_SIZE = 1e-6
+# Pairs that are looked at.
+MOST_PAIRS = 1000
+
+
+class Outlines(NamedTuple):
+    """The boxes around the items of one side of an image, (n, 4), and their labels."""
+
+    corners: FloatArray
+    labels: NDArray[np.str_]
+
+
+def _turned(order: list[int], *mirrored: int) -> Change:
+    """Return what takes corners in another order and counts axes from the other end:
+    0 for x, 1 for y."""
+
+    def placed(corners: FloatArray, size: FloatArray) -> FloatArray:
+        result = corners[:, order]
+        for axis in mirrored:
+            ends = [axis, axis + 2]
+            result[:, ends] = size[axis] - result[:, ends[::-1]]
+        return result
+
+    return placed
+
+
+def _letterboxed(
+    side: float, corners: FloatArray, size: FloatArray
+) -> FloatArray:
+    factor = side / size.max()
+    border = (side - size * factor) / 2
+    return np.asarray((corners - border) / factor)
+
+
+def _rescaled(
+    scale: float,
+    norm: Callable[[FloatArray], FloatArray],
+    corners: FloatArray,
+    size: FloatArray,
+) -> FloatArray:
+    return corners * norm(size) / scale
+
+
+Y_BEFORE_X = Misplacement("coordinates are y before x", _turned([1, 0, 3, 2]))
+SHARED = (
+    Y_BEFORE_X,
+    Misplacement("the image was mirrored", _turned([0, 1, 2, 3], 0)),
+    Misplacement("y is counted from the bottom", _turned([0, 1, 2, 3], 1)),
+    Misplacement(
+        "the image was turned by 180 degrees", _turned([0, 1, 2, 3], 0, 1)
+    ),
+    Misplacement(
+        "the image was turned by 90 degrees", _turned([1, 0, 3, 2], 1)
+    ),
+    Misplacement(
+        "the image was turned by 90 degrees", _turned([1, 0, 3, 2], 0)
+    ),
+    Misplacement(
+        "coordinates are fractions of a letterboxed image",
+        lambda corners, size: _letterboxed(
+            size.max(), corners / size * size.max(), size
+        ),
+    ),
+    *(
+        Misplacement(
+            f"coordinates refer to an image letterboxed to {side} × {side}",
+            partial(_letterboxed, side),
+        )
+        for side in LETTERBOXES
+    ),
+)
+# What a scale is called, and what of the (width, height, width, height) of images
+# coordinates were divided by.
+NORMS: tuple[
+    tuple[Callable[[float], str], Callable[[FloatArray], FloatArray]], ...
+] = (
+    (
+        lambda scale: (
+            f"all coordinates were multiplied by {scale:.3g}"
+            if scale > 1
+            else f"all coordinates were divided by {1 / scale:.3g}"
+        ),
+        lambda sizes: np.ones_like(sizes),
+    ),
+    (
+        lambda scale: (
+            "coordinates are fractions of the size of the image"
+            if scale == 1
+            else f"coordinates refer to an image of {scale:.4g} × {scale:.4g}"
+        ),
+        lambda sizes: sizes,
+    ),
+    (
+        lambda scale: (
+            f"coordinates refer to an image of {scale:.4g} on its longer side"
+        ),
+        lambda sizes: 0 * sizes + sizes.max(axis=-1, keepdims=True),
+    ),
+    (
+        lambda scale: (
+            f"coordinates refer to an image of {scale:.4g} on its shorter side"
+        ),
+        lambda sizes: 0 * sizes + sizes.min(axis=-1, keepdims=True),
+    ),
+)
+
+
+def fitted_scales(
+    ours: FloatArray, theirs: FloatArray, sizes: FloatArray
+) -> Iterator[Misplacement]:
+    """Yield the mistakes of scale on which most pairs agree.
+
+    Parameters
+    ----------
+    ours, theirs
+        Corners, (n, 4), of predictions and of ground truths of their label and image.
+    sizes
+        (width, height, width, height) of each pair's image, (n, 4).
+    """
+    first, second = (
+        np.log(np.maximum(_centres_and_sizes(side), LEAST_SIZE))
+        for side in (ours, theirs)
+    )
+    for told, norm in NORMS:
+        ratios = first - second + np.log(norm(sizes))
+        scale = float(np.exp(_densest(np.nan_to_num(ratios), ALIKE).mean()))
+        nearest = min(KNOWN, key=lambda known: abs(np.log(known / scale)))
+        if abs(np.log(nearest / scale)) <= NEAR:
+            scale = nearest
+        if scale == 1 or abs(np.log(scale)) >= LEAST_SCALE:
+            yield Misplacement(told(scale), partial(_rescaled, scale, norm))
+
+
+def fitted_moves(
+    ours: FloatArray, theirs: FloatArray
+) -> Iterator[Misplacement]:
+    """Yield the mistake of origin on which most pairs agree, from the same arrays."""
+    first, second = map(_centres_and_sizes, (ours, theirs))
+    near = NEARBY * float(np.median(second[:, 2:]))
+    right, down = _densest(first - second, near)[:2].round().tolist()
+    if max(abs(right), abs(down)) >= LEAST_PIXELS:
+        yield Misplacement(
+            f"all places are moved by {right:g} pixels to the right and {down:g} down",
+            lambda corners, _size: corners - [right, down, right, down],
+        )
+
+
+def after(first: Misplacement, second: Misplacement) -> Misplacement:
+    """Return both mistakes, of which ``first`` is corrected first."""
+    return Misplacement(
+        f"{first.told}, and {second.told}",
+        lambda corners, size: second.placed(first.placed(corners, size), size),
+    )
+
+
+def _centres_and_sizes(corners: FloatArray) -> FloatArray:
+    first, second = corners[:, :2], corners[:, 2:]
+    return np.hstack([(first + second) / 2, second - first])
+
+
+def _densest(points: FloatArray, radius: float) -> FloatArray:
+    """Return the median of the points, (n, k), around which most others lie."""
+    points = points[:: len(points) // MOST_PAIRS + 1]
+    near = np.abs(points[:, None] - points).max(axis=2) <= radius
+    most = near.sum(axis=1).argmax()
+    return np.asarray(np.median(points[near[most]], axis=0))
+
+
+def outlines(side: Prediction, places: Callable[[Any], FloatArray]) -> Outlines:
+    """Return the boxes around the items of a side without its crowds."""
+    side = side.without_crowds()
+    corners = places(side)
+    labels = [getattr(item, "label", "") for item in getattr(side, "items", ())]
+    return Outlines(corners, np.array(labels, np.str_)[: len(corners)])
+
+
+def overlap(ours: Outlines, theirs: Outlines) -> float:
+    """Return how well boxes of one label lie at one another, 0..10: the mean IoU of one-
+    to-one matching, where what is left over counts 0."""
+    same = ours.labels[:, None] == theirs.labels
+    ious = np.where(same, box_ious(ours.corners, theirs.corners), 0.0)
+    matched = sum(value for _, _, value in pairs(ious, BACKGROUND))
+    return 20 * matched / sum(same.shape) if sum(same.shape) else 10.0
+
+
+def same_labels(
+    sides: Sequence[tuple[Outlines, Outlines]], sizes: Sequence[FloatArray]
+) -> list[FloatArray]:
+    """Return the corners of all pairs of a prediction and a ground truth of one image
+    and label, and the size of their image, each (n, 4)."""
+    rows = [
+        np.concatenate([ours.corners[i], theirs.corners[j], size])
+        for (ours, theirs), size in zip(sides, sizes, strict=True)
+        for i, j in np.argwhere(ours.labels[:, None] == theirs.labels)
+    ]
+    return np.split(np.reshape(rows, (-1, 12)), 3, axis=1)
