@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import html.parser
 import io
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -183,6 +185,19 @@ def test_a_plot_is_converted_at_its_width(
         assert box is None or float(box[1]) == pytest.approx(
             86 / 25.4 * 72, abs=1
         )
+
+
+def test_the_command_of_a_page_makes_the_same_page(run: Path) -> None:
+    text = page(analyse([run], tasks=["object_detection"], where=["n_options>=2"]))
+    command = re.search(r"visualjudge report [^<]* --out report.html", text)
+    assert command is not None
+    options = shlex.split(html.unescape(command[0]))
+    assert options[-6:-2] == [
+        "--task",
+        "object_detection",
+        "--where",
+        "n_options>=2",
+    ]
 
 
 def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:

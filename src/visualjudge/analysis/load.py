@@ -185,8 +185,9 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
         if len(sets) == 1
         else [question for some in sets for question in some]
     )
-    wanted = [question.id for question in chosen(every, part)]
-    selected = study.questions.filter(pl.col("id").is_in(wanted))
+    selected = study.questions.filter(
+        pl.col("id").is_in([question.id for question in chosen(every, part)])
+    )
     asked = pl.col("question").is_in(selected["question"].implode())
     runs = tuple(
         replace(run, answered=run.answered.filter(asked), expected=None)
