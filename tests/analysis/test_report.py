@@ -188,7 +188,9 @@ def test_a_plot_is_converted_at_its_width(
 
 
 def test_the_command_of_a_page_makes_the_same_page(run: Path) -> None:
-    text = page(analyse([run], tasks=["object_detection"], where=["n_options>=2"]))
+    text = page(
+        analyse([run], tasks=["object_detection"], where=["n_options>=2"])
+    )
     command = re.search(r"visualjudge report [^<]* --out report.html", text)
     assert command is not None
     options = shlex.split(html.unescape(command[0]))
