@@ -103,8 +103,9 @@ class Facet:
 
 
 def encoding_label(value: str) -> str:
-    """Return the human name of ``task/stem``."""
-    return encoding_title(*value.split("/", 1))
+    """Return the human name of ``task/stem``; an address may lack the task."""
+    task, _, stem = value.rpartition("/")
+    return encoding_title(task, stem)
 
 
 def spaced(value: str) -> str:
@@ -115,7 +116,7 @@ def spaced(value: str) -> str:
 _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
-    "form": _KINDS.__getitem__,
+    "form": lambda value: _KINDS.get(value, value),
     "probe": spaced,
     "error_type": spaced,
 }
