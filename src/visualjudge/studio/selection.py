@@ -207,12 +207,14 @@ def shown_facet(
     needle = find.casefold().strip()
     matching = [
         value
-        for value in dict.fromkeys((*counts, *chosen))
+        for value in sorted(
+            dict.fromkeys((*counts, *chosen)),
+            key=lambda value: -counts[value],
+        )
         if not needle
         or needle in facet.label(value).casefold()
         or needle in value.casefold()
     ]
-    matching.sort(key=lambda value: -counts[value])
     first = matching[:most] + [
         value for value in matching[most:] if value in chosen
     ]
