@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from visualjudge.cli.card import UNUSED_BAR
 from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import (
     as_options,
@@ -110,6 +111,8 @@ def report(
         print(as_options("\n".join(opening_notes(analysis, *two))))
         if isinstance(difference, Plot):
             print(difference.finding)
+    if options.bar and judges[0].models.shape == "named_pairs":
+        say(UNUSED_BAR)
     by_task = tasks_table(judges)
     answers = text(analysis, [judge.sentence for judge in judges])
     notes = (
