@@ -121,6 +121,10 @@ def agreement(
     tell(problems)
     if problems:
         lost.append(f"{len(problems)} ratings left out")
+    if not lost and {row.spearman for row in result.rows} == {None}:
+        lost.append(
+            "no correlation is known: too few items, or a rater's scores are all equal"
+        )
     end_with([*lost, *of_runs.remarks.problems])
 
 

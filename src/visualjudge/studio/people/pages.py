@@ -429,8 +429,8 @@ class PeoplePages:
         )
 
     def _judged(self, people: Answers) -> dict[str, Json]:
-        """Return what the judges whose runs are open said to the questions that people
-        answered."""
+        """Return by judge, in alphabetical order, what the judges whose runs are open
+        said to the questions that people answered."""
         names = {name for answers in people.values() for name in answers}
         rows = dict(zip(self.shelf.study.rows_of(names), names, strict=True))
         judged: dict[str, Json] = {}
@@ -441,7 +441,7 @@ class PeoplePages:
                     number = self.run.plan.by_id[rows[row]].type == "scoring"
                     answers = judged.setdefault(verdict.judge, {})
                     answers[rows[row]] = float(value) if number else value
-        return judged
+        return dict(sorted(judged.items()))
 
     def disagreement(self, request: Request) -> Response:
         """Show a question that raters answered differently, as the first of them saw

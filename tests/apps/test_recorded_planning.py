@@ -1,0 +1,106 @@
+"""All numbers of plans, from a pilot, a dataset and a data folder, recorded; and of an
+audit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontdoor_example import write_data
+from judged_records import write_dataset, write_run
+from mixed_study import SEED, TASKS, made_questions, made_verdicts, make_study
+from recording import check, lasting
+from visualjudge.apps.planning.dataset_faults import audit
+from visualjudge.apps.planning.shape_plan import ShapePlan
+from visualjudge.apps.planning.study_designs import (
+    as_json,
+    commands,
+    designs_table,
+    plan,
+)
+from visualjudge.core.records import UNKNOWN, Question
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.runs.budget import Prices
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("planned")
+    make_study(root)
+    write_data(root / "data")
+    return root
+
+
+def _numbers(place: Path, **options: Any) -> dict[str, Any]:
+    planned = plan(place, seed=3, **options)
+    assert not isinstance(planned, ShapePlan)
+    place_free = replace(planned, target=replace(planned.target, place="PLACE"))
+    return {
+        "json": lasting(as_json(planned)),
+        "table": designs_table(planned).rows,
+        "commands": [line.split() for line in commands(place_free)],
+    }
+
+
+def test_plans_of_named_models(folder: Path) -> None:
+    pilot = folder / "hasty"
+    priced = Prices(1.0, 2.0)
+    asked: dict[str, tuple[Path, dict[str, Any]]] = {
+        "pilot": (pilot, {"goal": "right", "effect": 0.1, "prices": priced}),
+        "below": (pilot, {"goal": "right", "power": 0.9}),
+        "enough": (pilot, {"goal": "right", "effect": 0.2, "power": 0.6}),
+        "dataset": (
+            folder / "ds",
+            {"goal": "right", "effect": 0.15, "where": ("margin>1",)},
+        ),
+    }
+    found = {
+        name: _numbers(place, tasks=(TASKS[1],), **options)
+        for name, (place, options) in asked.items()
+    }
+    data = folder / "data"
+    found["data"] = _numbers(data, goal="right", effect=0.15)
+    found["ranked"] = _numbers(data, effect=2.0, power=0.5)
+    check("plans", found)
+
+
+def _asked(kind: str) -> list[Question]:
+    every = made_questions(np.random.default_rng(SEED))
+    return [question for question in every if question.question_type == kind]
+
+
+def test_plans_of_unnamed_models_of_scores_and_without_truth(
+    tmp_path: Path,
+) -> None:
+    pairs = _asked("pairwise")
+    scores = _asked("scoring")
+    unnamed = [replace(pair, sources=(None, None)) for pair in pairs]
+    studies = {
+        "scores_of_models": scores,
+        "scores": [replace(item, sources=(None,)) for item in scores],
+        "unnamed": unnamed,
+        "few": unnamed[:9],
+        "no_truth": [replace(pair, answer=UNKNOWN) for pair in unnamed],
+    }
+    found = {}
+    for name, questions in studies.items():
+        truth = {question.id for question in questions}
+        verdicts = made_verdicts(
+            [item for item in (*pairs, *scores) if item.id in truth], 0.8, 3, 1
+        )
+        dataset = write_dataset(tmp_path / name / "ds", questions)
+        run = write_run(tmp_path / name / "run", dataset, verdicts)
+        planned = plan(run)
+        assert isinstance(planned, ShapePlan)
+        found[name] = planned.as_json()
+    check("shape_plans", found)
+
+
+def test_an_audit(folder: Path) -> None:
+    made = audit(load_dataset(folder / "ds")).json()
+    del made["dataset"]
+    check("audit", made)
