@@ -6,12 +6,15 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import as_options, end_with, following, say, write
-from visualjudge.options import AnswerOptions
-
-UNUSED_BAR = (
-    "--bar has no effect here: models are named, and pairs of them are tested"
+from visualjudge.cli.output import (
+    as_options,
+    end_with,
+    following,
+    say,
+    unused_bar,
+    write,
 )
+from visualjudge.options import AnswerOptions
 
 
 def card(
@@ -38,8 +41,7 @@ def card(
     print(as_options(str(result.details if details else result)))
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge = result.judges[0]
-    if options.bar and judge.models.shape == "named_pairs":
-        say(UNUSED_BAR)
+    say(*unused_bar(options.bar, judge.models.shape))
     pairs = judge.models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
     if judge.models.shape == "no_truth" or (
