@@ -194,6 +194,15 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
             raise typer.Exit(1)
 
 
+def unused_bar(bar: tuple[str, ...], shape: str) -> list[str]:
+    """Return a note if thresholds are stated for named models."""
+    if not bar or shape != "named_pairs":
+        return []
+    return [
+        "--bar has no effect: models are named, so pairs of them are tested"
+    ]
+
+
 def following(*words: object, title: str = "next") -> None:
     """Print the next command in shell syntax on stdout, since stderr is for
     problems."""
