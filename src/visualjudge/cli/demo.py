@@ -91,17 +91,25 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
     dataset = study / "dataset"
     labels = study / "labels.csv"
     runs = [study / "runs" / name for name in STUDY_JUDGES]
-    careful = runs[0]
-    hasty = runs[-1]
-    page = ("--out", study / "report.html", "--json", study / "metrics.json")
-    probe = ("--out", dataset, *BLIND, "--n", STUDIED, "--seed", seed)
-    few = ("--kind", "pairwise", "--n", LABELS, "--out", labels)
+    careful, hasty = runs
     return {
         "1  Predictions of four models on 100 photographs": [
             partial(_make, make_study, data, TASKS, seed)
         ],
         "2  Questions: which of two predictions is better? Each also without its "
-        "photograph": [("probe", data, *probe)],
+        "photograph": [
+            (
+                "probe",
+                data,
+                "--out",
+                dataset,
+                *BLIND,
+                "--n",
+                STUDIED,
+                "--seed",
+                seed,
+            )
+        ],
         "3  Two simulated judges answer, in both orders": [
             (
                 "judge",
@@ -120,11 +128,29 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
         ],
         "4  The answer: may the four detectors be ranked with the judge “careful”?": [
             ("card", careful, "--task", TASKS[0]),
-            ("report", *runs, "--task", TASKS[0], *page),
+            (
+                "report",
+                *runs,
+                "--task",
+                TASKS[0],
+                "--out",
+                study / "report.html",
+                "--json",
+                study / "metrics.json",
+            ),
         ],
         f"5  The leaderboard of the judge “{hasty.name}”, corrected with {LABELS} "
         "labels of a person, who is here the ground truth": [
-            ("label", hasty, *few),
+            (
+                "label",
+                hasty,
+                "--kind",
+                "pairwise",
+                "--n",
+                LABELS,
+                "--out",
+                labels,
+            ),
             partial(fill_labels, dataset, labels),
             (
                 "correct",

@@ -41,14 +41,17 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
             for check in collected
         )
     else:
-        table = Table(
-            ("Check", "Status", "Detail", "Advice"),
-            tuple(
-                (item.name, item.status, item.detail, item.advice or "")
-                for item in collected
-            ),
+        cells = [
+            (item.name, item.status, item.detail, item.advice or "")
+            for item in collected
+        ]
+        print(
+            as_options(
+                Table(
+                    ("Check", "Status", "Detail", "Advice"), tuple(cells)
+                ).text()
+            )
         )
-        print(as_options(table.text()))
     end_with([f"failed: {', '.join(failed)}"] if failed else [])
     if not as_json:
         following("demo")
