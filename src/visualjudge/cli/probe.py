@@ -20,7 +20,11 @@ def probe(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this probe, as mirrored; repeatable.", metavar="PROBE"
+            help="Only this probe; repeatable: same_option, withheld, renamed, "
+            "recoloured, recompressed, mirrored, encoding, confidence, decimals, "
+            "author, length, label, file_format, file_size, painted_instruction, "
+            "bright, tool, severity, grey, other.",
+            metavar="PROBE",
         ),
     ] = None,
     n: Annotated[
@@ -39,8 +43,12 @@ def probe(
 
     made = build_probes(data, out, options, only=only, number=n)
     tell(made.problems)
-    asked = [(name, str(n)) for name, n in made.asked.items() if n]
-    print(Table(("Probe", "Questions"), tuple(asked)).text())
+    print(
+        Table(
+            ("Probe", "Questions"),
+            tuple((name, str(n)) for name, n in made.asked.items() if n),
+        ).text()
+    )
     say(
         *(
             f"{name}: no record of {data} fits; the probe is left out"

@@ -24,13 +24,14 @@ from visualjudge.analysis.report.page import html
 from visualjudge.analysis.study_table import study_of
 from visualjudge.apps.probes import question_edits
 from visualjudge.apps.probes.build import Probed, build_probes
+from visualjudge.apps.probes.kinds import PROBES
 from visualjudge.apps.probes.question_edits import (
     Paint,
     mirrored_image,
     option_images,
     with_banner,
 )
-from visualjudge.cli.main import app as visualjudge
+from visualjudge.cli.main import app as visualjudge, command_named
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
@@ -716,3 +717,12 @@ def test_probes_alone_have_an_answer_of_their_own(tmp_path: Path) -> None:
     assert [row[1] for row in drawn.rows] == ["length"]
     with pytest.raises(UsageError, match="probes alone were asked"):
         vj.plan(run)
+
+
+def test_the_help_names_every_probe() -> None:
+    (only,) = (
+        option
+        for option in command_named("probe").params
+        if option.name == "only"
+    )
+    assert only.help.endswith(f": {', '.join(PROBES)}.")
