@@ -121,7 +121,7 @@ def test_how_accurate_is_it_in_a_task(
     (table,) = below(tables, "Tables by task")
     cell = table.row(task.replace("_", " "))[judge]
     assert cell.startswith(percent(mean(map(right, own))))
-    assert f"{len(own)} on 24 images" in cell
+    assert f"{len(own)} verdicts on 24 images" in cell
 
 
 @pytest.mark.parametrize("judge", ACCURACY)

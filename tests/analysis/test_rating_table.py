@@ -420,3 +420,26 @@ def test_columns_of_another_name_are_read_as_named(tmp_path: Path) -> None:
         read_ratings(path, {"source": "net"})
     with pytest.raises(UsageError, match="must name one of item"):
         read_ratings(path, {"itm": "image"})
+
+
+def test_a_rater_against_the_others_is_told_and_no_figure_ends_in_status_1(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "ratings.csv"
+    for said, told, status in (("{k}", 0, 0), ("{less}", 1, 0), ("5", 0, 1)):
+        rows = [
+            f"i{k},{rater},{score.format(k=k, less=9 - k)}"
+            for k in range(10)
+            for rater, score in (
+                ("p1", "{k}" if status == 0 else "5"),
+                ("gpt", said),
+            )
+        ]
+        table.write_text("\n".join(["item,rater,score", *rows]))
+        done = CliRunner().invoke(
+            app, ["agreement", str(table), "--judge", "gpt"]
+        )
+        assert (done.output.count("reversed?"), done.exit_code) == (
+            told,
+            status,
+        )

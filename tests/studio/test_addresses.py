@@ -4,7 +4,7 @@ studio."""
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 import pytest
@@ -21,6 +21,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.studio_data import Site
+from visualjudge.studio.study import FACETS
 
 
 @pytest.fixture
@@ -53,6 +54,19 @@ def test_an_address_of_a_grid_selects_by_what_a_judge_answered(
     counts = client.get(f"{target.path}/facets?{target.query}").json()
     assert counts["total"] == 1
     assert len(parse_qsl(target.query)) == 2
+
+
+@pytest.mark.parametrize("name", FACETS)
+@pytest.mark.parametrize("value", ["0305", "a/b/c", ""])
+def test_a_value_that_no_question_has_selects_none_and_is_shown_as_chosen(
+    client: TestClient, slug: str, name: str, value: str
+) -> None:
+    query = urlencode({name: value})
+    reply = client.get(f"/d/{slug}/facets?{query}").json()
+    (facet,) = (facet for facet in reply["facets"] if facet["name"] == name)
+    assert reply["total"] == 0
+    assert facet["chosen"] == [value]
+    assert client.get(f"/d/{slug}/slices?{query}").status_code == 200
 
 
 @pytest.mark.parametrize("run", ["none", "two"])

@@ -368,11 +368,9 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """
     people = panel.people.reshape(len(panel.persons), -1)
     units = int((np.isfinite(people).sum(0) > 1).sum())
-    value = None
-    ends = None
-    if units >= LEAST_UNITS:
-        images = np.repeat(panel.images, len(panel.sources))
-        value, ends = alpha(people, level, images)
+    images = np.repeat(panel.images, len(panel.sources))
+    enough = units >= LEAST_UNITS
+    value, ends = alpha(people, level, images) if enough else (None, None)
     same = _same(people)
     return AlphaRow(
         panel.dimension, len(people), level, units, value, ends, same
@@ -439,10 +437,8 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     """
     if not people.size:
         return
-    low = float(np.nanmin(people))
-    high = float(np.nanmax(people))
-    least = float(np.nanmin(judge))
-    most = float(np.nanmax(judge))
+    low, high = np.nanmin(people), np.nanmax(people)
+    least, most = np.nanmin(judge), np.nanmax(judge)
     if most > high + (high - low) or least < low - (high - low):
         raise UsageError(
             f"scores must be on one scale, got {least:g} to {most:g} from the judge "

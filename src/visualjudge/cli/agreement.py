@@ -86,7 +86,7 @@ def agreement(
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
-    columns = pairs_of(column, "--column")
+    columns = pairs_of(column, "--column", "item=image")
     read = [read_ratings(path, columns) for path in ratings or []]
     problems = [problem for _, outcome in read for problem in outcome]
     of_runs = ratings_of_runs(run or [])
@@ -121,6 +121,10 @@ def agreement(
     tell(problems)
     if problems:
         lost.append(f"{len(problems)} ratings left out")
+    if not lost and {row.spearman for row in result.rows} == {None}:
+        lost.append(
+            "no correlation is known: too few items, or a rater's scores are all equal"
+        )
     end_with([*lost, *of_runs.remarks.problems])
 
 

@@ -103,8 +103,9 @@ class Facet:
 
 
 def encoding_label(value: str) -> str:
-    """Return the human name of ``task/stem``."""
-    return encoding_title(*value.split("/", 1))
+    """Return the human name of ``task/stem``; an address may lack the task."""
+    task, _, stem = value.rpartition("/")
+    return encoding_title(task, stem)
 
 
 def spaced(value: str) -> str:
@@ -115,7 +116,7 @@ def spaced(value: str) -> str:
 _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
-    "form": _KINDS.__getitem__,
+    "form": lambda value: _KINDS.get(value, value),
     "probe": spaced,
     "error_type": spaced,
 }
@@ -206,12 +207,14 @@ def shown_facet(
     needle = find.casefold().strip()
     matching = [
         value
-        for value in dict.fromkeys((*counts, *chosen))
+        for value in sorted(
+            dict.fromkeys((*counts, *chosen)),
+            key=lambda value: -counts[value],
+        )
         if not needle
         or needle in facet.label(value).casefold()
         or needle in value.casefold()
     ]
-    matching.sort(key=lambda value: -counts[value])
     first = matching[:most] + [
         value for value in matching[most:] if value in chosen
     ]

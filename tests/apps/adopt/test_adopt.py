@@ -821,3 +821,28 @@ def test_replies_alone_say_whether_they_choose_or_score(
     assert name == kind
     verdicts = RunFolder(tmp_path / "study/judge").verdicts().values()
     assert {verdict.status for verdict in verdicts} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([("A", "B"), ("B", "A")], True),
+        ([("A", "tie"), ("B", "tie")], False),
+        ([("A", "A"), ("B", "B")], False),
+        ([(2.0, 8.0), (7.0, 1.0), (5.0, 5.0)], True),
+        ([(2.0, 2.0), (7.0, 8.0), (5.0, 5.0)], False),
+    ],
+)
+def test_verdicts_that_contradict_the_truth_are_told(
+    rows: list[tuple[object, object]], told: bool, tmp_path: Path
+) -> None:
+    table = [
+        {"item": f"q{k}", "truth": truth, "verdict": verdict}
+        | ({"model_a": "x", "model_b": "y"} if truth in ("A", "B") else {})
+        for k, (truth, verdict) in enumerate(20 * rows)
+    ]
+    done = vj.adopt(table, tmp_path / "out")
+    (card,) = vj.card(done.runs[0]).judges
+    assert (
+        "reversed?" in " ".join(r.text for r in card.answer.reasons)
+    ) is told

@@ -187,6 +187,7 @@ def test_sources_are_matched_whatever_their_case_where_that_is_one(
     ("said", "advice"),
     [
         ("mixtral-8x", r"did you mean source 'mixtral'\?"),
+        ("3", r"`answers` 3=MEANING says which of A, B, tie"),
         ("both good", r"`answers` 'both good=MEANING' says which of A, B, tie"),
     ],
 )
@@ -196,7 +197,7 @@ def test_what_an_unknown_verdict_may_mean_is_not_a_letter(
     row = {
         "item": "q",
         "model_a": "mixtral",
-        "model_b": "llama",
+        "model_b": "m3",
         "truth": "A",
         "verdict": said,
     }
@@ -328,7 +329,7 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(
     judge = json.loads((tmp_path / "m.json").read_text("utf-8"))["judges"][0]
     assert not judge["sensitivity"]
     page = out.read_text("utf-8").lower()
-    left_out = "no pairs with several differences in true score"
+    left_out = "too few different differences in true score for a curve"
     assert "true score" not in page.replace(left_out, "")
     assert "10.00" not in page
 

@@ -245,3 +245,14 @@ def test_all_images_of_a_question_are_sent_in_order(tmp_path):
     *images, text = client.requests[0].parts
     assert [part.base64.decode() for part in images] == cells
     assert isinstance(text, TextPart)
+
+
+@pytest.mark.parametrize(("options", "told"), [("ab", 1), ("12", 0)])
+def test_numbers_as_replies_are_read_and_told_unless_options_are_numbers(
+    tmp_path, options, told
+):
+    table = read_table(write(tmp_path / "data.tsv", [row(1, list(options))]))
+    journal = tmp_path / "pred.jsonl"
+    journal.write_text('{"index": 1, "prediction": 2}\n')
+    replies, notes = read_predictions(journal, table)
+    assert (replies, len(notes)) == ({1: "2"}, told)

@@ -334,15 +334,16 @@ def _unskilled(pairwise: Pairwise) -> str | None:
     ends = closed(pairwise.accuracy.parsed.interval)
     if accuracy is None or ends is None:
         return None
-    least = pairwise.chance
-    than = "chance"
+    least, than = pairwise.chance, "chance"
     constant = pairwise.constant
     required = THRESHOLDS["macro_accuracy"]
     if constant is not None and required.state((constant, constant)) == "pass":
-        least = constant
-        than = f"a constant answer ({percent(constant)})"
+        least, than = constant, f"a constant answer ({percent(constant)})"
+    # what a judge of as many ties would have, if it guessed
+    guessed = pairwise.chance * (1 - (pairwise.ties or 0.0))
     return (
         f"it is right in {accuracy}, which is no better than {than}"
+        f"{'; are its letters reversed?' * (ends[1] < guessed)}"
         if ends[1] <= least
         else None
     )

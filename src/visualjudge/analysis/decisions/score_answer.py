@@ -221,8 +221,12 @@ class ScoreAnswer:
                 "open": "whether it orders items as required is open",
             }
             least = number(task.bar.spearman)
-            result = with_ends(own.spearman.estimate, number)
-            order = f"{words[task.order]}, ρ {result}, at least {least}"
+            rho = own.spearman.estimate
+            against = ((rho.interval or (None, rho.value))[1] or 0.0) < 0
+            order = (
+                f"{words[task.order]}, ρ {with_ends(rho, number)}, at least {least}"
+                f"{'; is its scale reversed?' * against}"
+            )
             yield Reason(SIGN_OF[task.order], order)
         errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
         constant = number(self.scale.size(own.constant_mae.value))

@@ -14,6 +14,7 @@ from visualjudge.analysis.figure_text import (
     span,
 )
 from visualjudge.analysis.people_agreement import (
+    LEAST_UNITS,
     AlphaRow,
     AltRow,
     Kind,
@@ -116,9 +117,10 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         ]
         few = len(own) - len(rows)
         notes = {
-            SAME_ORDER: any(row.pairs for row in rows),
+            SAME_ORDER: any(row.pairwise_accuracy is not None for row in rows),
             INTERVALS: True,
-            f"{many(few, 'row')} with too few items left out.": few > 0,
+            f"{many(few, 'row')} with too few items, or equal scores, left out.": few
+            > 0,
         }
         if own:
             tables.append(
@@ -174,6 +176,16 @@ def sentence(result: PeopleAgreement) -> str:
             f"{name} agrees with the mean of all people with ρ {number(rho)}"
             f"{beside if people else ''}."
         )
+    against = dict.fromkeys(
+        row.rater
+        for row in result.rows
+        if row.items >= LEAST_UNITS
+        and ((row.spearman_ci95 or (None, row.spearman))[1] or 0.0) < 0
+    )
+    parts += [
+        f"{name} orders items against the others; is its scale reversed?"
+        for name in against
+    ]
     return " ".join(parts)
 
 

@@ -226,7 +226,7 @@ def _advice(text: str, models: Models) -> str:
             f"{text}=A or B says which option it means in all rows"
         )
     names = get_close_matches(text, [model for model in models if model])
-    if names:
+    if names and not is_number(text):
         return f"did you mean source {' or '.join(map(repr, names))}?"
     if is_number(text) and not float(text).is_integer():
         return (

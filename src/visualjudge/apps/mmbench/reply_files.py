@@ -185,12 +185,20 @@ def read_predictions(
     by_index = {
         index: str(cells["prediction"]) for index, cells in lines.items()
     }
-    notes = []
-    if cut := sum(map(is_cut, by_index.values())):
-        notes.append(
-            f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl "
-            "for the whole"
+    cut = sum(map(is_cut, by_index.values()))
+    remarks = {
+        f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl for "
+        "the whole": cut,
+        f"{file}: prediction: must be a letter or a text, got a number in each reply; "
+        "if they count options, write A, B, C, D": all(
+            map(str.isdigit, by_index.values())
         )
+        and table is not None
+        and set(by_index.values()).isdisjoint(
+            text for row in table.rows for text in row.options.values()
+        ),
+    }
+    notes = [remark for remark, holds in remarks.items() if holds]
     if table is not None:
         notes += _other_questions(file, lines, table)
     return by_index, notes
@@ -239,6 +247,6 @@ def replies(path: Path) -> dict[int, Json]:
         index = record.get("index")
         if not isinstance(index, int):
             raise _invalid(path, number, "must be an integer")
-        if isinstance(record.get("prediction"), str):
+        if isinstance(record.get("prediction"), str | float | int):
             collected[index] = record
     return collected
