@@ -201,6 +201,7 @@ def test_calls_that_brought_no_reply_and_were_billed_are_counted(
     [
         ("api", "", "may lack /v1"),
         ("vllm", "/x", "may lack /v1"),
+        ("api", "/v1beta/openai", None),
         ("api", "/v1", None),
         ("google", "", None),
         ("google", "/v1beta", "must not end in a version"),

@@ -41,7 +41,7 @@ def test_a_terminal_sees_each_status_counted_and_what_was_spent() -> None:
         display.update(state(4))
     shown = screen.getvalue()
     assert "4/10" in shown
-    assert "ok 3 · refusal 1 · 1000 tokens, cost 0.0100" in shown
+    assert "ok 3 · declined 1 · 1000 tokens, cost 0.0100" in shown
 
 
 def test_a_terminal_of_80_columns_has_the_bar_the_number_and_all_counts() -> (
@@ -67,7 +67,7 @@ def test_a_terminal_of_80_columns_has_the_bar_the_number_and_all_counts() -> (
     )
     assert "━━━━━━━━" in bar
     assert (
-        "ok 390 · unparseable 20 · refusal 12 · truncated 9 · api_error 1"
+        "ok 390 · unparseable 20 · declined 12 · truncated 9 · api_error 1"
         in counts
     )
 
@@ -88,7 +88,7 @@ def test_a_log_gets_a_line_now_and_then(
         display.update(step)
     assert (
         capsys.readouterr().err
-        == "5 of 10: ok 4 · refusal 1 · 1000 tokens, cost 0.0100\n"
+        == "5 of 10: ok 4 · declined 1 · 1000 tokens, cost 0.0100\n"
     )
 
 

@@ -63,7 +63,7 @@ _RESERVED_HEADERS = frozenset(
         "transfer-encoding",
     }
 )
-_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
+_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*(/openai)?/?$")
 # Headers in which routers name the provider that answered.
 _PROVIDERS = ("x-inference-provider", "x-provider", "x-litellm-model-api-base")
 _LONGEST_NAME = 200

@@ -28,9 +28,11 @@ _QUIET_S = 10.0
 
 
 def counted(counts: Counter[str]) -> str:
-    """Return counts such as ``ok 120 · unparseable 2``, most frequent first."""
+    """Return counts such as ``ok 120 · unparseable 2``, most frequent first; the status
+    ``refusal`` is called declined, as everywhere else."""
     return " · ".join(
-        f"{name} {number}" for name, number in counts.most_common()
+        f"{'declined' if name == 'refusal' else name} {number}"
+        for name, number in counts.most_common()
     )
 
 
