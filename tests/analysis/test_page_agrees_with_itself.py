@@ -116,6 +116,10 @@ def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
     assert variance_share(variance((-0.2, 0.4)), "item") == "–"
 
 
+def test_the_part_of_a_component_is_not_larger_than_it() -> None:
+    assert variance_share(variance((0.1, 0.14)), "item", 0.0) == "0 %"
+
+
 @pytest.mark.parametrize(
     ("rule", "said"),
     [

@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 import visualjudge
 from judged_records import pair, said, scoring, write_dataset, write_run
 from page_text import page
-from visualjudge.analysis import analyse
+from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.figure_text import points, with_ends
 from visualjudge.analysis.figures.encodings import encoding_name, encodings
+from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.plot import BEHIND, LeftOut, Plot
@@ -75,6 +76,35 @@ def drawn(analysis: Analysis, name: str) -> Plot:
 
 def rows_of(figure: Plot) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(figure.csv)))
+
+
+def test_a_ranking_names_its_task_where_other_models_do_another() -> None:
+    tasks = {"keypoint": ("yolo", "detr"), "depth_estimation": ("oak", "elm")}
+    for some, titles in (
+        (["keypoint"], {"judge"}),
+        ([*tasks], {"judge, keypoint", "judge, depth estimation"}),
+    ):
+        pairs = [
+            pair(i, (8.0, 3.0), id=f"{task}{i}", task=task, sources=tasks[task])
+            for task in some
+            for i in range(12)
+        ]
+        verdicts = [said(one, "A") for one in pairs]
+        studied = analyse_study(study_of(pairs, {"judge": verdicts}))
+        assert {row[1] for row in drawn(studied, "ranking").rows} == titles
+
+
+def test_no_row_of_a_table_is_bold_unless_its_figure_says_so(
+    analysis: Analysis,
+) -> None:
+    bold = {
+        figure.name
+        for figure in analysis.of_judges
+        if isinstance(figure.section, Section) and figure.columns is not None
+        for table in analysis.shown.grids(figure)
+        if table.marked
+    }
+    assert bold <= {"bias", "probes"}
 
 
 ENCODINGS, ERRORS = (
@@ -277,7 +307,10 @@ def test_one_margin_is_no_curve(tmp_path: Path) -> None:
     analysis = analyse([run])
     found = analysis.plots["margin"].draw(analysis.shown)
     assert isinstance(found, LeftOut)
-    assert found.reason == "no pairs with several differences in true score"
+    assert (
+        found.reason
+        == "too few different differences in true score for a curve"
+    )
 
 
 def test_names_do_not_act_in_a_drawing() -> None:

@@ -267,6 +267,8 @@ def test_the_bar_is_stated_and_changeable(tmp_path: Path) -> None:
         vj.card([run], bar="rho=1")
     with pytest.raises(UsageError, match="`bar` spearman must be a number"):
         vj.card([run], bar="spearman=high")
+    with pytest.raises(UsageError, match="from 0 to 1, got '80'"):
+        vj.card([run], bar="accuracy=80")
 
 
 def test_the_files_of_the_card_and_of_the_report_say_the_same(

@@ -3,10 +3,13 @@ report."""
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 
 import pytest
+from PIL import Image
 
 from commanding import command
 
@@ -199,3 +202,18 @@ def test_a_question_whose_image_is_not_there_is_left_out_of_the_rotations(
     )
     assert done.returncode == 0
     assert "2 rows of 1 question" in done.stdout
+
+
+def test_why_a_run_stopped_is_said_where_a_limit_stopped_it(tmp_path):
+    picture = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(picture, "PNG")
+    shown = base64.b64encode(picture.getvalue()).decode()
+    rows = [f"{k}\tWhat?\tcat\tdog\tA\tx\t{shown}\n" for k in (1, 2, 3)]
+    (tmp_path / "t.tsv").write_text(HEADER + "".join(rows))
+    nobody = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    for name, limit in (("all", ()), ("few", ("--max-calls", 1))):
+        book = tmp_path / f"{name}.xlsx"
+        words = (*nobody, "--set", "attempts=1", *limit, "--out", book)
+        told = call("infer", tmp_path / "t.tsv", *words).stderr.splitlines()
+        assert len(told) == 2 + bool(limit), told
+        assert any("budget" in line for line in told) == bool(limit)

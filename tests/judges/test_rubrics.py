@@ -244,6 +244,7 @@ def test_a_simulated_judge_has_the_skill_of_reasons_that_is_stated(
 
     named = [one.criteria["error"] for one in asyncio.run(verdicts())]  # type: ignore[index]
     assert (named.count("missed") == 40) if skill else "missed" not in named
+    assert (len(set(named)) > 2) == (not skill)
 
 
 def test_a_run_asks_its_rubric_in_both_orders_each_repeat_and_after_tools(

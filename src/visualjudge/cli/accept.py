@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile, output
-from visualjudge.cli.output import as_options, following, say, write
+from visualjudge.cli.output import following, remark, say, write
 from visualjudge.core.errors import UsageError
 from visualjudge.core.escaping import for_csv
 from visualjudge.core.outputs import OutputFile
@@ -78,7 +78,14 @@ def accept(
         pooled=pooled,
     )
     write(json, result.json())
-    print(as_options(str(result)))
+    print(result)
+    remark(
+        {
+            "`scoring_groups` says how many images a build asks": any(
+                row.images_needed for row in result.chosen
+            )
+        }
+    )
     if not result.thresholds:
         raise typer.Exit(1)
     if apply is None or out is None:

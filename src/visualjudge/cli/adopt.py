@@ -114,7 +114,7 @@ def adopt(
             source,
             out,
             columns=pairs_of(column, "--column"),
-            answers=pairs_of(answer, "--answer"),
+            answers=pairs_of(answer, "--answer", "0=A"),
             score_range=score_range,
             judge=judge,
             use=use,

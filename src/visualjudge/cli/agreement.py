@@ -86,7 +86,7 @@ def agreement(
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
-    columns = pairs_of(column, "--column")
+    columns = pairs_of(column, "--column", "item=image")
     read = [read_ratings(path, columns) for path in ratings or []]
     problems = [problem for _, outcome in read for problem in outcome]
     of_runs = ratings_of_runs(run or [])

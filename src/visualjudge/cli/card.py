@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import as_options, end_with, following, write
+from visualjudge.cli.output import (
+    as_options,
+    end_with,
+    following,
+    say,
+    unused_bar,
+    write,
+)
 from visualjudge.options import AnswerOptions
 
 
@@ -34,10 +41,12 @@ def card(
     print(as_options(str(result.details if details else result)))
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge = result.judges[0]
-    pairs = result.judges[0].models.pairs
+    say(*unused_bar(options.bar, judge.models.shape))
+    pairs = judge.models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
-    unknown = bool(pairs) and all(pair.truth is None for pair in pairs)
-    if unknown or judge.models.shape == "no_truth":
+    if judge.models.shape == "no_truth" or (
+        pairs and all(pair.truth is None for pair in pairs)
+    ):
         following("label", runs[0], *moved, "--out", "next.csv")
     elif judge.models.shape == "scores" and judge.models.state == "too_few":
         following("plan", runs[0], *moved)

@@ -4,6 +4,7 @@ photographs; with ``--all``, all tasks, judges and probes.
 
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Collection
 from contextlib import redirect_stdout
@@ -18,6 +19,7 @@ from visualjudge.apps.demo import PROBED, PROBED_TASKS
 from visualjudge.cli.options import SeedOption
 from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
+from visualjudge.core.text_tables import folded, screen_width
 
 # Number of pairs of the study, and of those labelled by a person.
 STUDIED = 300
@@ -68,18 +70,18 @@ def demo(
     """
     started = time.monotonic()
     _clear(out, force)
+    if sys.stdout.isatty():
+        # What the steps print goes to a buffer, which has no width.
+        os.environ["COLUMNS"] = str(screen_width())
     study = out / "study"
     _follow(_study(study, seed))
     print(f"\nAnswered in {time.monotonic() - started:.0f} s.")
     if everything:
         _follow(_everything(out, seed))
         print(f"\nDone in {time.monotonic() - started:.0f} s.")
-    print(f"\nOpen {(study / 'report.html').resolve()}\n")
-    print("What else there is:")
-    further = _further(out, everything=everything)
-    width = max(len(command) for command, _ in further)
-    for command, purpose in further:
-        print(f"  {command:{width}}  {purpose}")
+    print(f"\nOpen {(study / 'report.html').resolve()}\n\nWhat else there is:")
+    for command, purpose in _further(out, everything=everything):
+        print(f"  {command}\n      {purpose}")
 
 
 def _study(study: Path, seed: int) -> dict[str, list[Step]]:
@@ -89,17 +91,25 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
     dataset = study / "dataset"
     labels = study / "labels.csv"
     runs = [study / "runs" / name for name in STUDY_JUDGES]
-    careful = runs[0]
-    hasty = runs[-1]
-    page = ("--out", study / "report.html", "--json", study / "metrics.json")
-    probe = ("--out", dataset, *BLIND, "--n", STUDIED, "--seed", seed)
-    few = ("--kind", "pairwise", "--n", LABELS, "--out", labels)
+    careful, hasty = runs
     return {
         "1  Predictions of four models on 100 photographs": [
             partial(_make, make_study, data, TASKS, seed)
         ],
         "2  Questions: which of two predictions is better? Each also without its "
-        "photograph": [("probe", data, *probe)],
+        "photograph": [
+            (
+                "probe",
+                data,
+                "--out",
+                dataset,
+                *BLIND,
+                "--n",
+                STUDIED,
+                "--seed",
+                seed,
+            )
+        ],
         "3  Two simulated judges answer, in both orders": [
             (
                 "judge",
@@ -118,12 +128,29 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
         ],
         "4  The answer: may the four detectors be ranked with the judge “careful”?": [
             ("card", careful, "--task", TASKS[0]),
-            ("report", *runs, "--task", TASKS[0], *page),
+            (
+                "report",
+                *runs,
+                "--task",
+                TASKS[0],
+                "--out",
+                study / "report.html",
+                "--json",
+                study / "metrics.json",
+            ),
         ],
         f"5  The leaderboard of the judge “{hasty.name}”, corrected with {LABELS} "
-        "labels of a\n"
-        "   person, who is here the ground truth": [
-            ("label", hasty, *few),
+        "labels of a person, who is here the ground truth": [
+            (
+                "label",
+                hasty,
+                "--kind",
+                "pairwise",
+                "--n",
+                LABELS,
+                "--out",
+                labels,
+            ),
             partial(fill_labels, dataset, labels),
             (
                 "correct",
@@ -164,10 +191,8 @@ def _everything(out: Path, seed: int) -> dict[str, list[Step]]:
             ("build", data, "--out", dataset, *seeded)
         ],
         "8  Judges that need no network: the local judge, a rule for restored images, "
-        "and one\n"
-        "   that answers A in 30 % of the pairs whatever it is shown, which the report "
-        "should "
-        "find": [
+        "and one that answers A in 30 % of the pairs whatever it is shown, which the "
+        "report should find": [
             *(
                 ("judge", dataset, *how, "--out", runs / name)
                 for name, how in judges.items()
@@ -214,7 +239,7 @@ def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
 
 def _follow(steps: dict[str, list[Step]]) -> None:
     for title, commands in steps.items():
-        print(title, flush=True)
+        print(folded(title), flush=True)
         for step in commands:
             if isinstance(step, tuple):
                 _visualjudge(*step)
@@ -261,8 +286,7 @@ def _visualjudge(*arguments: object) -> None:
     with redirect_stdout(printed):
         status = visualjudge(words, standalone_mode=False)
     if words[0] in ANSWERS:
-        answer, _, _ = printed.getvalue().partition("\nnext: ")
-        print(answer)
+        print(printed.getvalue().partition("\nnext: ")[0])
     if status:
         raise RunError(
             f"the demo stopped: visualjudge {words[0]} ended with status {status}"

@@ -80,9 +80,11 @@ SkipInvalid = Annotated[
 ]
 
 
-def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
+def pairs_of(
+    stated: Iterable[str] | None, option: str, such: str = "prompt=text"
+) -> dict[str, str]:
     """Return the values of an option ``NAME=VALUE``; the name ends at the last ``=`` of
-    an ``--answer``, else at the first.
+    an ``--answer``, else at the first. ``such`` is an example.
 
     Raises
     ------
@@ -97,7 +99,6 @@ def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
             else item.partition("=")
         )
         if not (name and equals and value):
-            such = "timeout=60" if option == "--set" else "prompt=text"
             raise UsageError(
                 f"{option} must be NAME=VALUE, such as {such}, got {item!r}"
             )
@@ -113,7 +114,7 @@ def settings(stated: Iterable[str] | None) -> Json:
     UsageError
         If one has another form.
     """
-    pairs = pairs_of(stated, "--set")
+    pairs = pairs_of(stated, "--set", "timeout=60")
     if not pairs:
         return {}
     import yaml

@@ -39,6 +39,7 @@ from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
 from visualjudge.core.escaping import for_terminal
 from visualjudge.core.outputs import OutputFile, together
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.text_tables import folded
 
 if TYPE_CHECKING:
     from visualjudge.runs.job_runner import Stop
@@ -92,10 +93,10 @@ SIGNS = {
 
 
 def in_colour(text: str) -> str:
-    """Return ``text`` with the colours that the terminal has; without a terminal, as it
-    is.
+    """Return ``text`` with the colours that the terminal has; without a terminal, such
+    as in the demo's buffer, as it is.
     """
-    if not sys.__stdout__ or not sys.__stdout__.isatty():
+    if not sys.stdout.isatty():
         return for_terminal(text)
     from rich.console import Console
     from rich.text import Text
@@ -158,8 +159,13 @@ def _option(field: re.Match[str]) -> str:
 def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
     for line in lines:
-        text = as_options(" ".join(str(line).split()))
-        print(for_terminal(f"visualjudge: {text}"), file=sys.stderr)
+        _print_problem(f"visualjudge: {' '.join(str(line).split())}")
+
+
+def _print_problem(line: str) -> None:
+    """Print a line on stderr; a terminal would break it within a word."""
+    text = for_terminal(as_options(line))
+    print(folded(text) if sys.stderr.isatty() else text, file=sys.stderr)
 
 
 def remark(notes: Mapping[str, object]) -> None:
@@ -181,11 +187,20 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
     be skipped.
     """
     for line in summarized(problems):
-        print(for_terminal(as_options(line)), file=sys.stderr)
+        _print_problem(line)
     if problems and skip is not None:
         say(f"{pluralize(len(problems), 'invalid record')} left out")
         if not skip:
             raise typer.Exit(1)
+
+
+def unused_bar(bar: tuple[str, ...], shape: str) -> list[str]:
+    """Return a note if thresholds are stated for named models."""
+    if not bar or shape != "named_pairs":
+        return []
+    return [
+        "--bar has no effect: models are named, so pairs of them are tested"
+    ]
 
 
 def following(*words: object, title: str = "next") -> None:

@@ -39,10 +39,8 @@ def probe(
 
     made = build_probes(data, out, options, only=only, number=n)
     tell(made.problems)
-    rows = tuple(
-        (name, str(count)) for name, count in made.asked.items() if count
-    )
-    print(Table(("Probe", "Questions"), rows).text())
+    asked = [(name, str(n)) for name, n in made.asked.items() if n]
+    print(Table(("Probe", "Questions"), tuple(asked)).text())
     say(
         *(
             f"{name}: no record of {data} fits; the probe is left out"

@@ -14,6 +14,7 @@ from visualjudge.cli.output import (
     following,
     say,
     stages,
+    unused_bar,
     write,
 )
 from visualjudge.core.errors import must_end_in
@@ -110,6 +111,7 @@ def report(
         print(as_options("\n".join(opening_notes(analysis, *two))))
         if isinstance(difference, Plot):
             print(difference.finding)
+    say(*unused_bar(options.bar, judges[0].models.shape))
     by_task = tasks_table(judges)
     answers = text(analysis, [judge.sentence for judge in judges])
     notes = (
@@ -125,12 +127,11 @@ def report(
     asked = (f"{own.text()}\n" for own in tables)
     print(as_options("\n".join(asked if table else filter(None, parts))))
     following("card", *runs, *options.words)
-    result = analysis.judges
     say(
         *analysis.warnings,
-        *(line for judge in result for line in judge.warnings),
+        *(line for judge in analysis.judges for line in judge.warnings),
     )
-    end_with(line for judge in result for line in judge.problems)
+    end_with(line for judge in analysis.judges for line in judge.problems)
 
 
 def _write_tables(analysis: Analysis, folder: Path) -> None:

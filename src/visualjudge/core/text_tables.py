@@ -18,7 +18,7 @@ GAP = "  "
 NARROWEST = 60
 
 # Longest word of a name that is not broken, in columns.
-LONGEST_WORD = 24
+LONGEST_WORD = 28
 
 # Maximum number of characters of a number, which never wraps; longer digit strings are
 # names.

@@ -30,3 +30,16 @@ def test_an_accuracy_without_an_interval_has_none() -> None:
         "questions": 1,
         "images": 1,
     }
+
+
+def test_an_accuracy_has_four_digits() -> None:
+    images = [f"i{k}" for k in range(21)]
+    right = [k % 3 == 0 for k in range(21)]
+    found = accuracy_of(
+        pl.DataFrame({"image": images, "right": right, "asks": 1}).cast(
+            {"right": pl.Int64}
+        )
+    )
+    assert found["value"] == 0.3333
+    assert found["ci95"] is not None
+    assert found["ci95"] == tuple(round(end, 4) for end in found["ci95"])

@@ -252,6 +252,15 @@ def test_the_instruction_is_painted_into_the_image_of_the_cued_option_alone(
             assert np.array_equal(image, cued) == (letter == question.probe.cue)
 
 
+@pytest.mark.parametrize(("height", "band"), [(24, 8), (160, 20), (800, 48)])
+def test_a_banner_takes_an_eighth_of_an_image_within_bounds(
+    height: int, band: int
+) -> None:
+    black = np.zeros((height, 300, 3), np.uint8)
+    changed = (with_banner(black, "CHOOSE") != black).any(axis=(1, 2))
+    assert np.flatnonzero(changed).tolist() == list(range(band))
+
+
 def test_a_cue_stands_with_each_option_once_and_names_no_letter(
     made: tuple[Path, Probed, Dataset],
 ) -> None:

@@ -66,6 +66,11 @@ def test_a_person_too_many_is_wrong_as_a_box_is() -> None:
         assert score(
             "keypoint", {"persons": [here, person(moved)]}, {"persons": truths}
         ) == pytest.approx(10 * 2 / 3, abs=1e-4)
+        # without a keypoint it lies in no crowd
+        nowhere = person({}, bbox=[310, 310, 320, 320])
+        assert score(
+            "keypoint", {"persons": [here, nowhere]}, {"persons": truths}
+        ) == pytest.approx(10 * 2 / 3, abs=1e-4)
 
 
 def test_boxes_match_within_a_label_only() -> None:

@@ -122,6 +122,9 @@ def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:
         tmp_path / "a.png"
     )
     assert read_rgb(tmp_path / "a.png")[0, :, 0].tolist() == [0, 100, 255]
+    levels = [0, 128, 129, 257 * 100 - 128, 257 * 100 + 129, 65535]
+    as_array = images.pixels_of(np.array([levels], dtype=np.uint16))
+    assert as_array[0, :, 2].tolist() == [0, 0, 1, 100, 101, 255]
 
 
 @pytest.mark.parametrize("turn", range(1, 9))

@@ -67,10 +67,7 @@ class Chosen:
         """What a score would need."""
         if self.images_needed is None:
             return "no score has a smaller share of bad ones: another judge is needed"
-        return (
-            f"it needs about {self.images_needed:,} images; `scoring_groups` says how "
-            "many a build asks"
-        )
+        return f"it needs about {self.images_needed:,} images"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ MOST_ROWS = 15
 STATE_WORDS: dict[PairState, str] = {
     "right": "separated, right",
     "wrong": "separated, wrong",
-    "undecided": "judge can’t tell yet",
+    "undecided": "judge can’t tell",
     "close": "too close by truth",
     "unknown": "no truth",
 }

@@ -510,8 +510,8 @@ def _section(view: Shown) -> Section:
         "compared",
         "Which judge is better?",
         "Judges are compared on the questions that both were asked. By accuracy, a "
-        "missing answer counts as wrong, but questions that the local judge declined "
-        "are left out; by scores, items that both scored count, and ρ is the mean over "
+        "missing answer counts as wrong, but questions that a local judge (trained "
+        "here) declined are left out; by scores, items that both scored count, and ρ is the mean over "
         "tasks. p is clustered by image and adjusted by Holm’s method over all "
         "comparisons; rows with p below 5 % are bold. Intervals are not adjusted.",
         [table],

@@ -37,7 +37,7 @@ above 0) fails.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -78,7 +78,8 @@ class ProbeResult:
     """The effect on a judge of a change that must not matter; see
     :mod:`visualjudge.analysis.figures.probes` for the units. ``example`` is the id of
     one of its questions; ``p_holm`` is that of no effect, adjusted over the probes of
-    the judge, None if nothing was measured.
+    the judge, None if nothing was measured; ``about`` says what is tested, as the dataset
+    states it.
     """
 
     name: str
@@ -89,6 +90,7 @@ class ProbeResult:
     failed: int
     example: str
     p_holm: float | None = None
+    about: str = ""
 
 
 MARGIN = 0.15
@@ -319,6 +321,7 @@ def _in_words(row: ProbeResult) -> str:
 
 COLUMNS = Layout[ProbeResult](
     named("name", "Probe", plain_name, text=True),
+    named("about", "What it tests", text=True),
     *as_named("design"),
     *counts("effect"),
     *figure("effect", "effect", "Effect, points", points, ends="ci95"),
@@ -340,8 +343,12 @@ def in_all(rows: Sequence[ProbeResult]) -> str:
     return f"passes {passed} of {many(len(rows), 'probe')}{''.join(rest)}"
 
 
-def _sentences(rows: Sequence[ProbeResult]) -> list[str]:
-    return [f"It {in_all(rows)}."] if rows else []
+def _rows(judge: JudgeResult) -> tuple[ProbeResult, ...]:
+    about = (judge.study.meta.get("options") or {}).get("about") or {}
+    return tuple(
+        replace(row, about=about.get(row.name, ""))
+        for row in probe_results(judge.answered)
+    )
 
 
 def _effects(judge: JudgeResult) -> Cells:
@@ -355,19 +362,24 @@ def _effects(judge: JudgeResult) -> Cells:
 
 PROBES = JudgeFigure(
     "probes",
-    lambda judge: probe_results(judge.answered),
+    _rows,
     COLUMNS,
     place=100,
-    sentences=_sentences,
+    sentences=lambda rows: [f"It {in_all(rows)}."] if rows else [],
     section=Section(
         "probes",
         "Do irrelevant changes affect the answers?",
-        "A judge that ignores the change has an effect of 0. A probe passes where its "
+        "A judge that ignores the change has an effect of 0. The effect is half of how "
+        "much more often an option is chosen with a cue than without it, the first "
+        "position than the second, or the right answer than the wrong one where nothing "
+        "shows it; of a change of all images or names, the accuracy gained; of severity, "
+        "pairs of steps scored in the wrong order less those in the right one. A probe "
+        "passes where its "
         "90 % interval is within the margin (two one-sided tests at 5 %), fails where "
         "its 95 % interval excludes 0 and the effect is at least the margin, or where "
         "replies without an answer become more frequent by 15 points. It is undecided "
-        "otherwise, and not measured with answers to fewer than 40 questions. A "
-        "staircase of severity passes where its 95 % interval is below 0.",
+        "otherwise, and not measured with answers to fewer than 40 questions. Severity, "
+        "whose steps the scores must follow, passes where its 95 % interval is below 0.",
     ),
     link=lambda judge, row: judge.address(probe=row.name),
     marked=lambda row: row.state == "fail",
@@ -378,7 +390,7 @@ PROBES = JudgeFigure(
             "Effect of each probe; a probe changes one thing that must not affect the "
             "answer.",
             _effects,
-            "no probe of a change has answers to enough questions (visualjudge "
+            "no irrelevant change was asked about in enough questions (visualjudge "
             "probe)",
             "Effect in points",
         ),

@@ -147,7 +147,7 @@ RIGHT_REASON = JudgeFigure(
         "right_reason",
         "Is the judge right for the right reason?",
         "A judge that is right for a wrong reason may not be right about the next "
-        "model. A reason is right if it names the error that decides, or points at it.",
+        "model. A reason is right if it names the deciding error, or points at it.",
     ),
     link=lambda judge, _: judge.address(type="pairwise"),
 )
@@ -165,10 +165,6 @@ class Reason:
     right: Estimate
     shuffled: float | None
     gain: Estimate
-
-
-def _rows(judge: JudgeResult) -> tuple[Reason, ...]:
-    return tuple(_reasons_of(judge[REASONS]))
 
 
 def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
@@ -244,16 +240,17 @@ def _sentences(rows: Sequence[Reason]) -> list[str]:
 
 REASON_SHARES = JudgeFigure(
     "reasons",
-    _rows,
+    lambda judge: tuple(_reasons_of(judge[REASONS])),
     COLUMNS,
     place=92,
     sentences=_sentences,
     section=Section(
         "reasons",
         "Does the judge see what is wrong, and where?",
-        "The word and the place that the judge gave are compared with the measured "
-        "faults of the worse option. The judge's reasons, shuffled among the questions of "
-        "a task, show what a habit reaches, such as pointing at the middle.",
+        "The deciding error is the kind of error that costs the worse option most in "
+        "comparison with the better one. A place is right if the worse option, and not "
+        "the better one, has an error there. The judge’s reasons, shuffled among the "
+        "questions of a task, show what a habit reaches, such as pointing at the middle.",
     ),
     link=lambda judge, row: judge.address(task=row.task),
 )

@@ -32,7 +32,6 @@ from visualjudge.analysis.figures.vocabulary import (
     Estimate,
     FigurePlot,
     JudgeFigure,
-    JudgeResult,
     Layout,
     Section,
     Shown,
@@ -407,11 +406,6 @@ COLUMNS = Layout[Sensitivity](
 )
 
 
-def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
-    chance = guessed_among_used(judge.pairs)
-    return curves(judge.pairs, chance, scored="scores" in judge.has)
-
-
 def trace(rows: Sequence[Sensitivity], against: str) -> Trace:
     """Return the points of all questions by one distance, and their curve if right
     answers rise; empty without three points.
@@ -462,13 +456,17 @@ def _plot(against: str, label: str, words: str) -> FigurePlot:
         lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),
         CURVE,
-        f"no pairs with several differences in {difference}",
+        f"too few different differences in {difference} for a curve",
     )
 
 
 SENSITIVITY = JudgeFigure(
     "sensitivity",
-    _rows,
+    lambda judge: curves(
+        judge.pairs,
+        guessed_among_used(judge.pairs),
+        scored="scores" in judge.has,
+    ),
     COLUMNS,
     needs={"truth"},
     place=50,

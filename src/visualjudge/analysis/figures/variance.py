@@ -189,9 +189,9 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
     return Variance(task, table.height, total, parts, ends)
 
 
-def variance_share(row: Variance, name: str) -> str:
-    """Format the share of a component; – if the interval is wider than the whole
-    variance."""
+def variance_share(row: Variance, name: str, most: float = np.inf) -> str:
+    """Format the share of a component, at most that of ``most``; – if the interval is wider
+    than the whole variance."""
     value = row.parts.get(name)
     ends = row.ends.get(name)
     if (
@@ -200,7 +200,7 @@ def variance_share(row: Variance, name: str) -> str:
         or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total
     ):
         return NONE
-    return percent(min(1.0, max(0.0, value) / row.total), 0)
+    return percent(max(0.0, min(value, most, row.total)) / row.total, 0)
 
 
 def _part(name: str, title: str) -> tuple[Column, Column, Column]:
@@ -229,7 +229,10 @@ COLUMNS = Layout[Variance](
     *as_named("total"),
     Column("image", lambda v: v.parts.get("image")),
     Column("ci95", "ends"),
-    of_row("From the image", lambda v: variance_share(v, "image")),
+    of_row(
+        "From the image",
+        lambda v: variance_share(v, "image", v.parts.get("item", 0.0)),
+    ),
 )
 
 
@@ -256,7 +259,8 @@ VARIANCE = JudgeFigure(
         "Components of variance",
         "The share of the variance of right and wrong answers that comes from the pair "
         "of options, its encoding, the order shown and chance. From the image: the part "
-        "of the pair’s that all pairs of an image have in common.",
+        "of the pair’s that all pairs of an image have in common. A part whose interval "
+        "is wider than the whole is not shown.",
         detail=True,
     ),
     tabled=lambda rows: [row for row in rows if row.total],

@@ -117,7 +117,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         ]
         few = len(own) - len(rows)
         notes = {
-            SAME_ORDER: any(row.pairs for row in rows),
+            SAME_ORDER: any(row.pairwise_accuracy is not None for row in rows),
             INTERVALS: True,
             f"{many(few, 'row')} with too few items, or equal scores, left out.": few
             > 0,

@@ -214,15 +214,15 @@ def _legend(prompt: str) -> tuple[tuple[str, str], ...]:
 
 def _places(faults: Sequence[Fault]) -> str:
     """Return the kinds of the faults of one option, most frequent first, and where the
-    heaviest is."""
+    one of most weight is."""
     if not faults:
-        return "nothing is wrong"
+        return "none"
     kinds = Counter(fault.kind for fault in faults).most_common()
     words = ", ".join(f"{n} × {plain_name(kind)}" for kind, n in kinds)
     heaviest = max(faults, key=lambda fault: fault.weight)
     left, top, right, bottom = heaviest.box
     return (
-        f"{words}; the heaviest at x {left:.0f}–{right:.0f}, y "
+        f"{words}; the costliest at x {left:.0f}–{right:.0f}, y "
         f"{top:.0f}–{bottom:.0f}"
     )
 

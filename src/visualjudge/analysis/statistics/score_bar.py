@@ -55,7 +55,7 @@ def bar_of(stated: Iterable[str]) -> Bar:
     Raises
     ------
     UsageError
-        If a name is unknown or a value is no number.
+        If a name is unknown or a value is no number from 0 to 1.
     """
     values: dict[str, float] = {}
     known = [field.name for field in fields(Bar)]
@@ -67,9 +67,11 @@ def bar_of(stated: Iterable[str]) -> Bar:
             )
         try:
             values[name] = float(value)
+            if not 0 <= values[name] <= 1:
+                raise ValueError
         except ValueError:
             raise UsageError(
-                f"`bar` {name} must be a number, got {value!r}"
+                f"`bar` {name} must be a number from 0 to 1, got {value!r}"
             ) from None
     return Bar(**values)
 

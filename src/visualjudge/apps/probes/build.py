@@ -123,6 +123,7 @@ def _meta(
     tasks = sorted(set(options.tasks)) or None
     asked = {
         "probes": list(kinds),
+        "about": {name: kind.about for name, kind in kinds.items()},
         "questions_a_probe": number,
         "tasks": tasks,
         "max_side": options.max_side,

@@ -75,7 +75,7 @@ def environment() -> Iterator[Check]:
     """Check Python, the package and its extras."""
     version = (
         f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on "
-        f"{platform.platform()}"
+        f"{platform.system()} {platform.release()} {platform.machine()}"
     )
     yield Check("version", "ok", version)
     for extra, modules in EXTRAS.items():
