@@ -25,6 +25,7 @@ from visualjudge.vision.predictions import (
     WholeImage,
 )
 from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.score import score
 
 SIZE = (60, 80)
 
@@ -300,3 +301,79 @@ def test_expressions_shifted_by_one_are_named() -> None:
     ]
     reason = likely_mistake("referring_segmentation", pairs, {})
     assert reason is not None and "belongs to the ground truth" in reason
+
+
+def test_depth_that_scores_well_but_is_mirrored_is_named() -> None:
+    generator = np.random.default_rng(4)
+    across, down = np.linspace(-1, 1, 40), np.linspace(-2, 2, 30)[:, None]
+    pairs = []
+    for _ in range(8):
+        depth = 10 + 1.5 * across + down + generator.uniform(0, 0.2, (30, 40))
+        pairs.append((DepthMap(depth[:, ::-1]), DepthMap(depth)))
+    scores = [score("depth_estimation", *pair) for pair in pairs]
+    assert 7 < np.mean(scores) < 9.3
+    mistake = likely_mistake("depth_estimation", pairs, {})
+    assert mistake is not None and "mirrored" in mistake
+
+
+def test_inverted_masks_at_wrong_places_are_not_blamed_on_the_truth() -> None:
+    def small(left: int) -> Any:
+        dense = np.zeros(SIZE, np.bool_)
+        dense[10:22, left : left + 14] = True
+        return dense
+
+    pairs = [
+        tuple(
+            Masks(SIZE, (Instance("cat", mask_from_array(dense)),))
+            for dense in (~small(5 + k), small(40 + 2 * k))
+        )
+        for k in range(8)
+    ]
+    assert "inverted" not in str(
+        likely_mistake("instance_segmentation", pairs, {})
+    )
+
+
+def test_places_in_a_crop_are_named_and_no_other_cause_beside_them(
+    tmp_path: Path,
+) -> None:
+    generator = np.random.default_rng(8)
+    for noise_of, told in ((0.03, "-0.12 of the width"), (0.25, None)):
+        pairs, paths = [], []
+        for k in range(12):
+            width, height = ((640, 480), (480, 640), (320, 240))[k % 3]
+            paths.append(tmp_path / f"{k}.png")
+            Image.new("RGB", (width, height)).save(paths[-1])
+            boxes = generator.uniform(0.15, 0.6, (5, 2)) * [width, height]
+            sizes = generator.uniform(0.1, 0.35, (5, 2)) * [width, height]
+            truth = np.hstack([boxes, boxes + sizes])
+            noise = generator.normal(0, noise_of, (5, 2)) * sizes
+            moved = np.tile(noise - [width / 8, height / 8], 2)
+            pairs.append(
+                tuple(
+                    Detections(
+                        tuple(
+                            Detection("cat", tuple(corners))
+                            for corners in side.tolist()
+                        )
+                    )
+                    for side in (truth + moved, truth)
+                )
+            )
+        mistake = likely_mistake("object_detection", pairs, {}, paths)
+        assert (mistake is None) if told is None else (told in str(mistake))
+
+
+def test_predictions_of_several_classes_are_not_said_to_have_one() -> None:
+    def cats(*labels: str) -> Detections:
+        places = ((10.0, 10.0, 30.0, 30.0), (50.0, 10.0, 70.0, 40.0))
+        return Detections(tuple(map(Detection, labels, places)))
+
+    far = Detection("kite", (2.0, 40.0, 20.0, 58.0))
+    pairs = [
+        (cats("cat", "cat").with_items([*cats("cat", "cat").items, far]), truth)
+        for truth in [cats("dog", "cow")] * 8
+    ]
+    assert "have one class" not in str(
+        likely_mistake("object_detection", pairs, {})
+    )

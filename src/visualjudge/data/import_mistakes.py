@@ -47,9 +47,10 @@ MOST_KEPT = 64
 # Minimum gain of each image if there are fewer than so many.
 FEW_SAMPLES = 4
 FEW_GAIN = 3.0
-# A mistake is reported if the mean score is below the first value, and the gain without
-# it is at least the second, and so many times its standard error, to which the last is
-# added: a few equal gains have none.
+# A mistake is reported if the mean score is below the first value (of depth maps and
+# images, which score well also if mirrored: below 10 minus the second), and the gain
+# without it is at least the second, and so many times its standard error, to which the
+# last is added: a few equal gains have none.
 LOW = 7.0
 GAIN = 0.7
 SURE = 2.0
@@ -247,10 +248,7 @@ class Trial:
         if gains.size < FEW_SAMPLES:
             return bool((gains >= FEW_GAIN).all())
         error = gains.std(ddof=1) / gains.size**0.5
-        return (
-            self.gain >= max(GAIN, SURE * (float(error) + ROUGH))
-            and self.after.mean() >= self.least
-        )
+        return self.gain >= max(GAIN, SURE * (float(error) + ROUGH))
 
 
 def likely_mistake(
@@ -270,7 +268,11 @@ def likely_mistake(
         task, few, options, images[:MOST_TRIED], files
     )
     before = _scores(task, few, options)
-    if before is None or not before.size or before.mean() >= LOW:
+    if (
+        before is None
+        or not before.size
+        or before.mean() >= (LOW if type_of(task).places else PERFECT - GAIN)
+    ):
         return exchanged
     trials = [*_misread(task, few, before, options)]
     if type_of(task).places is not None:
@@ -294,7 +296,8 @@ def likely_mistake(
         key=lambda trial: trial.reach,
         default=None,
     )
-    if trial is None or trial.after.mean() <= without:
+    # what explains most but is not sure enough leaves no other mistake to tell
+    if trial is None or trial.after.mean() <= max(without, trial.least):
         return exchanged
     return (
         f"{files.truth if trial.of_truth else files.prediction}: the mean score of the "
@@ -471,7 +474,7 @@ def _changed(
     ours, theirs, frames = same_labels(sides, sizes)
     if len(ours):
         rows += [("scale", row) for row in fitted_scales(ours, theirs, frames)]
-        rows += [("moved", row) for row in fitted_moves(ours, theirs)]
+        rows += [("moved", row) for row in fitted_moves(ours, theirs, frames)]
     for form in (*own, Y_BEFORE_X) if len(ours) else ():
         with suppress(*UNTRIED):
             stated = form.placed(ours, frames)
@@ -550,7 +553,12 @@ def _relabelled(sides: Sequence[Outlined]) -> Iterator[Corrected]:
             for ours, _ in sides
         ]
         yield told, "fitted", _named(sides, named)
-    if len(first) == 1 < len(second):
+    # also of predictions that lie nowhere near a truth
+    if (
+        len({str(a) for ours, _ in sides for a in ours.labels})
+        == 1
+        < len(second)
+    ):
         nearest = [
             real.labels[ious.argmax(axis=1)] if ious.size else ours.labels
             for (ours, real), ious in zip(sides, alike, strict=True)

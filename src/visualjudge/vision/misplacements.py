@@ -29,10 +29,8 @@ NEAR = 0.06
 # Radius of what fits together: of logarithms, and in parts of a usual object.
 ALIKE = 0.2
 NEARBY = 0.3
-# Least logarithm of a scale, and least change of a place in pixels, that is a mistake of
-# a file, and least size.
+# Least logarithm of a scale that is a mistake of a file, and least size.
 LEAST_SCALE = 0.2
-LEAST_PIXELS = 3.0
 LEAST_SIZE = 1e-6
 # Pairs that are looked at.
 MOST_PAIRS = 1000
@@ -139,6 +137,26 @@ NORMS: tuple[
     ),
 )
 
+# What a move is called, the least that is a mistake of a file, its decimals, and its
+# unit by the size of images.
+MOVES: tuple[
+    tuple[str, float, int, Callable[[FloatArray], FloatArray]], ...
+] = (
+    (
+        "all places are moved by {:g} pixels to the right and {:g} down",
+        3.0,
+        0,
+        np.ones_like,
+    ),
+    (
+        "all places are moved by {:g} of the width of the image to the right and "
+        "{:g} of its height down, as in a crop",
+        0.02,
+        2,
+        np.copy,
+    ),
+)
+
 
 def fitted_scales(
     ours: FloatArray, theirs: FloatArray, sizes: FloatArray
@@ -167,17 +185,32 @@ def fitted_scales(
 
 
 def fitted_moves(
-    ours: FloatArray, theirs: FloatArray
+    ours: FloatArray, theirs: FloatArray, sizes: FloatArray
 ) -> Iterator[Misplacement]:
-    """Yield the mistake of origin on which most pairs agree, from the same arrays."""
-    first, second = map(_centres_and_sizes, (ours, theirs))
-    near = NEARBY * float(np.median(second[:, 2:]))
-    right, down = _densest(first - second, near)[:2].round().tolist()
-    if max(abs(right), abs(down)) >= LEAST_PIXELS:
-        yield Misplacement(
-            f"all places are moved by {right:g} pixels to the right and {down:g} down",
-            lambda corners, _size: corners - [right, down, right, down],
+    """Yield the mistakes of origin on which most pairs agree, in pixels and in parts of
+    the image, from the same arrays."""
+    for told, least, digits, unit in MOVES:
+        first, second = (
+            _centres_and_sizes(side) / unit(sizes) for side in (ours, theirs)
         )
+        near = NEARBY * float(np.median(np.nan_to_num(second[:, 2:])))
+        (right, down), _ = np.split(
+            _densest(np.nan_to_num(first - second), near).round(digits), 2
+        )
+        if max(abs(right), abs(down)) >= least:
+            yield Misplacement(
+                told.format(right, down),
+                partial(_moved_by, [right, down, right, down], unit),
+            )
+
+
+def _moved_by(
+    parts: Sequence[float],
+    unit: Callable[[FloatArray], FloatArray],
+    corners: FloatArray,
+    size: FloatArray,
+) -> FloatArray:
+    return corners - parts * unit(size)
 
 
 def after(first: Misplacement, second: Misplacement) -> Misplacement:

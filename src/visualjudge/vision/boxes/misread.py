@@ -25,8 +25,7 @@ def _turned(prediction: Detections, _truth: Detections) -> Detections:
         if item.score is None:
             raise DataError("score: is missing")
         x1, y1, x2, y2 = item.xyxy
-        across = abs(cos(item.score))
-        down = abs(sin(item.score))
+        across, down = abs(cos(item.score)), abs(sin(item.score))
         width = (x2 - x1) * across + (y2 - y1) * down
         height = (x2 - x1) * down + (y2 - y1) * across
         turned = (

@@ -28,5 +28,10 @@ MISREADINGS = (
     ),
     Misreading("the image was mirrored", _each(lambda dense: dense[:, ::-1])),
     Misreading("masks are upside down", _each(lambda dense: dense[::-1])),
-    Misreading("masks are inverted", _each(lambda dense: ~dense), fitted=True),
+    # of two sides, the one whose masks cover most of their image is wrong
+    Misreading(
+        "masks are inverted",
+        _each(lambda dense: ~dense if dense.mean() > 0.5 else dense),
+        fitted=True,
+    ),
 )
