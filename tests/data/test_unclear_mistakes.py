@@ -14,6 +14,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.import_mistakes import likely_mistake
 from visualjudge.formats.coco import coco
 from visualjudge.formats.yolo import yolo
+from visualjudge.vision.misplacements import fitted_scales
 from visualjudge.vision.predictions import (
     DepthMap,
     Detection,
@@ -377,3 +378,16 @@ def test_predictions_of_several_classes_are_not_said_to_have_one() -> None:
     assert "have one class" not in str(
         likely_mistake("object_detection", pairs, {})
     )
+
+
+def test_all_known_sizes_near_a_fitted_one_are_tried() -> None:
+    """A poor model leaves open whether its image had 1000 or 1024 pixels."""
+    sizes = np.tile([640.0, 480.0, 640.0, 480.0], (9, 1))
+    truth = np.random.default_rng(5).uniform(10, 200, (9, 2))
+    corners = np.hstack([truth, truth + 100])
+    told = [
+        m.told for m in fitted_scales(corners / sizes * 1012, corners, sizes)
+    ]
+    assert {
+        f"coordinates refer to an image of {n} × {n}" for n in (1000, 1024)
+    } < {*told}

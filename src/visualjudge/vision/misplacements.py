@@ -24,7 +24,7 @@ KNOWN = (
     *(1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0),
     *(1 / 1.5, 1 / 2, 1 / 3, 1 / 4, 1 / 8, 1 / 16),
 )
-# How far the logarithm of a fitted scale may be from one of these.
+# How far the logarithm of a fitted scale may be from those of these that are tried.
 NEAR = 0.06
 # Radius of what fits together: of logarithms, and in parts of a usual object.
 ALIKE = 0.2
@@ -177,11 +177,10 @@ def fitted_scales(
     for told, norm in NORMS:
         ratios = first - second + np.log(norm(sizes))
         scale = float(np.exp(_densest(np.nan_to_num(ratios), ALIKE).mean()))
-        nearest = min(KNOWN, key=lambda known: abs(np.log(known / scale)))
-        if abs(np.log(nearest / scale)) <= NEAR:
-            scale = nearest
-        if scale == 1 or abs(np.log(scale)) >= LEAST_SCALE:
-            yield Misplacement(told(scale), partial(_rescaled, scale, norm))
+        known = [k for k in KNOWN if abs(np.log(k / scale)) <= NEAR]
+        for near in known or [scale]:
+            if near == 1 or abs(np.log(near)) >= LEAST_SCALE:
+                yield Misplacement(told(near), partial(_rescaled, near, norm))
 
 
 def fitted_moves(
