@@ -83,16 +83,16 @@ BUDGET = {
 row."""
 OVER: dict[str, int] = {
     "core": 1474,
-    "vision": 4630,
+    "vision": 4629,
     "formats and data": 3060,
     "prompts": 554,
-    "dataset": 1786,
+    "dataset": 1785,
     "judges": 1463,
     "runs": 1340,
-    "analysis": 8255,
+    "analysis": 8254,
     "apps": 6351,
     "studio": 2489,
-    "cli": 1733,
+    "cli": 1732,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
 MOST_STATEMENTS = 35_933

@@ -23,7 +23,7 @@ from visualjudge.analysis.decisions.items_to_label import (
 from visualjudge.analysis.decisions.judged_items import items
 from visualjudge.analysis.decisions.label_files import place, read_labels
 from visualjudge.analysis.study_table import Study
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +199,15 @@ def test_labels_of_which_only_some_have_a_probability_are_told(
         "the 1 without one"
         in correct_study(_scored(world), path).assumptions[0].assumes
     )
+
+
+@pytest.mark.parametrize("gap", [0.0, -1.0, float("nan"), 1e308])
+def test_a_gap_that_is_no_difference_is_refused(
+    world: World, tmp_path: Path, gap: float
+) -> None:
+    labels = _random_scores(world, tmp_path / "labels.csv", 15)
+    with pytest.raises(UsageError, match="gap"):
+        correct_study(_scored(world), labels, gap=gap)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ from visualjudge.analysis.table_layout import (
     grid,
     named,
 )
-from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.text_tables import Table
 
@@ -227,9 +227,13 @@ def correct_study(
 
     Raises
     ------
+    UsageError
+        If ``gap`` is no difference of scores.
     DataError
         If the labels cannot be read, or no source has labels on at least 3 images.
     """
+    if gap is not None and not 0 < gap <= 10:
+        raise UsageError(f"`gap` must be above 0 and at most 10, got {gap}")
     chosen, read = of_kind(read_labels(labels), study, kind)
     scores = chosen == "scoring"
     result = require_sources(items(study, chosen, or_unnamed=scores))
