@@ -178,30 +178,27 @@ class Selection(Tasks):
     )
 
     @property
-    def stated(self) -> tuple[str, ...]:
-        """The selection in words, one condition each: ``task=keypoint``."""
-        named = {
+    def _named(self) -> dict[str, tuple[str, ...]]:
+        return {
             "task": self.tasks,
             "encoding": self.encodings,
             "type": self.types,
         }
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The selection in words, one condition each: ``task=keypoint``."""
         return (
-            *(f"{k}={' or '.join(v)}" for k, v in named.items() if v),
+            *(f"{k}={' or '.join(v)}" for k, v in self._named.items() if v),
             *self.where,
         )
 
     @property
     def words(self) -> list[str]:
         """The options of a command that select the same questions."""
-        named = {
-            "task": self.tasks,
-            "encoding": self.encodings,
-            "type": self.types,
-            "where": self.where,
-        }
         return [
             word
-            for name, values in named.items()
+            for name, values in {**self._named, "where": self.where}.items()
             for value in values
             for word in (f"--{name}", value)
         ]

@@ -25,7 +25,6 @@ def correct(
     gap: Annotated[
         float | None,
         typer.Option(
-            min=0.001,
             help="Print the labels needed to show this difference.",
             metavar="X",
         ),

@@ -274,9 +274,14 @@ def likely_mistake(
         or before.mean() >= (LOW if type_of(task).places else PERFECT - GAIN)
     ):
         return exchanged
-    trials = [*_misread(task, few, before, options)]
-    if type_of(task).places is not None:
-        trials += _misplaced(task, tried, images)
+    trials = [
+        *_misread(task, few, before, options),
+        *(
+            _mispaired(task, few, before, options)
+            if type_of(task).places is None
+            else _misplaced(task, tried, images)
+        ),
+    ]
     sides = [
         max(rows, key=lambda trial: trial.worth)
         for of_truth in (False, True)
@@ -378,8 +383,7 @@ def _misread(
     before: FloatArray,
     options: Mapping[str, Any],
 ) -> Iterator[Trial]:
-    """Yield each mistake of the type, of its predictions and of its truths; and of
-    pairing, if the type has no places."""
+    """Yield each mistake of the type, of its predictions and of its truths."""
     for row in type_of(task).misreadings:
         for of_truth in (False, True):
             with suppress(*UNTRIED):
@@ -392,6 +396,15 @@ def _misread(
                 after = _scores(task, changed, options)
                 if after is not None:
                     yield Trial(row.told, before, after, row.fitted, of_truth)
+
+
+def _mispaired(
+    task: str,
+    sides: Sequence[Sides],
+    before: FloatArray,
+    options: Mapping[str, Any],
+) -> Iterator[Trial]:
+    """Yield the mistakes of pairing of a type without places, by score."""
     result, truths = ([item[side] for item in sides] for side in (0, 1))
     for told, ours, theirs in _neighbours(result, truths):
         pairs_of_one_size = [
@@ -400,7 +413,7 @@ def _misread(
             if side.extent == real.extent
         ]
         after = _scores(task, pairs_of_one_size, options)
-        if after is not None and type_of(task).places is None:
+        if after is not None:
             yield Trial(told, np.full(after.shape, before.mean()), after)
 
 
@@ -434,30 +447,21 @@ def _misplaced(
         for path in [*images, *[None] * len(few)][: len(few)]
     ]
     before = np.array([overlap(*pair) for pair in few])
-    tries = [
-        (told, kind, False, side)
-        for told, kind, side in [
-            *_changed(task, few, sizes),
-            *_relabelled(few),
-        ]
-    ]
-    turned = [pair[::-1] for pair in few]
-    tries += [
-        (told, kind, True, side)
-        for told, kind, side in _changed(task, turned, sizes)
-    ]
-    for told, kind, of_truth, side in tries:
+    of_predictions = [*_changed(task, few, sizes), *_relabelled(few)]
+    of_truths = _changed(task, [pair[::-1] for pair in few], sizes)
+    for of_truth, corrected in ((False, of_predictions), (True, of_truths)):
         others = [pair[not of_truth] for pair in few]
-        yield Trial(
-            told,
-            before,
-            np.array(list(map(overlap, side, others))),
-            kind in ("fitted", "moved"),
-            of_truth,
-            _reach(side, sizes, scaled=kind == "scale"),
-            OVERLAP,
-            MOVED * (kind == "moved"),
-        )
+        for told, kind, side in corrected:
+            yield Trial(
+                told,
+                before,
+                np.array(list(map(overlap, side, others))),
+                kind in ("fitted", "moved"),
+                of_truth,
+                _reach(side, sizes, scaled=kind == "scale"),
+                OVERLAP,
+                MOVED * (kind == "moved"),
+            )
 
 
 # What is wrong; whether it is a form, a scale, a move, or else fitted; and the corrected

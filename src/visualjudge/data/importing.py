@@ -389,8 +389,7 @@ def _evaluated(
     ]
     return (
         None
-        if how.score_at is None
-        and (not confident((result for result, _ in pairs)))
+        if how.score_at is None and not confident(result for result, _ in pairs)
         else CocoImages(task, pairs)
     )
 

@@ -793,10 +793,8 @@ def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
 
 def _by_class(side: Masks, _things: set[str]) -> Masks:
     return side.with_items(
-        (
-            Instance(label, mask_from_array(dense))
-            for label, dense in sorted(side.union_by_label().items())
-        )
+        Instance(label, mask_from_array(dense))
+        for label, dense in sorted(side.union_by_label().items())
     )
 
 

@@ -363,9 +363,9 @@ def _image(
         ),
         ".img",
     )
-    alone = folder / f"{stem}{suffix}"
-    again = folder / f"{stem}_{number}{suffix}"
-    path = again if alone.exists() else alone
+    path = folder / f"{stem}{suffix}"
+    if path.exists():
+        path = folder / f"{stem}_{number}{suffix}"
     write_bytes(path, content)
     return path
 

@@ -346,8 +346,10 @@ def _numbers(
     if len(values) < BOX:
         raise DataError("numbers: must be a class and 4 numbers, or 6 and more")
     places = values[: form.pose and BOX] or values
-    inside = 0 <= np.mean(places[::2]) <= 1 >= np.mean(places[1::2])
-    most = CORNERS_OUTSIDE if len(places) > BOX and inside else OUTSIDE
+    is_outline = len(places) > BOX and (
+        0 <= np.mean(places[::2]) <= 1 >= np.mean(places[1::2])
+    )
+    most = CORNERS_OUTSIDE if is_outline else OUTSIDE
     outside = [value for value in places if not -most <= value <= 1 + most]
     if outside:
         alone = outside == places[:1]

@@ -232,8 +232,8 @@ def correct_study(
     DataError
         If the labels cannot be read, or no source has labels on at least 3 images.
     """
-    if gap is not None and not 0 < gap <= 10:
-        raise UsageError(f"`gap` must be above 0 and at most 10, got {gap}")
+    if gap is not None and not 0.001 <= gap <= 10:
+        raise UsageError(f"`gap` must be from 0.001 to 10, got {gap}")
     chosen, read = of_kind(read_labels(labels), study, kind)
     scores = chosen == "scoring"
     result = require_sources(items(study, chosen, or_unnamed=scores))
