@@ -88,14 +88,14 @@ OVER: dict[str, int] = {
     "prompts": 554,
     "dataset": 1785,
     "judges": 1463,
-    "runs": 1340,
+    "runs": 1335,
     "analysis": 8254,
-    "apps": 6351,
+    "apps": 6346,
     "studio": 2489,
     "cli": 1732,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_933
+MOST_STATEMENTS = 35_920
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

@@ -92,14 +92,13 @@ def changes(
             yield f"{text} changed"
 
 
-def check_run(
-    lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
-) -> Check:
-    """Check a finished run of all questions of the lock."""
-    from visualjudge.analysis.report.card import card_of
-
+def not_comparable(
+    lock: Locked, analysis: Analysis, dataset: Dataset, table: pl.DataFrame
+) -> Check | None:
+    """Return why the first run of an analysis cannot be compared with a lock; None if
+    it can. ``table`` has its questions' ``id`` and number of replies ``asks``.
+    """
     run = analysis.study.runs[0]
-    table = counted(analysis)
     if run.folder is None:
         raise DataError("the run must have a folder")
     questions = None if run.unfinished else questions_of(dataset, table["id"])
@@ -107,12 +106,21 @@ def check_run(
     if stale := tuple(changes(lock, identity, questions)):
         return Check("stale", stale)
     others = table.filter(pl.col("asks") != lock.asks).height
-    if run.unfinished or others:
-        uneven = (
-            f"{run.folder}: {others} questions do not have {lock.asks} verdicts "
-            "each"
-        )
-        return Check("can't tell", (run.unfinished or uneven,))
+    if not (run.unfinished or others):
+        return None
+    uneven = f"{run.folder}: {others} questions do not have {lock.asks} verdicts each"
+    return Check("can't tell", (run.unfinished or uneven,))
+
+
+def check_run(
+    lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
+) -> Check:
+    """Check a finished run of all questions of the lock."""
+    from visualjudge.analysis.report.card import card_of
+
+    table = counted(analysis)
+    if cause := not_comparable(lock, analysis, dataset, table):
+        return cause
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
     # locks of 1.1 have the word in small letters
