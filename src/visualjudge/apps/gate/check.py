@@ -93,10 +93,15 @@ def changes(
 
 
 def not_comparable(
-    lock: Locked, analysis: Analysis, dataset: Dataset, table: pl.DataFrame
+    lock: Locked,
+    asks: int,
+    analysis: Analysis,
+    dataset: Dataset,
+    table: pl.DataFrame,
 ) -> Check | None:
-    """Return why the first run of an analysis cannot be compared with a lock; None if
-    it can. ``table`` has its questions' ``id`` and number of replies ``asks``.
+    """Return why the first run of an analysis cannot be compared with a lock of
+    ``asks`` replies a question; None if it can. ``table`` has its questions' ``id`` and
+    number of replies ``asks``.
     """
     run = analysis.study.runs[0]
     if run.folder is None:
@@ -105,10 +110,12 @@ def not_comparable(
     identity = identity_of(RunFolder(run.folder))
     if stale := tuple(changes(lock, identity, questions)):
         return Check("stale", stale)
-    others = table.filter(pl.col("asks") != lock.asks).height
+    others = table.filter(pl.col("asks") != asks).height
     if not (run.unfinished or others):
         return None
-    uneven = f"{run.folder}: {others} questions do not have {lock.asks} verdicts each"
+    uneven = (
+        f"{run.folder}: {others} questions do not have {asks} verdicts each"
+    )
     return Check("can't tell", (run.unfinished or uneven,))
 
 
@@ -119,7 +126,7 @@ def check_run(
     from visualjudge.analysis.report.card import card_of
 
     table = counted(analysis)
-    if cause := not_comparable(lock, analysis, dataset, table):
+    if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
         return cause
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)

@@ -142,7 +142,7 @@ def check_scores(
 ) -> Check:
     """Check a finished run of all questions of the lock."""
     table = scored(analysis)
-    if cause := not_comparable(lock, analysis, dataset, table):
+    if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
         return cause
     before = pl.Series("before", lock.scores, dtype=pl.Float64)
     return compared_scores(table.with_columns(before), tolerance)
