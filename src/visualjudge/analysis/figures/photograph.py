@@ -246,10 +246,6 @@ def _tabled(rows: Sequence[Photograph]) -> Sequence[Photograph]:
     return rows[:1] if len(rows) == 2 else rows
 
 
-def _sentences(rows: Sequence[Photograph]) -> list[str]:
-    return [row.sentence for row in rows[:1]]
-
-
 PHOTOGRAPH = JudgeFigure(
     "photograph",
     lambda judge: photograph_need(judge.answered),
@@ -257,7 +253,7 @@ PHOTOGRAPH = JudgeFigure(
     json=_json,
     place=90,
     tabled=_tabled,
-    sentences=_sentences,
+    sentences=lambda rows: [row.sentence for row in rows[:1]],
     section=Section(
         "photograph",
         "Does the judge need the photograph?",
