@@ -50,7 +50,7 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
     )
     printed = str(vj.correct("OUT/run", "next.csv", gap=0.5)).splitlines()
     shown = next(
-        text for text in blocks("decide.md", "") if text.startswith("Source")
+        text for text in blocks("decide.md", "") if text.startswith("Model")
     ).splitlines()
     assert printed[: len(shown)] == shown
     assert "a difference of 0.5: 572 labels in all" in printed

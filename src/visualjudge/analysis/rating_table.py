@@ -246,7 +246,7 @@ def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
     if judged.is_empty():
         return (
             "no rating in common with people: the judge has no usable score of a "
-            "named source"
+            "named model"
         )
     if not judged.join(people, on=list(MEETING), how="semi").is_empty():
         return None
