@@ -187,7 +187,7 @@ class ScoreAnswer:
             return f"{_BEGINS[self.state]}: {states}. {self._over_all}."
         (only,) = self.tasks
         todo = ""
-        if only.state == "too_few":
+        if only.state == "too_few" and np.ptp(self.whole.scores.true):
             todo = f" {more_images(only.images, only.needs_images)}"
         return f"{_BEGINS[only.state]}: {'; '.join(reasons)}.{todo}"
 
