@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from mixed_study import (
@@ -25,9 +26,11 @@ from visualjudge.analysis.decisions.accept import accept
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.items_to_label import label_study
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.people_agreement import agreement
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.paper import paper_tables
+from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN
 
 
@@ -159,3 +162,97 @@ def test_studies_of_unnamed_models_and_without_truth() -> None:
             "card": str(card_of(analysis)),
         }
     check("unnamed", out, depth=2)
+
+
+def test_few_labels(folders: list[Path], tmp_path: Path) -> None:
+    """Corrections by 1 to 12 labels of a model, and thresholds from few images."""
+    study = load_study(folders[:1])
+    questions = made_questions(np.random.default_rng(SEED))
+    out: dict[str, Any] = {}
+    for kind in ("scoring", "pairwise"):
+        lines = _labels(questions, kind, tmp_path / "all.csv").read_text()
+        head, *rows = lines.splitlines()
+        for count in (1, 2, 4, 8, 11, 12, 13, 24, 40):
+            path = tmp_path / f"{kind}-{count}.csv"
+            path.write_text("\n".join([head, *rows[:count]]) + "\n")
+            try:
+                corrected = correct_study(study, path, kind=kind, gap=1.0)
+                out[f"{kind}_{count}"] = [corrected, str(corrected)]
+            except DataError as error:
+                out[f"{kind}_{count}"] = str(error).replace(str(tmp_path), "")
+    scores = [item for item in questions if item.question_type == "scoring"]
+    for images in (1, 2, 3, 5, 9, 10, 11, 15):
+        asked = [item for item in scores if int(item.image_id[1:]) < images]
+        answers = made_verdicts(asked, 0.95, 3, 1)
+        few = study_of(asked, {"judge": answers})
+        out[f"accept_{images}"] = accept(few, risk=0.45, bad_below=4.0)
+    check("few_labels", out, depth=1)
+
+
+def _ratings(items: int, people: int) -> pl.DataFrame:
+    """Ratings of two models' outputs by people and a judge, one rating left out; each
+    image has two items."""
+    rng = np.random.default_rng(SEED)
+    rows = [
+        {
+            "item": str(item),
+            "source": source,
+            "rater": rater,
+            "dimension": "quality",
+            "score": float(np.clip(item % 5 + ahead + rng.integers(2), 0, 9)),
+            "kind": "judge" if rater == "judge" else "person",
+            "image": f"i{item // 2}",
+        }
+        for item in range(items)
+        for source, ahead in (("oak", 2), ("elm", 0))
+        for rater in ("judge", *(f"p{k}" for k in range(people)))
+        if (item, source, rater) != (1, "elm", "p1")
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_few_ratings_of_people() -> None:
+    """As few images, below: items, people, and images of a test."""
+    sizes = [(items, 3) for items in (1, 2, 3, 4, 5, 6, 14, 15, 16, 20)]
+    sizes += [(6, 1), (6, 2), (6, 4), (2, 2), (3, 2)]
+    out: dict[str, Any] = {}
+    for items, people in sizes:
+        table = _ratings(items, people)
+        for level, epsilon in (("ordinal", 0.0), ("nominal", 0.2)):
+            out[f"{items}_{people}_{level}"] = agreement(
+                table, level=level, epsilon=epsilon
+            )
+    check("few_ratings", out, depth=2)
+
+
+def test_studies_of_few_images() -> None:
+    """From 1 image to 11: each least number of images, questions, pairs and labels is
+    met, missed by one, and exceeded by one."""
+    questions = made_questions(np.random.default_rng(SEED))
+    verdicts = {
+        name: made_verdicts(questions, right, seed, repeats)
+        for name, right, seed, repeats in (("a", 0.9, 3, 2), ("b", 0.6, 4, 1))
+    }
+    out: dict[str, Any] = {}
+    for kind, most in (("pairwise", 12), ("scoring", 12), ("ranking", 6)):
+        for images in range(1, most):
+            few = {f"i{k}" for k in range(images)}
+            asked = [
+                question
+                for question in questions
+                if question.question_type == kind
+                and question.image_id in few
+                and question.task != TASKS[2]
+            ]
+            ids = {question.id for question in asked}
+            answers = {
+                name: [verdict for verdict in rows if verdict.id in ids]
+                for name, rows in verdicts.items()
+            }
+            analysis = analyse_study(study_of(asked, answers))
+            card = card_of(analysis)
+            out[f"{kind}_{images}"] = {
+                "metrics": analysis.metrics,
+                "card": [card.details, card.metrics],
+            }
+    check("few_images", out, depth=2)
