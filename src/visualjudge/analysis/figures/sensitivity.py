@@ -405,10 +405,10 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
 
 
 CURVE = (
-    "Curve: Weibull’s psychometric function, with its 95 % band by image, where right "
-    "answers rise significantly. Each marker stands for a part of the "
-    "verdicts; larger markers have more. Hollow marker on the line of 75 %: where the "
-    "curve reaches it, with its interval."
+    "Each marker stands for a part of the verdicts; larger markers have more. Only "
+    "where right answers rise significantly, there is a curve: Weibull’s psychometric "
+    "function with its 95 % band by image, and a hollow marker where it reaches 75 %, "
+    "with its interval."
 )
 
 
@@ -458,7 +458,7 @@ def _section(view: Shown) -> Section:
         ): threshold_text(row)
         for judge in view.judges
         for row in judge[SENSITIVITY]
-        if row.jnd.value is not None or row.scope == ALL
+        if row.jnd.value is not None or (row.scope == ALL and row.points[2:])
     }
     return Section(
         "sensitivity",
@@ -480,7 +480,7 @@ def _plot(against: str, label: str, words: str) -> FigurePlot:
         lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),
         CURVE,
-        f"too few different differences in {difference} for a curve",
+        f"too few pairs that differ in {difference}, or all by the same",
     )
 
 
@@ -499,7 +499,7 @@ SENSITIVITY = JudgeFigure(
         _plot(
             "margin",
             "Difference in true score, of 10",
-            "the true scores of the two options",
+            "the true scores of the two options (against ground truth, 0 to 10)",
         ),
         _plot(
             "severity",
