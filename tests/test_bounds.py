@@ -21,6 +21,7 @@ from visualjudge.replies.refusals import is_refusal
 from visualjudge.replies.statements import stated
 from visualjudge.replies.words import Asked
 from visualjudge.runs.verdicts import verdict_of
+from visualjudge.studio.serving import refused
 from visualjudge.studio.stars_and_notes import Change, Marked
 from visualjudge.vision import fields
 from visualjudge.vision.raster.masks import mask_from_polygons
@@ -113,6 +114,12 @@ BOUNDS: dict[str, tuple[int, Callable[[int], object]]] = {
     "characters of a refusal that are read": (
         1000,
         lambda n: is_refusal("x" * (n - 15) + ". I cannot help"),
+    ),
+    "bytes of a request to the studio": (
+        64 * 1024,
+        lambda n: (
+            not refused("POST", {"host": "localhost", "content-length": str(n)})
+        ),
     ),
     "characters of JSON that is repaired": (
         20_000,

@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from judged_records import pair
 from mixed_study import (
     SEED,
     TASKS,
     made_questions,
     made_verdicts,
     make_study,
+    probes,
 )
 from page_text import page
 from recording import check
@@ -31,7 +33,7 @@ from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.paper import paper_tables
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import UNKNOWN
+from visualjudge.core.records import UNKNOWN, Question
 
 
 @pytest.fixture(scope="module")
@@ -252,9 +254,61 @@ def test_studies_of_few_images() -> None:
                 for name, rows in verdicts.items()
             }
             analysis = analyse_study(study_of(asked, answers))
-            card = card_of(analysis)
-            out[f"{kind}_{images}_{count}"] = {
-                "metrics": analysis.metrics,
-                "card": [card.details, card.metrics],
-            }
-    check("few_images", out, depth=2)
+            out[f"{kind}_{images}_{count}"] = analysis.metrics
+    check("few_images", out, depth=1)
+
+
+def test_studies_of_few_verdicts() -> None:
+    """As above, of one judge that is asked once: curves, encodings, calibration and
+    probes begin at a number of verdicts."""
+    made = made_questions(np.random.default_rng(SEED))
+    pairs = [item for item in made if item.question_type == "pairwise"]
+    controls = [item for item in probes() if item.id.startswith("control")]
+    out: dict[str, Any] = {}
+    for count in (9, 10, 11, 19, 20, 21, 29, 30, 31, 39, 40, 41):
+        for name, asked in (("pairs", pairs), ("probes", controls)):
+            few = asked[:count]
+            answers = [
+                verdict
+                for verdict in made_verdicts(few, 0.8, 5, 1)
+                if verdict.order == "AB"
+            ]
+            analysis = analyse_study(study_of(few, {"judge": answers}))
+            out[f"{name}_{count}"] = analysis.metrics["judges"][0]
+    check("few_verdicts", out, depth=1)
+
+
+def _many_models(models: int) -> list[Question]:
+    """One pair of neighbours in quality on each of five images, in turn."""
+    return [
+        pair(
+            image,
+            (8 - 0.2 * k, 7.5 - 0.2 * k),
+            id=f"{image}-{k}",
+            image_id=f"i{image}",
+            task=TASKS[k % 2],
+            annotation_ids=(f"{image}-{k}a", f"{image}-{k}b"),
+            sources=(f"m{k:02}", f"m{k + 1:02}"),
+        )
+        for image in range(5)
+        for k in range(models - 1)
+    ]
+
+
+def test_pages_of_many_judges_and_models() -> None:
+    """A page lists so many, and says how many more there are."""
+    out: dict[str, Any] = {}
+    for models, judges in ((3, 2), (4, 4), (4, 7), (7, 1), (17, 1), (21, 2)):
+        asked = _many_models(models)
+        answers = {
+            f"judge {k}": made_verdicts(asked, 0.95 - 0.05 * k, k, 1)
+            for k in range(judges)
+        }
+        analysis = analyse_study(study_of(asked, answers))
+        card = card_of(analysis)
+        out[f"{models}_{judges}"] = {
+            "page": _sections(page(analysis)),
+            "card": [str(card), card.details],
+            "metrics": analysis.metrics["comparisons"],
+        }
+    check("many", out, depth=2)
