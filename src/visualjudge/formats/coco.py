@@ -169,6 +169,18 @@ def coco(
     else:
         typed = reader_of_rows(kind, truth, pred or gt, resize=resize_pred)
         _warn_of_ids(truth)
+        warn_once(
+            pred,
+            "keypoints: no v is above 0; all but those at 0, 0 are read as visible",
+            [
+                where
+                for rows in (results or {}).values()
+                for where, raw in rows
+                if kind == "keypoint"
+                and isinstance(raw.get("keypoints"), list)
+                and not any(raw["keypoints"][2::3])
+            ],
+        )
     yield from samples_of(truth, results, pred or gt, typed)
 
 
@@ -183,12 +195,17 @@ def samples_of(
     for number, image in truth.images.items():
         try:
             real = typed(truth.annotations[number], image, False)
-            result = (
-                real
-                if results is None
-                else typed(results.get(number, ()), image, True)
+            yield _sample(
+                image,
+                (
+                    real
+                    if results is None
+                    else typed(results.get(number, ()), image, True)
+                ),
+                real,
+                truth,
+                own=results is None,
             )
-            yield _sample(image, result, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
     if results is not None:
