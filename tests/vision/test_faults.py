@@ -3,6 +3,7 @@ recognised."""
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from error_truths import CASES, DISCS, SCENE, SIZE, TRUTHS, disc, standing
 from folding import each
+from visualjudge import score
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.error_types import perturbed
 from visualjudge.vision.faults import faults_by_class, faults_of, kinds_of
@@ -23,6 +25,7 @@ from visualjudge.vision.predictions import (
     People,
     Prediction,
     WholeImage,
+    masks_from_label_map,
 )
 from visualjudge.vision.raster.masks import mask_from_array
 from visualjudge.vision.tasks import TASKS
@@ -98,6 +101,24 @@ def test_a_moved_mask_is_misplaced_and_a_grown_one_has_a_wrong_outline() -> (
         assert [
             one[0] for one in faults("instance_segmentation", found, real)
         ] == [kind]
+
+
+def test_a_large_label_map_is_read_and_measured_in_little_memory() -> None:
+    real = np.ones((1000, 16000), dtype=np.uint8)
+    guess = real.copy()
+    guess[200:700, 4000:8000] = 2
+    tracemalloc.start()
+    truth, prediction = (
+        masks_from_label_map(values, {1: "road", 2: "sky"}, unlabelled=())
+        for values in (real, guess)
+    )
+    value = score("semantic_segmentation", prediction, truth)
+    (fault,) = faults_of("semantic_segmentation", prediction, truth)["faults"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert value == pytest.approx(10 * (7 / 8) / 2)
+    assert fault["box"] == pytest.approx([4000, 200, 8000, 700], abs=4)
+    assert peak < 6 * real.size
 
 
 def test_a_keypoint_is_faulty_where_it_should_be() -> None:

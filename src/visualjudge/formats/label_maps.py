@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError, Problem
@@ -19,14 +18,14 @@ from visualjudge.formats.samples import (
     warn_once,
 )
 from visualjudge.formats.tables import class_table
-from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.predictions import Masks, masks_from_label_map
 from visualjudge.vision.raster.images import (
     image_size,
     opened,
     single_channel,
     stored_samples,
 )
-from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.raster.masks import distinct_values
 
 PLACES = "`gt` and `pred` take label maps, `images` photographs"
 # Values that mean "no label" unless the class table names them.
@@ -78,7 +77,11 @@ def label_maps(
             image,
             resize=resize_pred and predicted,
         )
-        if 1 in table and 255 in skipped and set(np.unique(values)) == {0, 255}:
+        if (
+            1 in table
+            and 255 in skipped
+            and distinct_values(values) == [0, 255]
+        ):
             binary.append(str(file))
         return _read(file, values, table, skipped)
 
@@ -102,26 +105,14 @@ def _read(
     table: Mapping[int, str],
     skipped: set[int],
 ) -> Masks:
-    classes: dict[str, Any] = {}
-    collected = [
-        value for value in np.unique(values).tolist() if value not in skipped
-    ]
-    unknown = [value for value in collected if value not in table]
+    unknown = sorted(set(distinct_values(values)) - skipped - table.keys())
     if unknown:
         raise DataError(
             f"{path.name}: {pluralize(len(unknown), 'value')} not in the class table, "
             f"such as {unknown[0]}; name it there or give `unlabelled` {unknown[0]}; "
             f"{PLACES}"
         )
-    for value in collected:
-        name = table[value]
-        classes[name] = (values == value) | classes.get(name, False)
-    return Masks(
-        values.shape,
-        tuple(
-            Instance(name, mask_from_array(classes[name])) for name in classes
-        ),
-    )
+    return masks_from_label_map(values, table, unlabelled=skipped)
 
 
 def _values(path: Path) -> NDArray[Any]:

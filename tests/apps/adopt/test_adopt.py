@@ -161,7 +161,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
         ),
         (
             [row(verdict="0")],
-            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got "
+            r"row 2: verdict must be A, B, tie, both_bad or the name of a model, got "
             r"'0'; "
             r"`answers` 0=MEANING says which",
         ),
@@ -174,7 +174,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
             [row(order="third")],
             r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option "
             r"shown first\), "
-            "AB, BA, or the name of a source of the row, got 'third'",
+            "AB, BA, or the name of a model of the row, got 'third'",
         ),
         (
             [row(repeat="often")],
@@ -348,7 +348,7 @@ def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
 @given(st.text(max_size=12))
 def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
     try:
-        assert letter_of(text, ("x", "y"), {}) in (
+        assert letter_of(text, ("x", "y"), {}, {}) in (
             "A",
             "B",
             "tie",
@@ -357,7 +357,7 @@ def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
         )
     except ValueError as error:
         assert str(error).startswith(
-            "must be A, B, tie, both_bad or the name of a source, got "
+            "must be A, B, tie, both_bad or the name of a model, got "
         )
 
 
@@ -471,7 +471,7 @@ def test_sources_named_as_the_other_position_are_ambiguous(
     exchanged = row(model_a="B", model_b="A")
     with pytest.raises(
         DataError,
-        match="it is a position, and the name of the source at another",
+        match="it is a position, and the name of the model at another",
     ):
         vj.adopt([exchanged], tmp_path / "out")
     done = vj.adopt([exchanged], tmp_path / "out", answers={"A": "A"})
@@ -579,7 +579,7 @@ def test_a_table_that_names_neither_questions_nor_sources_is_refused(
 ) -> None:
     with pytest.raises(
         UsageError,
-        match="no column names the question or a source; give `columns`",
+        match="no column names the question or a model; give `columns`",
     ):
         vj.adopt(
             [{"verdict": "A", "truth": "B", "note": "x"}], tmp_path / "out"
@@ -846,3 +846,28 @@ def test_verdicts_that_contradict_the_truth_are_told(
     assert (
         "reversed?" in " ".join(r.text for r in card.answer.reasons)
     ) is told
+
+
+def test_columns_that_count_from_0_name_the_options(tmp_path: Path) -> None:
+    """``model_1`` is the second of two columns, not the first of two positions."""
+    rows = [
+        {
+            "item": k,
+            "model_0": "x",
+            "model_1": "y",
+            "verdict": "model_1",
+            "truth": "y",
+            "shown_first": f"model_{k % 2}",
+        }
+        for k in range(4)
+    ]
+    done = vj.adopt(rows, tmp_path / "study")
+    values = [(line["order"], line["value"]) for line in verdicts(done.runs[0])]
+    assert values == [("AB", "B"), ("BA", "B")] * 2
+
+
+def test_a_column_of_one_option_alone_is_no_role(tmp_path: Path) -> None:
+    rows = [{"item": k, "model_b": "x", "verdict": "A"} for k in range(4)]
+    assert vj.adopt(rows, tmp_path / "study").unused == ("model_b",)
+    with pytest.raises(UsageError, match="both options, got model_b"):
+        vj.adopt(rows, tmp_path / "other", model_b="model_b")

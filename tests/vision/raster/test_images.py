@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ from PIL import Image
 from visualjudge.core.errors import DataError
 from visualjudge.vision.raster import images
 from visualjudge.vision.raster.images import (
+    bands,
     check_whole,
     checksums_agree,
     image_size,
@@ -61,7 +63,7 @@ def test_transparency_in_bands_is_that_of_the_whole(
         0, 256, (23, 17, 4), dtype=np.uint8
     )
     Image.fromarray(rgba).save(tmp_path / "a.png")
-    monkeypatch.setattr(images, "_BAND_PIXELS", 17 * 5)
+    monkeypatch.setattr(images, "bands", partial(bands, pixels=17 * 5))
     white = Image.new("RGBA", (17, 23), (255, 255, 255, 255))
     whole = Image.alpha_composite(white, Image.fromarray(rgba)).convert("RGB")
     assert np.array_equal(read_rgb(tmp_path / "a.png"), np.asarray(whole))

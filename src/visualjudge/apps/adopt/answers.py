@@ -139,7 +139,12 @@ def is_letter(value: Any) -> bool:
     )
 
 
-def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
+def letter_of(
+    value: Any,
+    models: Models,
+    stated: Mapping[str, str],
+    columns: Mapping[str, str],
+) -> str:
     """Return the answer to a pair: A, B, tie, both_bad, or "Failed" if the cell is
     empty.
 
@@ -149,6 +154,8 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
         Sources of A and B; their names are answers too.
     stated
         Spellings given by the user (``--answer VALUE=A``).
+    columns
+        The letter of the column of each source, whose name is an answer too.
 
     Raises
     ------
@@ -160,21 +167,24 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
         return FAILED
     if text in stated:
         return stated[text]
-    known = _known(text, models, LETTER_OF)
+    known = _known(text, models, LETTER_OF, columns)
     if is_number(text) and not {"0", "0.0"}.isdisjoint(stated):
         # if 0 is an answer, 1 and 2 need not be the first and the second option
         known = None
     if known is None:
         raise ValueError(
-            f"must be A, B, tie, both_bad or the name of a source, got {text!r}; "
+            f"must be A, B, tie, both_bad or the name of a model, got {text!r}; "
             f"{_advice(text, models)}"
         )
     return known
 
 
-def order_of(value: Any, models: Models, column: str) -> Order:
-    """Return AB, or BA if option B was shown first. The name of a source is the one
-    shown first. In a ``column`` named like "swapped", 1 means BA.
+def order_of(
+    value: Any, models: Models, column: str, columns: Mapping[str, str]
+) -> Order:
+    """Return AB, or BA if option B was shown first. The name of a source, or of its
+    column (``columns``: letters), is the one shown first. In a ``column`` named like
+    "swapped", 1 means BA.
 
     Raises
     ------
@@ -184,11 +194,11 @@ def order_of(value: Any, models: Models, column: str) -> Order:
     text = str(value).strip()
     if SAYS_SWAPPED.search(column.lower()) and text.lower() in SWAPPED:
         return SWAPPED[text.lower()]
-    known = _known(text, models, ORDERS)
+    known = _known(text, models, ORDERS, columns)
     if known is None:
         raise ValueError(
             "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, "
-            f"BA, or the name of a source of the row, got {value!r}"
+            f"BA, or the name of a model of the row, got {value!r}"
             + (
                 f"; {text} is read in a column named swapped"
                 if text.lower() in SWAPPED
@@ -199,11 +209,15 @@ def order_of(value: Any, models: Models, column: str) -> Order:
 
 
 def _known(
-    text: str, models: Models, spellings: Mapping[str, str]
+    text: str,
+    models: Models,
+    spellings: Mapping[str, str],
+    columns: Mapping[str, str],
 ) -> str | None:
-    """Return the letter of the source with this name, or else the meaning of the
-    spelling, or else the letter of the only source with this name in another case."""
-    spelt = spellings.get(text.lower())
+    """Return the letter of the source with this name, or else of its column, or else
+    the meaning of the spelling, or else the letter of the only source with this name in
+    another case."""
+    spelt = columns.get(text.lower()) or spellings.get(text.lower())
     if models.count(text) == 1:
         letter = "AB"[models.index(text)]
         return (
@@ -222,12 +236,12 @@ def _known(
 def _advice(text: str, models: Models) -> str:
     if text in models:
         return (
-            "it is a position, and the name of the source at another; `answers` "
+            "it is a position, and the name of the model at another; `answers` "
             f"{text}=A or B says which option it means in all rows"
         )
     names = get_close_matches(text, [model for model in models if model])
     if names and not is_number(text):
-        return f"did you mean source {' or '.join(map(repr, names))}?"
+        return f"did you mean model {' or '.join(map(repr, names))}?"
     if is_number(text) and not float(text).is_integer():
         return (
             "true scores of the two options go into columns score_a and score_b"

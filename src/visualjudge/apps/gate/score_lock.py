@@ -32,7 +32,7 @@ from visualjudge.apps.gate.check import (
     WORSE,
     Check,
     State,
-    changes,
+    not_comparable,
 )
 from visualjudge.apps.gate.lock import (
     Lock,
@@ -141,18 +141,9 @@ def check_scores(
     lock: ScoreLock, analysis: Analysis, dataset: Dataset, tolerance: float
 ) -> Check:
     """Check a finished run of all questions of the lock."""
-    run = analysis.study.runs[0]
-    if run.folder is None:
-        raise DataError("the run must have a folder")
     table = scored(analysis)
-    questions = None if run.unfinished else questions_of(dataset, table["id"])
-    identity = identity_of(RunFolder(run.folder))
-    if stale := tuple(changes(lock, identity, questions)):
-        return Check("stale", stale)
-    others = table.filter(pl.col("asks") != lock.asks).height
-    if run.unfinished or others or table.height != len(lock.scores):
-        uneven = f"{run.folder}: not every question has {lock.asks} verdicts"
-        return Check("can't tell", (run.unfinished or uneven,))
+    if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
+        return cause
     before = pl.Series("before", lock.scores, dtype=pl.Float64)
     return compared_scores(table.with_columns(before), tolerance)
 
@@ -167,7 +158,7 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
     image = table["image"].rank("dense").to_numpy().astype(np.int64)
     groups = image_groups(image)
     images = int(groups.max()) + 1
-    asked = table.height, images
+    asked = table.height, table["image"].n_unique()
     moved = (
         float(np.nanmean(np.abs(now - before)))
         if np.isfinite(now).any()
@@ -206,7 +197,9 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             "broken": "worse beyond chance",
             "holds": f"a loss of {allowed:g} is excluded",
         }.get(own, f"a loss of {allowed:g} cannot be excluded")
-        reasons.append(f"{name} changed by {sign * change:+.2f}: {text}")
+        changed = f"changed by {round(sign * change, 2) + 0.0:+.2f}: {text}"
+        unknown = "is not known: too few scores, or all are alike"
+        reasons.append(f"{name} {changed if np.isfinite(change) else unknown}")
     worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
     state = next(state for state in worst_first if state in states)
     return Check(state, tuple(reasons), None, None, None, *asked)

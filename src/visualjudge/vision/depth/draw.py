@@ -11,6 +11,7 @@ from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.depth.colormaps import colormap
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.drawing.encoded import Encoded, Scene
+from visualjudge.vision.raster.images import bands
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,7 @@ def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
     low, high = (
         _at_rank(chosen, share * (chosen.size - 1)) for share in (0.02, 0.98)
     )
-    rows = max(1, _PIXELS_AT_ONCE // depth.values.shape[1])
-    for start in range(0, len(near), rows):
-        part = slice(start, start + rows)
+    for part in bands(depth.values.shape, _PIXELS_AT_ONCE):
         near[part] = _entries(
             depth.values[part],
             None if whole else valid[part],

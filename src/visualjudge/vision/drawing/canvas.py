@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from visualjudge.core.records import RGB, Mask, Pixels, Size, Xyxy
 from visualjudge.vision.drawing.encoded import Scene
-from visualjudge.vision.raster.masks import mask_from_array
-
-_PIXELS_AT_ONCE = 1 << 19
+from visualjudge.vision.raster.images import bands
+from visualjudge.vision.raster.masks import covered, mask_from_array
 
 # x1, y1, x2, y2 in whole pixels; x2 and y2 are one past the last.
 Box = tuple[int, int, int, int]
@@ -234,9 +233,7 @@ def paint(
         return
     table = np.zeros((256, 1, 3), dtype=np.uint8)
     table[1 : len(layers.order) + 1, 0] = [colors[k] for k in layers.order]
-    rows = max(1, _PIXELS_AT_ONCE // base.shape[1])
-    for start in range(0, len(base), rows):
-        part = slice(start, start + rows)
+    for part in bands(base.shape[:2]):
         flat = cv2.applyColorMap(layers.top[part], table)
         _lay(
             pixels[part],
@@ -271,18 +268,11 @@ def edge_band(mask: Mask, width: int) -> Mask:
 def merged_by_label(scene: Scene) -> dict[str, Mask]:
     """Return the union of the masks of each label, in the order in which the labels
     first occur."""
-    groups: dict[str, list[Mask]] = {}
-    for item in scene.masks.items:
-        groups.setdefault(item.label, []).append(item.mask)
     return {
-        label: parts[0] if len(parts) == 1 else union(parts)
-        for label, parts in groups.items()
+        label: items[0].mask
+        if len(items) == 1
+        else mask_from_array(
+            covered([item.mask for item in items], scene.masks.size)
+        )
+        for label, items in scene.masks.items_by_label().items()
     }
-
-
-def union(parts: Sequence[Mask]) -> Mask:
-    """Return the union of ``parts`` as one mask."""
-    dense = np.zeros(parts[0].size, dtype=np.bool_)
-    for part in parts:
-        dense[part.window] |= part.crop
-    return mask_from_array(dense)

@@ -21,6 +21,7 @@ from visualjudge.vision.drawing.palette import (
     name_at,
 )
 from visualjudge.vision.drawing.tags import text_bitmap
+from visualjudge.vision.raster.masks import covered
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +112,11 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
     rows = -(-size[0] // cell)
     cols = -(-size[1] // cell)
     best = np.zeros((rows, cols), dtype=np.intp)
-    covered = np.zeros(size, dtype=np.uint8)
-    for mask in masks:
-        if mask.crop.size:
-            covered[mask.window] |= mask.crop.view(np.uint8)
     high = np.minimum(cell, size[0] - np.arange(rows) * cell)
     wide = np.minimum(cell, size[1] - np.arange(cols) * cell)
-    most = np.outer(high, wide) - _counts(covered, 0, 0, cell, rows, cols)
+    most = np.outer(high, wide) - _counts(
+        covered(masks, size).view(np.uint8), 0, 0, cell, rows, cols
+    )
     for number, mask in enumerate(masks, start=1):
         if mask.crop.size == 0:
             continue

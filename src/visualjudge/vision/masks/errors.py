@@ -20,6 +20,7 @@ from visualjudge.vision.errors.random_fields import (
 )
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.raster.overlaps import dense_iou
 
 # Fraction of a region that ``missed`` removes at severity 1; some of it remains
 # visible.
@@ -209,11 +210,6 @@ def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
 # ---------------------------------------------------------------- pieces
 
 
-def _iou(first: BoolArray, second: BoolArray) -> float:
-    union = np.count_nonzero(first | second)
-    return np.count_nonzero(first & second) / union if union else 1.0
-
-
 def _bisected(
     mask: Mask,
     severity: float,
@@ -223,7 +219,7 @@ def _bisected(
     severity."""
     dense = mask.dense()
     share = reach(
-        lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity
+        lambda t: dense_iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity
     )
     return mask_from_array(changed(share))
 

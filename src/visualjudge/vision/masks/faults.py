@@ -9,7 +9,9 @@ import numpy as np
 from visualjudge.core.records import BoolArray, Fault, Pixels
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.masks.score import mask_similarity, region_iou
+from visualjudge.vision.raster.images import fitted_size
 from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.raster.overlaps import dense_iou
 from visualjudge.vision.raster.regions import regions
 from visualjudge.vision.scoring.item_faults import KINDS, Measure, around
 from visualjudge.vision.scoring.matching import lost
@@ -28,6 +30,8 @@ REFERRING_KINDS = {
     "localization": "the mask is shifted",
     "missed": "a part of the object is not marked",
 }
+# Pixels of the longer side at which the faults of a label map are measured, at most.
+LONGEST_SIDE = 4096
 # Half the width of a strip along a boundary, as a share of the longer side.
 STRIP = 0.06
 # Share of a mask inside the ground truth from which the rest of the object is missing.
@@ -53,13 +57,12 @@ def _shifted(item: Instance, real: Instance) -> str:
         )
         > 0
     )
-    left = 1 - _iou(moved, other)
-    return "localization" if left <= (1 - _iou(mask, other)) / 2 else "boundary"
-
-
-def _iou(first: BoolArray, second: BoolArray) -> float:
-    union = float(np.count_nonzero(first | second))
-    return np.count_nonzero(first & second) / max(union, 1.0)
+    left = 1 - dense_iou(moved, other)
+    return (
+        "localization"
+        if left <= (1 - dense_iou(mask, other)) / 2
+        else "boundary"
+    )
 
 
 # By IoU of masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
@@ -82,15 +85,16 @@ def semantic_faults(
     A wrong region beside right pixels of its label, and nowhere wider than a strip of
     12 % of the longer side, is ``boundary``. A region of a label that the ground truth
     lacks is ``background`` if it covers several labels. Pixels without a label in the
-    ground truth are ignored.
+    ground truth are ignored. Larger maps are measured at :data:`LONGEST_SIDE`.
     """
-    real = truth.union_by_label()
-    predicted = prediction.union_by_label()
-    empty = np.zeros(truth.size, dtype=np.bool_)
+    size = fitted_size(truth.size, LONGEST_SIDE)
+    real = truth.scaled(truth.size, size).union_by_label()
+    predicted = prediction.scaled(truth.size, size).union_by_label()
+    empty = np.zeros(size, dtype=np.bool_)
     labelled = np.logical_or.reduce([empty, *real.values()])
     total = float(np.count_nonzero(labelled))
     unseen = labelled & ~np.logical_or.reduce([empty, *predicted.values()])
-    for box, part in regions(unseen):
+    for box, part in regions(unseen, truth.size):
         yield Fault(
             "missed",
             box,
@@ -99,7 +103,7 @@ def semantic_faults(
     for label, region in predicted.items():
         right = region & real.get(label, empty)
         near = cv2.dilate(right.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
-        for box, part in regions(region & labelled & ~right):
+        for box, part in regions(region & labelled & ~right, truth.size):
             kind = "classification"
             if (part & near).any() and _is_strip(part):
                 kind = "boundary"

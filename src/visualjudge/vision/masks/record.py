@@ -8,8 +8,9 @@ or the path of a PNG.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import read_samples, single_channel
 from visualjudge.vision.raster.in_memory import rows, shaped
 from visualjudge.vision.raster.masks import (
+    covered,
     distinct_values,
     mask_from_array,
     mask_from_wire,
@@ -65,17 +67,14 @@ class Masks(LabelledItems):
     def regions(self) -> tuple[Mask, ...]:
         return tuple(item.mask for item in self.items)
 
-    def union_by_label(self) -> dict[str, BoolArray]:
-        """Return the pixels covered by the masks of each label, H×W bool, in order of
-        first occurrence.
+    def union_by_label(self, rows: slice = slice(None)) -> dict[str, BoolArray]:
+        """Return the pixels covered by the masks of each label, H×W bool or that many
+        ``rows`` of it, in order of first occurrence.
         """
-        unions: dict[str, BoolArray] = {}
-        for item in self.items:
-            dense = unions.setdefault(
-                item.label, np.zeros(self.size, dtype=np.bool_)
-            )
-            dense[item.mask.window] |= item.mask.crop
-        return unions
+        return {
+            label: covered([item.mask for item in items], self.size, rows)
+            for label, items in self.items_by_label().items()
+        }
 
     def marks(self) -> Iterator[Mark]:
         return (
@@ -84,10 +83,7 @@ class Masks(LabelledItems):
         )
 
     def coverage(self, size: Size) -> BoolArray:
-        inside = np.zeros(size, dtype=np.bool_)
-        for item in self.items:
-            inside[item.mask.window] |= item.mask.crop
-        return inside
+        return covered(self.regions(), size)
 
     def scaled(self, size: Size, target: Size) -> Masks:
         return Masks(
@@ -104,25 +100,36 @@ class Masks(LabelledItems):
 
 
 def masks_from_label_map(
-    values: Any, classes: Mapping[int, str], *, unlabelled: Sequence[int]
+    values: Any, classes: Mapping[int, str], *, unlabelled: Collection[int]
 ) -> Masks:
-    """Return one segment per class in an H×W array of class numbers, sorted by number.
+    """Return one segment per class name in an H×W array of class numbers, sorted by
+    number.
 
     Raises
     ------
     DataError
         If a number is neither in ``classes`` nor in ``unlabelled``.
     """
-    items = []
+    numbers: dict[str, list[int]] = {}
     for number in distinct_values(values):
         if number in unlabelled:
             continue
         if number not in classes:
             raise DataError(f"label_map: class {number} is not in classes")
-        items.append(
-            Instance(classes[number], mask_from_array(values == number))
-        )
-    return Masks(values.shape, tuple(items))
+        numbers.setdefault(classes[number], []).append(number)
+    return Masks(
+        values.shape,
+        tuple(
+            Instance(name, mask_from_array(_any_of(values, numbers[name])))
+            for name in numbers
+        ),
+    )
+
+
+def _any_of(values: Any, numbers: Sequence[int]) -> BoolArray:
+    """Return where an array has one of the numbers; np.isin takes eight bytes a
+    pixel."""
+    return reduce(np.logical_or, (values == number for number in numbers))
 
 
 # ---------------------------------------------------------------- reading

@@ -9,6 +9,7 @@ import numpy as np
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.masks.record import Instance, Masks
+from visualjudge.vision.raster.images import bands
 from visualjudge.vision.raster.masks import packed_rle
 from visualjudge.vision.raster.overlaps import mask_ious
 from visualjudge.vision.scoring.matching import (
@@ -66,19 +67,20 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
         return (
             1.0 if not any(item.mask.area for item in prediction.items) else 0.0
         )
-    real = truth.union_by_label()
-    predicted = prediction.union_by_label()
-    labelled = np.logical_or.reduce(list(real.values()))
-    values = []
-    for label in sorted(real.keys() | predicted.keys()):
-        first = (
-            predicted.get(label, np.zeros(truth.size, dtype=np.bool_))
-            & labelled
-        )
-        second = real.get(label, np.zeros(truth.size, dtype=np.bool_))
-        union = int(np.count_nonzero(first | second))
-        if union:
-            values.append(int(np.count_nonzero(first & second)) / union)
+    labels = sorted({*truth.labels, *prediction.labels})
+    both = dict.fromkeys(labels, 0)
+    either = dict.fromkeys(labels, 0)
+    for rows in bands(truth.size):
+        real = truth.union_by_label(rows)
+        predicted = prediction.union_by_label(rows)
+        labelled = np.logical_or.reduce(list(real.values()))
+        empty = np.zeros_like(labelled)
+        for label in labels:
+            first = predicted.get(label, empty) & labelled
+            second = real.get(label, empty)
+            both[label] += int(np.count_nonzero(first & second))
+            either[label] += int(np.count_nonzero(first | second))
+    values = [both[label] / either[label] for label in labels if either[label]]
     return float(np.mean(values)) if values else 1.0
 
 
@@ -113,7 +115,7 @@ def semantic_note(
     for prediction, real in pairs:
         if prediction.size == real.size:
             pixels += real.size[0] * real.size[1]
-            outside = prediction.coverage(real.size) & ~real.coverage(real.size)
+            outside = prediction.coverage(real.size) > real.coverage(real.size)
             ignored += int(np.count_nonzero(outside))
     how = (
         "mean IoU of the labels of either side, without pixels that the truth does "

@@ -59,7 +59,6 @@ _TELLS_ORIENTATION = {
     "XML:com.adobe.xmp",
     "xmp",
 }
-_BAND_PIXELS = 2**20
 # Restored images exceed 0 to 1 a little; an image from 0 to 255 exceeds 2, and one from
 # -1 to 1 is below -0.5 where it is dark.
 _DARKEST = -0.5
@@ -111,20 +110,23 @@ def rgb_of(image: Image.Image) -> Pixels:
 
 
 def _over_white(image: Image.Image) -> Pixels:
-    """Blend transparency over white, in bands of rows, because each step would need
-    memory for the whole image."""
+    """Blend transparency over white, in bands, because each step would need memory for
+    the whole image."""
     width, height = image.size
     out = np.empty((height, width, 3), dtype=np.uint8)
-    rows = max(1, _BAND_PIXELS // max(width, 1))
-    for top in range(0, height, rows):
-        band = image.crop((0, top, width, min(top + rows, height))).convert(
-            "RGBA"
-        )
+    for rows in bands((height, width)):
+        band = image.crop((0, rows.start, width, rows.stop)).convert("RGBA")
         white = Image.new("RGBA", band.size, (255, 255, 255, 255))
-        out[top : top + rows] = np.asarray(Image.alpha_composite(white, band))[
-            :, :, :3
-        ]
+        out[rows] = np.asarray(Image.alpha_composite(white, band))[:, :, :3]
     return out
+
+
+def bands(size: Size, pixels: int = 1 << 19) -> Iterator[slice]:
+    """Yield slices of rows that divide an image of (height, width) ``size`` into bands
+    of about so many ``pixels``, for steps that need several bytes for each."""
+    rows = max(1, pixels // max(size[1], 1))
+    for top in range(0, size[0], rows):
+        yield slice(top, min(top + rows, size[0]))
 
 
 def _upright(image: Image.Image) -> Image.Image:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.records import Mask, Size
+from visualjudge.core.records import BoolArray, Mask, Size
 from visualjudge.vision import fields
 from visualjudge.vision.raster.images import (
     largest_channel,
@@ -51,6 +51,20 @@ def mask_from_array(dense: NDArray[Any]) -> Mask:
 def empty_mask(size: Size) -> Mask:
     """Return a mask of (height, width) ``size`` without pixels."""
     return Mask(size, 0, 0, EMPTY_CROP)
+
+
+def covered(
+    masks: Sequence[Mask], size: Size, rows: slice = slice(None)
+) -> BoolArray:
+    """Return the pixels of an image of (height, width) ``size`` that masks cover, H×W
+    bool, or those ``rows`` of them."""
+    start, stop, _ = rows.indices(size[0])
+    inside = np.zeros((stop - start, size[1]), dtype=np.bool_)
+    for mask in masks:
+        part = mask.crop[max(start - mask.top, 0) : max(stop - mask.top, 0)]
+        first = max(mask.top - start, 0)
+        inside[first : first + len(part), mask.window[1]] |= part
+    return inside
 
 
 def mask_from_rle(rle: Fields) -> Mask:
@@ -208,14 +222,14 @@ def mask_samples(image: Image.Image) -> NDArray[Any]:
 
 def distinct_values(values: NDArray[Any]) -> list[int]:
     """Return the distinct values in ascending order. For bytes, counting is twenty
-    times faster than sorting.
+    times faster than sorting; NumPy's would take eight bytes a pixel.
     """
-    return (
-        list(
-            np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist()
-        )
+    return list(
+        np.flatnonzero(
+            cv2.calcHist([values.ravel()], [0], None, [256], (0, 256))
+        ).tolist()
         if values.dtype == np.uint8
-        else list(np.unique(values).tolist())
+        else np.unique(values).tolist()
     )
 
 

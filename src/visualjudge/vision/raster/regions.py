@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import cv2
 import numpy as np
 
-from visualjudge.core.records import BoolArray, FloatArray, Xyxy
+from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 
 # Regions below this share of the image are left out.
 SMALLEST = 0.0005
@@ -17,9 +17,12 @@ WINDOW = 1 / 24
 NEARLY_WORST = 0.5
 
 
-def regions(mask: BoolArray) -> Iterator[tuple[Xyxy, BoolArray]]:
-    """Yield the box in pixels and the mask, H×W bool, of each 8-connected region of an
-    H×W mask."""
+def regions(
+    mask: BoolArray, size: Size | None = None
+) -> Iterator[tuple[Xyxy, BoolArray]]:
+    """Yield the box and the mask, H×W bool, of each 8-connected region of an H×W mask.
+    Boxes are in pixels of the mask, or of an image of (height, width) ``size``."""
+    grown = np.divide((size or mask.shape)[::-1] * 2, mask.shape[::-1] * 2)
     count, numbers, stats, _ = cv2.connectedComponentsWithStats(
         mask.astype(np.uint8)
     )
@@ -27,7 +30,7 @@ def regions(mask: BoolArray) -> Iterator[tuple[Xyxy, BoolArray]]:
         left, top, width, height, area = map(float, stats[number])
         if area >= SMALLEST * mask.size:
             box = left, top, left + width, top + height
-            yield box, np.asarray(numbers == number)
+            yield tuple((grown * box).tolist()), np.asarray(numbers == number)
 
 
 def worst_regions(
