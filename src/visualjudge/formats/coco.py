@@ -176,7 +176,7 @@ def coco(
                 where
                 for rows in (results or {}).values()
                 for where, raw in rows
-                if kind == "keypoint"
+                if _READERS[kind][2]
                 and isinstance(raw.get("keypoints"), list)
                 and not any(raw["keypoints"][2::3])
             ],
@@ -595,12 +595,11 @@ def _instance(
     raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool
 ) -> Instance:
     if raw.get("segmentation") in (None, [], ""):
-        hint = (
-            "; `task` object_detection reads boxes"
-            if raw.get("bbox") is not None
-            else ""
+        raise DataError(
+            "segmentation: the field is missing or empty"
+            + "; `task` object_detection reads boxes"
+            * (raw.get("bbox") is not None)
         )
-        raise DataError(f"segmentation: the field is missing or empty{hint}")
     with in_field("segmentation"):
         mask = mask_from_wire(raw["segmentation"], image.size)
     if mask.size != image.size and not resize:
