@@ -212,8 +212,7 @@ class Scores:
         held, place = renumbered(self.group)
         value, without = left_out(self.judged, self.true, place, weighted)
         parts = np.zeros(self.groups)
-        if np.isfinite(value):
-            parts[held] = value - np.nan_to_num(without)
+        parts[held] = np.nan_to_num(value - np.nan_to_num(without))
         leverage = sums(
             self.group, (self.true - self.true.mean()) ** 2, self.groups
         )
