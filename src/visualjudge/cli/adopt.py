@@ -110,19 +110,20 @@ def adopt(
     elif one_only:
         _questions(source[0], out, media, fetch, allow_private_urls, force)
     else:
-        done = adopted(
-            source,
-            out,
-            columns=pairs_of(column, "--column"),
-            answers=pairs_of(answer, "--answer", "0=A"),
-            score_range=score_range,
-            judge=judge,
-            use=use,
-            format=format,
-            drop_duplicates=drop_duplicates,
-            force=force,
+        _print(
+            adopted(
+                source,
+                out,
+                columns=pairs_of(column, "--column"),
+                answers=pairs_of(answer, "--answer", "0=A"),
+                score_range=score_range,
+                judge=judge,
+                use=use,
+                format=format,
+                drop_duplicates=drop_duplicates,
+                force=force,
+            )
         )
-        _print(done)
 
 
 def _print(done: Adopted) -> None:
@@ -208,8 +209,10 @@ def _fetched(data: Path, private: bool) -> None:
         done = fetch(
             data, allow_private=private, tick=partial(progress, "fetching")
         )
-    files = f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB)"
-    print(f"{files}, {done.kept} there already")
+    print(
+        f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB), "
+        f"{done.kept} there already"
+    )
     if not done.paths and not done.failed:
         print(f"{data}: names no https:// or hf:// address")
     end_with(done.failed)

@@ -117,8 +117,12 @@ class ClientConfig(
     @classmethod
     def _no_flag(cls, value: Any) -> Any:
         if isinstance(value, bool):
-            raise ValueError(f"must be a number or text, got {value}")
+            raise ValueError("must be a number or text")
         return value
+
+
+_SECRET = ("api_key", "base_url", "headers", "extra_body")
+"""Fields whose values no message shows."""
 
 
 def unknown_backend(
@@ -148,10 +152,9 @@ def _checked(config: Fields) -> Json:
     try:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
-        place, reason = first_problem(error)
-        raise UsageError(
-            f"client configuration: {'.'.join(place)}: {reason}"
-        ) from None
+        field = error.errors(include_url=False)[0]["loc"][0]
+        _, reason = first_problem(error, displayed=field not in _SECRET)
+        raise UsageError(f"`{field}` {reason}") from None
     if checked.base_url:
         check_url(checked.base_url, "`base_url`")
     return {
