@@ -148,6 +148,19 @@ def test_ratings_of_one_thing_need_three_columns(
     assert row.same == 0.5
 
 
+def test_votes_are_read_from_rows_as_from_columns(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text(
+        "item,rater,score\n1,anna,A\n1,ben,tie\n2,anna,B\n2,ben,A\n"
+    )
+    columns = tmp_path / "columns.csv"
+    columns.write_text("item,anna,ben\n1,A,tie\n2,B,A\n")
+    long, wide = (
+        read_ratings(path)[0].sort("item", "rater") for path in (rows, columns)
+    )
+    assert long["score"].to_list() == wide["score"].to_list() == [1, 0.5, 0, 1]
+
+
 def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     table = long_table()
     part = table.filter(
@@ -156,12 +169,14 @@ def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
     assert both == whole and both.units == 120 and both.ci95 is not None
     part.write_csv(tmp_path / "r.csv")
-    said = (
-        CliRunner()
-        .invoke(app, ["agreement", str(tmp_path / "r.csv"), "--judge", "gpt"])
-        .stdout
+    call = ["agreement", str(tmp_path / "r.csv")]
+    judged = CliRunner().invoke(app, [*call, "--judge", "gpt"])
+    assert re.search(
+        r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", judged.stdout
     )
-    assert re.search(r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", said)
+    # without --judge it is one of the people, which is told
+    assert "gpt" in CliRunner().invoke(app, call).stderr
+    assert "gpt" not in judged.stderr
 
 
 def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
