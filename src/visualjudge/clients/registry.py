@@ -121,10 +121,6 @@ class ClientConfig(
         return value
 
 
-_SECRET = ("api_key", "base_url", "headers", "extra_body")
-"""Fields whose values no message shows."""
-
-
 def unknown_backend(
     name: object, known: Collection[str], lacking: str = ""
 ) -> UnknownName:
@@ -137,9 +133,10 @@ def unknown_backend(
         for use, others in _OTHER_NAMES.items()
         if any(other in plain for other in others)
     ]
-    advice = "".join(f"; use {use}" for use in (meant or close)[:1])
     return UnknownName(
-        f"unknown backend {name!r}{lacking}{advice}; must be one of {', '.join(known)}"
+        f"unknown backend {name!r}{lacking}"
+        f"{''.join(f'; use {use}' for use in (meant or close)[:1])}"
+        f"; must be one of {', '.join(known)}"
     )
 
 
@@ -153,7 +150,12 @@ def _checked(config: Fields) -> Json:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
         field = error.errors(include_url=False)[0]["loc"][0]
-        _, reason = first_problem(error, displayed=field not in _SECRET)
+        _, reason = first_problem(
+            error,
+            # others may hold a key
+            displayed=field
+            not in ("api_key", "base_url", "headers", "extra_body"),
+        )
         raise UsageError(f"`{field}` {reason}") from None
     if checked.base_url:
         check_url(checked.base_url, "`base_url`")
