@@ -231,11 +231,11 @@ class ScoreAnswer:
                 f"{'; is its scale reversed?' * against}"
             )
             yield Reason(SIGN_OF[task.order], order)
-        errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
         constant = number(self.scale.size(own.constant_mae.value))
         error = (
-            f"{errs}; allowed is at most {percent(task.bar.error, 0)} of {constant}, the "
-            "error of giving every item the median"
+            f"its mean error is {self.scale.sized(own.mae.estimate)}; allowed is at most "
+            f"{percent(task.bar.error, 0)} of {constant}, the error of giving every item "
+            "the median"
         )
         yield Reason(SIGN_OF[task.error], error)
 
