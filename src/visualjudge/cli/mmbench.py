@@ -203,8 +203,11 @@ def circular(
 
     table = _table(data, skip_invalid)
     lost = without_image(table)
-    records = f"{data}: the images of {pluralize(len(lost), 'record')}"
-    _left_out(lost.values(), records, skip_invalid)
+    _left_out(
+        lost.values(),
+        f"{data}: the images of {pluralize(len(lost), 'record')}",
+        skip_invalid,
+    )
     rows = pluralize(write_rotations(table, out.path, skip=lost), "row")
     print(
         f"{out}: {rows} of {pluralize(len(table.rows) - len(lost), 'question')}"
@@ -263,8 +266,10 @@ def _finish(result: InferReport, workbook: Path) -> None:
     journal = workbook.with_suffix(".jsonl")
     progress = result.progress
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
-    replied = pluralize(result.replied, "reply")
-    print(f"{workbook}: {replied}{statuses} ({journal.name} is the record)")
+    print(
+        f"{workbook}: {pluralize(result.replied, 'reply')}{statuses} "
+        f"({journal.name} is the record)"
+    )
     if money := spent_in_all(progress, result.total):
         print(f"spent: {money}")
     truncated = result.statuses["truncated"]
