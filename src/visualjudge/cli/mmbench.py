@@ -233,8 +233,7 @@ def _model(options: ModelOptions, **defaults: Any) -> Client:
             f"--backend must be one that asks a model, got {options.backend!r}, "
             "which judges a dataset's questions"
         )
-    asked: Client = options.client(**defaults)
-    return asked
+    return options.client(**defaults)  # type: ignore[no-any-return]
 
 
 def _table(path: Path, skip_invalid: bool) -> Table:

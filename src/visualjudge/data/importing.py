@@ -274,7 +274,7 @@ def import_samples(
     _check_classes(writer.task, classes, done)
     if 0 < done.predictions == done.left_out:
         raise UsageError(
-            f"min_score: must leave a prediction, got {threshold}; the highest "
+            f"`min_score` must leave a prediction, got {threshold}; the highest "
             f"confidence is {done.surest:g}"
         )
     if done.tried:
