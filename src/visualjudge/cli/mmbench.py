@@ -285,7 +285,7 @@ def _finish(result: InferReport, workbook: Path) -> None:
         }
     )
     if result.missing:
-        missing = pluralize(result.missing, "row is", "rows are")
         raise RunError(
-            f"{missing} without a reply and not in {workbook}; --resume asks again"
+            f"{pluralize(result.missing, 'row is', 'rows are')} without a reply and not "
+            f"in {workbook}; --resume asks again"
         )
