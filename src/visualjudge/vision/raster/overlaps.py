@@ -65,7 +65,9 @@ def _by_rows(
 ) -> FloatArray:
     count = len(first)
     others = len(second)
-    check_items("pairs with the ground truth", count * others, MOST_PAIRS)
+    check_items(
+        "prediction: pairs with the ground truth", count * others, MOST_PAIRS
+    )
     values = np.zeros((count, others))
     flags = np.zeros(others, dtype=np.bool_) if crowd is None else crowd
     rows = max(1, _PAIRS_OF_A_CALL // max(1, others))
