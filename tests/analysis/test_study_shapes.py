@@ -406,6 +406,33 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
     assert "one person chooses as the others do" in page_of(analysis)
 
 
+def test_judge_and_people_are_compared_with_the_same_others(
+    tmp_path: Path,
+) -> None:
+    """Two people who are right in 80 % are split, a tie by truth, where the judge, right
+    in 90 %, cannot be right; it agrees with each of them more than they do."""
+    rng = np.random.default_rng(9)
+    better = np.where(rng.random(400) < 0.5, "A", "B")
+    chances = {"rater.a": 0.8, "rater.b": 0.8, "verdict": 0.9}
+    says = {
+        role: np.where(
+            rng.random(400) < chance, better, np.where(better == "A", "B", "A")
+        )
+        for role, chance in chances.items()
+    }
+    rows = [
+        {"item": f"q{k}", **{role: str(own[k]) for role, own in says.items()}}
+        for k in range(400)
+    ]
+    (run,) = adopted(rows, tmp_path / "study", PAIRS)
+    (judge,) = analyse([run]).metrics["judges"]
+    (row,) = judge["people"]
+    assert judge["pairwise"]["accuracy"] < row["same"] < row["judge_same"]
+    # .8² + .2², and .9 · .8 + .1 · .2
+    assert row["same_ci95"][0] < 0.68 < row["same_ci95"][1]
+    assert row["judge_same_ci95"][0] < 0.74 < row["judge_same_ci95"][1]
+
+
 def test_half_points_are_not_exact_beside_half_points(tmp_path: Path) -> None:
     rows = [
         {
@@ -506,6 +533,34 @@ def test_scores_that_are_all_alike_order_nothing(
     assert answer.state == state
     assert "".join(reason.sign for reason in answer.reasons) == signs
     assert re.search(named, answer.reasons[0].text)
+
+
+@pytest.mark.parametrize(
+    ("true", "state"),
+    [([1, 2, 3, 4, 5] * 8, "yes"), ([1] * 38 + [5] * 2, "too_few")],
+)
+def test_a_judge_that_never_errs_may_still_err_on_unseen_images(
+    true: list[int], state: str, tmp_path: Path
+) -> None:
+    """Where two images alone tell the order, little is known of it."""
+    rows = [
+        {"item": f"q{k}", "group": f"i{k}", "verdict": score, "truth": score}
+        for k, score in enumerate(true)
+    ]
+    (run,) = adopted(rows, tmp_path / "study", SCORES)
+    (judge,) = vj.analyse([run]).metrics["judges"]
+    assert judge["answer"]["state"] == state
+    low, high = judge["scoring"]["ci95"]
+    assert (low > 0.45) == (state == "yes") and low < high == 1
+
+
+def test_images_that_several_tasks_share_are_counted_once(
+    tmp_path: Path,
+) -> None:
+    rows = scores(frozenset({"truth", "two", "tasks", "groups"}))
+    runs = adopted(rows, tmp_path / "study", SCORES)
+    compared = vj.analyse(runs).metrics["comparisons"]
+    assert [row["images"] for row in compared] == [40, 40]
 
 
 def _met(images: int, value: float) -> float:

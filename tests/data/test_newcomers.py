@@ -297,7 +297,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "two disparities": (
         depths(lambda metres: 1 / metres, "--gt-scale", "1/1000"),
         0,
-        "it looks as if predictions are disparities",
+        "it looks as if values are disparities",
     ),
     "two predictions exchanged": (
         exchanged_depths,

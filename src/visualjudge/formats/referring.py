@@ -185,8 +185,13 @@ def _mask(
     with in_field(field):
         mask = mask_from_wire(form, size, root)
     if mask.size != size and not resize:
-        remedy = RESIZE if field == "prediction" else ""
-        raise other_size(f"{field}:", mask.size, size, image, remedy=remedy)
+        raise other_size(
+            f"{field}:",
+            mask.size,
+            size,
+            image,
+            remedy=(RESIZE if field == "prediction" else ""),
+        )
     return resized_mask(mask, size)
 
 
@@ -244,10 +249,9 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
                     "or be a ref with 'sentences', got "
                     f"{', '.join(map(str, row))[:80] or 'no field'}"
                 )
-            key = str(whole(row.get("key", row.get("sent_id", k))))
             yield Expression(
                 f"[{k}]",
-                key,
+                str(whole(row.get("key", row.get("sent_id", k)))),
                 file_name,
                 text,
                 row.get("segmentation"),
@@ -276,16 +280,13 @@ def _of_objects(
             )
         name = str(whole(item.get("object_id", f"{k}_{j}")))
         for n, text in enumerate(texts):
-            where = f"[{k}].objects[{j}].expressions[{n}]"
-            region = item.get("segmentation")
-            box = item.get("bbox")
             yield Expression(
-                where,
+                f"[{k}].objects[{j}].expressions[{n}]",
                 f"{name}.{n}",
                 str(row.get("image", "")),
                 str(text),
-                region,
-                box,
+                item.get("segmentation"),
+                item.get("bbox"),
             )
 
 

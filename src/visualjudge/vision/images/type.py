@@ -23,7 +23,7 @@ from visualjudge.vision.rows import (
     PredictionType,
     Task,
 )
-from visualjudge.vision.view import Features, Given
+from visualjudge.vision.view import Features, Given, correlation
 
 
 def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
@@ -153,14 +153,16 @@ RESTORATION = replace(
             "restoration",
             "ssim",
             score.ssim,
-            note=score.ssim_note,
+            how="SSIM of RGB in 8 bits, mean over channels (σ 1.5); it is the same if "
+            "restored and clean images are exchanged",
             defaults={"window_sigma": score.WINDOW_SIGMA},
         ),
         Metric(
             "restoration",
             "psnr",
             score.psnr,
-            note=score.psnr_note,
+            how="PSNR of RGB in 8 bits; 15 dB is 0, 40 dB is 10; it is the same if "
+            "restored and clean images are exchanged",
             defaults={
                 "psnr_range": [
                     score.PSNR_FLOOR,
@@ -230,8 +232,10 @@ RESTORATION = replace(
         ),
         Misreading(
             "black and white are exchanged",
-            lambda prediction, _truth: record.WholeImage(
-                255 - prediction.pixels
+            lambda prediction, truth: record.WholeImage(
+                prediction.pixels
+                if correlation(prediction.pixels, truth.pixels) >= 0
+                else 255 - prediction.pixels
             ),
         ),
     ),
