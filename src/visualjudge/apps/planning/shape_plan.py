@@ -218,7 +218,6 @@ def _power_of_share(value: float, least: float) -> FloatArray:
     """
     if value < least:
         value, least = 1 - value, 1 - least
-<<<<<<< HEAD
     return np.asarray(special.bdtrc(_most_by_chance(least), CASES, value))
 
 
@@ -226,11 +225,6 @@ def _power_of_share(value: float, least: float) -> FloatArray:
 def _most_by_chance(least: float) -> FloatArray:
     """Return how many right answers a share of ``least`` has at most by chance."""
     return np.asarray(np.ceil(special.bdtrik(1 - TAIL, CASES, least)))
-=======
-    cases = LABELS - 1  # the variance between images is that of one less
-    most_by_chance = np.ceil(special.bdtrik(1 - TAIL, cases, least))
-    return np.asarray(special.bdtrc(most_by_chance, cases, value))
->>>>>>> main
 
 
 def _power_of_order(value: float, least: float) -> FloatArray:
