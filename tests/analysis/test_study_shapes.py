@@ -586,6 +586,6 @@ def _met(images: int, value: float) -> float:
 def test_models_are_named_where_a_question_compares_two(
     sources: tuple[str | None, str | None], shape: str
 ) -> None:
-    asked = [pair(k, sources=sources) for k in range(4)]
+    asked = [pair(k, (3.0, 1.0), sources=sources) for k in range(4)]
     study = study_of(asked, {"judge": [said(item, "A") for item in asked]})
     assert shape_of(study, 0) == shape
