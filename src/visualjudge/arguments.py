@@ -80,7 +80,16 @@ def checked(
             hint = hints[parameter.name]
             # A field that takes several texts takes one, too.
             several = hint == tuple[str, ...] and isinstance(value, str | None)
-            if not (value is parameter.default or several or _is(value, hint)):
+            # half of a pair of UTF-16, which only a reply may hold
+            half = (
+                name != "read_reply"
+                and hint in (str, str | None)
+                and isinstance(value, str)
+                and re.search("[\ud800-\udfff]", value)
+            )
+            if half or not (
+                value is parameter.default or several or _is(value, hint)
+            ):
                 got = " ".join(repr(value).split())
                 raise ArgumentError(
                     f"{name}: {key} must be {_message(hint)}, got {got:.60}"
@@ -179,6 +188,8 @@ def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
         return False
     if not inner or isinstance(value, Iterator):  # which would be used up
         return True
+    if getattr(value, "ndim", 1) != 1:  # a data frame yields its names
+        return False
     items = value.items() if kind is Mapping else ((item,) for item in value)
     return all(all(map(_is, row, inner)) for row in items)
 
