@@ -305,7 +305,8 @@ def sizes(images: int, items: int, sets: int) -> tuple[float, float]:
             [(("all", "all", "size"), pl.DataFrame(columns))], 0.5
         )
         if row.jnd.interval is not None:
-            held.append(row.jnd.interval[0] <= true <= row.jnd.interval[1])
+            low, high = row.jnd.interval
+            held.append((low or 0.0) <= true <= (high or np.inf))
     return float(np.mean(held)), len(held) / sets
 
 

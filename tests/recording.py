@@ -103,11 +103,13 @@ PASSING = re.compile(
 """Ends of keys whose values differ from run to run, or from release to release."""
 
 
-def contents(folder: Path) -> dict[str, Any]:
-    """Return what is in the files of a folder by their paths, together those of a kind
-    in a folder at the top."""
+def contents(
+    folder: Path, *, without: AbstractSet[Path] = frozenset()
+) -> dict[str, Any]:
+    """Return what is in the files of a folder by their paths, but for those
+    ``without``, together those of a kind in a folder at the top."""
     kinds: dict[str, dict[str, Any]] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted({*folder.rglob("*")} - without):
         if path.is_file():
             name = path.relative_to(folder)
             kind = kinds.setdefault(f"{name.parts[0]}*{name.suffix}", {})

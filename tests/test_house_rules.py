@@ -84,18 +84,18 @@ row."""
 OVER: dict[str, int] = {
     "core": 1474,
     "vision": 4629,
-    "formats and data": 3054,
+    "formats and data": 3053,
     "prompts": 554,
     "dataset": 1785,
     "judges": 1463,
-    "runs": 1340,
+    "runs": 1335,
     "analysis": 8254,
-    "apps": 6351,
+    "apps": 6346,
     "studio": 2489,
-    "cli": 1732,
+    "cli": 1731,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_927
+MOST_STATEMENTS = 35_914
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

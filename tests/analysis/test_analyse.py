@@ -320,6 +320,35 @@ def test_just_noticeable_difference_is_recovered() -> None:
     assert row["jnd"] == pytest.approx(want, rel=0.25)
 
 
+def test_interval_of_the_75_percent_point_ends_where_the_band_reaches_it() -> (
+    None
+):
+    """A curve that levels off near 75 % may reach it far away, or never."""
+    rng = rng_for(5, "level")
+    margins = rng.uniform(0.05, 9.9, 600)
+    for lapse in (0.0, 0.22):
+        share = 0.5 + (0.5 - lapse) * (1 - np.exp(-margins / 2))
+        pairs = pl.DataFrame(
+            {
+                "task": "t",
+                "error_type": "e",
+                "right": rng.random(600) < share,
+                "usable": True,
+                "cluster": np.arange(600) // 10,
+                "margin": margins,
+                "severity_gap": pl.Series([None] * 600, dtype=pl.Float64),
+            }
+        )
+        row = curves(pairs)[0]
+        assert row.jnd.value and row.jnd.interval
+        reached = [x for x, _, low, _ in row.band if low >= 0.75]
+        if lapse:
+            assert not reached and row.jnd.interval[1] is None
+        else:
+            step = row.band[1][0] - row.band[0][0]
+            assert row.jnd.interval[1] == pytest.approx(reached[0], abs=step)
+
+
 def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
     """The test of all questions has half of the level, however many parts are tested
     beside it."""

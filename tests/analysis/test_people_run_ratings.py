@@ -177,7 +177,7 @@ def test_rankings_by_people_are_counted_and_left_out(tmp_path: Path) -> None:
     assert ratings_of_runs([people]).rankings == 9
     assert (
         "9 rankings by people are left out"
-        in command("agreement", "--run", people).stdout
+        in command("agreement", "--run", people).stderr
     )
 
 

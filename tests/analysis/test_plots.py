@@ -307,10 +307,7 @@ def test_one_margin_is_no_curve(tmp_path: Path) -> None:
     analysis = analyse([run])
     found = analysis.plots["margin"].draw(analysis.shown)
     assert isinstance(found, LeftOut)
-    assert (
-        found.reason
-        == "too few different differences in true score for a curve"
-    )
+    assert "differ in true score" in found.reason
 
 
 def test_names_do_not_act_in_a_drawing() -> None:

@@ -156,12 +156,14 @@ def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
     assert both == whole and both.units == 120 and both.ci95 is not None
     part.write_csv(tmp_path / "r.csv")
-    said = (
-        CliRunner()
-        .invoke(app, ["agreement", str(tmp_path / "r.csv"), "--judge", "gpt"])
-        .stdout
+    call = ["agreement", str(tmp_path / "r.csv")]
+    judged = CliRunner().invoke(app, [*call, "--judge", "gpt"])
+    assert re.search(
+        r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", judged.stdout
     )
-    assert re.search(r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", said)
+    # without --judge it is one of the people, which is told
+    assert "gpt" in CliRunner().invoke(app, call).stderr
+    assert "gpt" not in judged.stderr
 
 
 def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:

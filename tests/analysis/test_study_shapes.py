@@ -90,12 +90,13 @@ def pairs(parts: Parts, items: int = 120) -> list[Row]:
 
 
 SCORES, PAIRS = "scores", "pairs"
-MAY_USE, CHOOSES = "May I use its scores?", "Does it choose as the truth does?"
+MAY_USE = "May I use the judge’s scores?"
+CHOOSES = "Does the judge choose as the truth does?"
 MAY_RANK, CONSISTENT = (
     "May I rank my models?",
-    "Is it consistent, and do judges agree?",
+    "Is the judge consistent, and do judges agree?",
 )
-YES_SCORES = "Yes: it orders items as required"
+YES_SCORES = "Yes: it orders items well enough"
 YES_PAIRS = r"Yes: it is right in 9\d"
 LABEL = r"without ground truth nobody knows.*`columns` truth=NAME of adopt"
 SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {

@@ -20,11 +20,11 @@ CHOOSING: tuple[Shape, ...] = ("unnamed_pairs", "controlled_errors")
 """Shapes whose answer is the share of right choices."""
 QUESTIONS: Mapping[Shape, str] = {
     "named_pairs": "May I rank my models?",
-    "scores": "May I use its scores?",
-    "unnamed_pairs": "Does it choose as the truth does?",
-    "no_truth": "Is it consistent, and do judges agree?",
-    "controlled_errors": "Does it see errors?",
-    "probes": "Does it ignore what must not matter?",
+    "scores": "May I use the judge’s scores?",
+    "unnamed_pairs": "Does the judge choose as the truth does?",
+    "no_truth": "Is the judge consistent, and do judges agree?",
+    "controlled_errors": "Does the judge see errors?",
+    "probes": "Does the judge ignore what must not matter?",
 }
 """What is answered, by shape."""
 

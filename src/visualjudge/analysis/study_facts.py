@@ -43,7 +43,9 @@ class DatasetFacts:
         asked = f"{questions} on {_of(self.images_asked, self.images, 'image')}"
         if self.probed:
             asked += (
-                f", and {more:,} more for probes" if more else ", for probes"
+                f", and {more:,} changed copies of them (probes)"
+                if more
+                else ", for probes"
             )
         where = " and ".join(self.where)
         return asked + (f"; only those with {where}" if where else "")

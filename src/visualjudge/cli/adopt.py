@@ -110,19 +110,20 @@ def adopt(
     elif one_only:
         _questions(source[0], out, media, fetch, allow_private_urls, force)
     else:
-        done = adopted(
-            source,
-            out,
-            columns=pairs_of(column, "--column"),
-            answers=pairs_of(answer, "--answer", "0=A"),
-            score_range=score_range,
-            judge=judge,
-            use=use,
-            format=format,
-            drop_duplicates=drop_duplicates,
-            force=force,
+        _print(
+            adopted(
+                source,
+                out,
+                columns=pairs_of(column, "--column"),
+                answers=pairs_of(answer, "--answer", "0=A"),
+                score_range=score_range,
+                judge=judge,
+                use=use,
+                format=format,
+                drop_duplicates=drop_duplicates,
+                force=force,
+            )
         )
-        _print(done)
 
 
 def _print(done: Adopted) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from visualjudge.cli.options import JsonFile, PageFile, pairs_of
-from visualjudge.cli.output import end_with, following, say, tell, write
+from visualjudge.cli.output import end_with, following, remark, say, tell, write
 from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -110,11 +110,20 @@ def agreement(
             ]
         )
     )
-    if of_runs.rankings:
-        print(
+    people = dict.fromkeys(
+        row.rater for row in result.rows if row.kind == "person"
+    )
+    remark(
+        {
+            f"counted as people: {', '.join(people)[:300]}; --judge NAME says which is a "
+            "judge": not lost
+            and "judge" not in {row.kind for row in result.rows},
             f"{of_runs.rankings} rankings by people are left out: an order is no "
-            "rating. The overview of the study says how often they are equal."
-        )
+            "rating. The overview of the study says how often they are equal.": (
+                of_runs.rankings
+            ),
+        }
+    )
     if run:  # ratings alone have no card
         following("card", run[0])
     say(*of_runs.remarks.warnings)

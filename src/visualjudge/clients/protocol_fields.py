@@ -22,6 +22,7 @@ from visualjudge.clients.base import (
     Token,
     Turn,
 )
+from visualjudge.core import jsons
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.provider_payloads import ImageContent, Text
 
@@ -80,6 +81,15 @@ def whole_output(
 def member(value: Any, name: str) -> Any:
     """Return ``value[name]`` if ``value`` is an object, else None."""
     return value.get(name) if isinstance(value, Mapping) else None
+
+
+def object_of(text: str | bytes) -> Json | None:
+    """Return the JSON object in a text, or None."""
+    try:
+        value = jsons.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _is_count(value: Any) -> bool:
@@ -142,12 +152,9 @@ def follows(text: str, schema: Fields) -> bool:
     """Return whether ``text`` is a JSON object with the required fields of a schema,
     and with values of its enums (one level deep).
     """
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
+    value = object_of(text)
     rules = schema.get("properties", {})
-    return isinstance(value, dict) and all(
+    return value is not None and all(
         name in value
         and value[name] in rules.get(name, {}).get("enum", [value[name]])
         for name in schema.get("required", ())

@@ -23,8 +23,7 @@ from visualjudge.clients.base import (
     ToolResult,
     Turn,
 )
-from visualjudge.clients.protocol_fields import member
-from visualjudge.core import jsons
+from visualjudge.clients.protocol_fields import member, object_of
 from visualjudge.core.errors import ClientError, Pending
 from visualjudge.core.untrusted import BOUNDS
 
@@ -80,15 +79,6 @@ def call_of(given_id: Any, place: int, function: Any, field: str) -> ToolCall:
         )
         return ToolCall(id_, name, "{}", problem)
     return ToolCall(id_, name, text)
-
-
-def object_of(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a text, or None."""
-    try:
-        value = jsons.loads(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def echo_of(

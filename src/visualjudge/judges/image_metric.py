@@ -66,9 +66,8 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
     name, _, folder = model.partition(":")
     if folder and not Path(folder).is_dir():
         raise UsageError(f"`model` {model}: {folder} is not a folder")
-    own = name in OWN
     measure, scale, compares = (
-        (partial(_own, name), OWN[name], True) if own else _pyiqa(name)
+        (partial(_own, name), OWN[name], True) if name in OWN else _pyiqa(name)
     )
     score = partial(
         _scores, name, measure, Path(folder) if folder else None, compares

@@ -25,10 +25,10 @@ from visualjudge.clients.base import (
     ToolSpec,
     Turn,
 )
+from visualjudge.clients.protocol_fields import object_of
 from visualjudge.clients.tool_calls import (
     LONGEST_TEXT,
     in_words,
-    object_of,
     result_text,
 )
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import orjson
 
-from visualjudge.core import jsons
+from visualjudge.clients.protocol_fields import object_of
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.jsons import Fields, Json
@@ -54,16 +54,8 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
     """
     for number, raw in enumerate(lines(Path(path), "record", start), 1):
         if raw.strip():
-            yield Line(number, start, raw, _parse(raw))
+            yield Line(number, start, raw, object_of(raw))
         start += len(raw)
-
-
-def _parse(raw: bytes) -> Json | None:
-    try:
-        value = jsons.loads(raw)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def read_records(path: str | Path) -> Iterator[Json]:

@@ -348,7 +348,7 @@ def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
 @given(st.text(max_size=12))
 def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
     try:
-        assert letter_of(text, ("x", "y"), {}) in (
+        assert letter_of(text, ("x", "y"), {}, {}) in (
             "A",
             "B",
             "tie",
@@ -846,3 +846,28 @@ def test_verdicts_that_contradict_the_truth_are_told(
     assert (
         "reversed?" in " ".join(r.text for r in card.answer.reasons)
     ) is told
+
+
+def test_columns_that_count_from_0_name_the_options(tmp_path: Path) -> None:
+    """``model_1`` is the second of two columns, not the first of two positions."""
+    rows = [
+        {
+            "item": k,
+            "model_0": "x",
+            "model_1": "y",
+            "verdict": "model_1",
+            "truth": "y",
+            "shown_first": f"model_{k % 2}",
+        }
+        for k in range(4)
+    ]
+    done = vj.adopt(rows, tmp_path / "study")
+    values = [(line["order"], line["value"]) for line in verdicts(done.runs[0])]
+    assert values == [("AB", "B"), ("BA", "B")] * 2
+
+
+def test_a_column_of_one_option_alone_is_no_role(tmp_path: Path) -> None:
+    rows = [{"item": k, "model_b": "x", "verdict": "A"} for k in range(4)]
+    assert vj.adopt(rows, tmp_path / "study").unused == ("model_b",)
+    with pytest.raises(UsageError, match="both options, got model_b"):
+        vj.adopt(rows, tmp_path / "other", model_b="model_b")

@@ -717,7 +717,7 @@ def test_probes_alone_have_an_answer_of_their_own(tmp_path: Path) -> None:
     assert own.state == ("yes" if len(passed) == len(rows) else "too_few")
     assert f"it passes {len(passed)} of {len(rows)} probes" in own.sentence
     page = html(analysis)
-    assert "Does it ignore what must not matter?" in page
+    assert "Does the judge ignore what must not matter?" in page
     assert f"{sum(row['n'] for row in rows)} questions on" in page
     assert ", for probes." in page
     # the better steps of severity must have the higher scores: no irrelevant change

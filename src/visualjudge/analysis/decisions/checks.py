@@ -108,19 +108,20 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Accuracy, mean over tasks",
         "at_least",
         0.75,
-        "its mean accuracy over tasks is {}, at least {limit} is required",
+        "its accuracy, the mean over tasks, is {}; at least {limit} is required",
     ),
     "right_in_both_orders": Threshold(
         "Right in both orders",
         "at_least",
         0.65,
-        "it is right in both orders in {} of pairs, at least {limit} is required",
+        "asked in both orders, it is right both times in {} of pairs; at least {limit} "
+        "is required",
     ),
     "lean": Threshold(
         "Position bias",
         "within",
         0.10,
-        "its answers depend on the order of the options ({})",
+        "its answers depend on the order of the options ({} for the first)",
         _bias,
         unit=" points",
     ),
@@ -241,5 +242,6 @@ def checks_table(judges: Mapping[str, Sequence[Check]]) -> Table:
         for threshold, *beside in zip(
             THRESHOLDS.values(), *judges.values(), strict=bool(judges)
         )
+        if any(item.state != "not_measured" for item in beside)
     ]
     return Table(("Check", "Required", *judges), tuple(rows), keys=2)

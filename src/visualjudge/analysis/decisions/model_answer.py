@@ -125,14 +125,19 @@ def pairs_table(models: PairsOfModels) -> Table:
         count = many(len(models.pairs), "pair")
         fitted = sum(pair.by == "strengths" for pair in models.pairs)
         by_strengths = (
-            f"; in {fitted} of {count} by the strengths of all models (Bradley and "
-            "Terry), which fit and are more precise"
+            f" In {fitted} of {count}, this is computed from the strengths of all models "
+            "(Bradley and Terry), which fit and are more precise, for judge and truth "
+            "alike: the truth may differ from another judge’s table."
+        )
+        has_scores = any(
+            pair.mean_difference is not None for pair in models.pairs
         )
         notes.append(
-            "How often the first wins, over images: each image weighs the same, "
-            f"whatever the number of its questions{by_strengths * bool(fitted)}. "
-            "Truth is measured in the same way. Intervals are 95 %; a pair is separated "
-            f"if its test, adjusted by Holm over {count}, is significant."
+            "By the judge, by truth: how often the first is better, over images; each "
+            "image weighs the same, whatever the number of its questions."
+            f"{by_strengths * bool(fitted)} Intervals are 95 %; a pair is separated if "
+            f"its test, adjusted by Holm over {count}, is significant."
+            f"{' Score difference: in mean true score, of 10.' * has_scores}"
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
         notes.append(
@@ -153,11 +158,11 @@ def _resolved(models: PairsOfModels) -> str:
     more = (
         "" if twice is None else f", {percent(twice, 0)} with twice the images"
     )
-    same = ""
-    if points is not None:
-        same = (
-            f" It is a difference of {points:.1f} points of mean score, of 10."
-        )
+    same = (
+        ""
+        if points is None
+        else f" This is a difference of {points:.1f} points of mean score, of 10."
+    )
     return (
         "Resolution: these images separate two models (with a power of 80 %) if one "
         f"wins {percent(models.resolution, 0)} of images or more{more}." + same
@@ -370,7 +375,7 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
         won = (
-            f", where one wins {percent(share, 0)} of images or more"
+            f", where one model wins {percent(share, 0)} of images or more"
             if share
             else ""
         )

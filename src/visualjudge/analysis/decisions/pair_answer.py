@@ -112,7 +112,8 @@ class PairAnswer:
         required = f"at least {percent(self.bar.accuracy, 0)} is required"
         right = f"it is right in {with_ends(own.accuracy)} of {verdicts}, {required}"
         beside = (
-            f"{_BESIDE[own.above]} a constant answer’s {percent(own.constant)}"
+            f"{_BESIDE[own.above]} giving all pairs the same answer, right in "
+            f"{percent(own.constant)}"
         )
         return (
             Reason(SIGN_OF[own.accurate], right),
@@ -144,11 +145,11 @@ class PairAnswer:
                 ]
                 if own:
                     parts.append(f"{word} {listed(own, NAMED)}")
-        return "".join(f"; {part}" for part in parts)
+        return f"; by task: {', '.join(parts)}" if parts else ""
 
 
 _BESIDE: dict[Level, str] = {
-    "met": "above",
+    "met": "better than",
     "missed": "no better than",
     "open": "not clearly different from",
 }

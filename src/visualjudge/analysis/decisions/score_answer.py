@@ -216,23 +216,24 @@ class ScoreAnswer:
             yield Reason("✗", same)
         else:
             words: dict[Level, str] = {
-                "met": "it orders items as required",
-                "missed": "it does not order items as required",
-                "open": "whether it orders items as required is open",
+                "met": "it orders items well enough",
+                "missed": "it does not order items well enough",
+                "open": "whether it orders items well enough is open",
             }
             least = number(task.bar.spearman)
             rho = own.spearman.estimate
             against = ((rho.interval or (None, rho.value))[1] or 0.0) < 0
             order = (
-                f"{words[task.order]}, ρ {with_ends(rho, number)}, at least {least}"
+                f"{words[task.order]}, ρ {with_ends(rho, number)} where at least {least} "
+                "is required"
                 f"{'; is its scale reversed?' * against}"
             )
             yield Reason(SIGN_OF[task.order], order)
         errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
         constant = number(self.scale.size(own.constant_mae.value))
         error = (
-            f"{errs}; the median for every item would have {constant}, of which at "
-            f"most {percent(task.bar.error, 0)} is required"
+            f"{errs}; allowed is at most {percent(task.bar.error, 0)} of {constant}, the "
+            "error of giving every item the median"
         )
         yield Reason(SIGN_OF[task.error], error)
 

@@ -97,13 +97,14 @@ def _pairs(stored: Json) -> Mapping[str, Sequence[Json]]:
 
 def _section(view: Shown) -> Section:
     cards = [judge[CARDS] for judge in view.judges]
+    compared = [card for card in cards if card.models.pairs]
     pairs = [
-        replace(pairs_table(card.models), title=card.judge) for card in cards
+        replace(pairs_table(card.models), title=card.judge) for card in compared
     ]
     return Section(
         "answers",
-        "What holds for a single task, and for each pair of models?",
-        asked=[replace(tasks_table(cards), title=""), *pairs],
+        "What holds for each task, and for each pair of models?",
+        asked=[replace(tasks_table(compared), title=""), *pairs],
     )
 
 

@@ -146,7 +146,7 @@ TASKS_PLOT = estimates_of_judges(
     "Share of pairs in which the judge gives the right answer; a reply without an "
     "answer counts as wrong.",
     _by_task,
-    "no pairs with a known answer, but those of the first figure",
+    "the first figure has them, or no pair has a known answer",
     reading=f"The dashed line marks guessing. {INTERVALS}",
     opening=True,
 )

@@ -54,9 +54,9 @@ CHOICES = JudgeFigure(
     tabled=lambda rows: rows if len(rows) > 1 else (),
     section=Section(
         "choices",
-        "Where does it choose as the truth does?",
-        "Pairs whose options name no models, by task or category. Where one is not "
-        "decided yet, images are named on which both requirements are, with a power "
-        "of 80 %.",
+        "Where does the judge choose as the truth does?",
+        "Pairs whose options name no models, by task or category. Best constant "
+        "answer: how often the same answer to every pair would be right. Images "
+        "needed: the number on which an open task is decided with a power of 80 %.",
     ),
 )

@@ -408,14 +408,14 @@ DRAWN: Mapping[str, Measured] = {
     "accuracy": (
         "accuracy",
         "questions that both were asked",
-        "points",
+        "Points",
         signed,
         points,
     ),
     "spearman": (
         "rank correlation with the truth",
         "items that both scored, as the mean over tasks",
-        "ρ",
+        "Difference in ρ,",
         number,
         number,
     ),
@@ -444,7 +444,7 @@ def gap_plot(
         reading=UNADJUSTED,
         scale=differences_scale(
             cells.values(),
-            f"{unit.capitalize()} in favour of {first}",
+            f"{unit} in favour of {first}",
             tick,
             show,
         ),
@@ -509,10 +509,9 @@ def _section(view: Shown) -> Section:
     return Section(
         "compared",
         "Which judge is better?",
-        "Judges are compared on the questions that both were asked. By accuracy, a "
-        "missing answer counts as wrong, but questions that a local judge (trained "
-        "here) declined are left out; by scores, items that both scored count, and ρ is the mean over "
-        "tasks. p is clustered by image and adjusted by Holm’s method over all "
+        "Judges are compared on the questions that both were asked, where a missing "
+        "answer counts as wrong, or on the items that both scored, where ρ is the mean "
+        "over tasks. p is clustered by image and adjusted by Holm’s method over all "
         "comparisons; rows with p below 5 % are bold. Intervals are not adjusted.",
         [table],
     )

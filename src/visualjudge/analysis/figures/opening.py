@@ -153,13 +153,13 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %); each sign is for a model and the next one.",
+        "that are possible (95 %). Each sign is for a model and the next one: two are "
+        "separated if a test by image shows which is better (Holm, p below 5 %).",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),
         "A line covers the ranks that the tests leave to a model (95 %, all pairs "
-        "together). The signs say whether the judge separates a model from the next "
-        f"one.{left}",
+        f"together).{left}",
     )
 
 
@@ -240,7 +240,7 @@ def opening_plot(cards: Sequence[JudgeCard]) -> Plot | LeftOut:
         return _required(
             cards,
             _orders,
-            "Does it order items as the truth does?",
+            "Does the judge order items as the truth does?",
             "Rank correlation of the judge’s scores with the true ones, by task; the "
             f"line: at least {number(bar.spearman)} is required.",
             replace(RHO, mark=bar.spearman),

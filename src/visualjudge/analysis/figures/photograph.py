@@ -129,8 +129,8 @@ class Photograph:
             else "another photograph"
         )
         return (
-            f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over "
-            f"{over}."
+            f"{NEEDS[self.state]}: {with_ends(self.least, points)} points of "
+            f"accuracy compared with {over}."
         )
 
 
@@ -236,11 +236,14 @@ def _json(rows: tuple[Photograph, ...]) -> Json | None:
 def _gains(judge: JudgeResult) -> Cells:
     rows = judge[PHOTOGRAPH]
     names = [ALL, *(plain_name(row.task) for row in rows[1:])]
-    return {name: row.least for name, row in zip(names, rows, strict=False)}
+    return {
+        name: row.least for name, row in zip(names, _tabled(rows), strict=False)
+    }
 
 
-def _sentences(rows: Sequence[Photograph]) -> list[str]:
-    return [row.sentence for row in rows[:1]]
+def _tabled(rows: Sequence[Photograph]) -> Sequence[Photograph]:
+    """Return the rows without that of an only task, which repeats that of all."""
+    return rows[:1] if len(rows) == 2 else rows
 
 
 PHOTOGRAPH = JudgeFigure(
@@ -249,7 +252,8 @@ PHOTOGRAPH = JudgeFigure(
     COLUMNS,
     json=_json,
     place=90,
-    sentences=_sentences,
+    tabled=_tabled,
+    sentences=lambda rows: [row.sentence for row in rows[:1]],
     section=Section(
         "photograph",
         "Does the judge need the photograph?",

@@ -390,8 +390,8 @@ PROBES = JudgeFigure(
             "Effect of each probe; a probe changes one thing that must not affect the "
             "answer.",
             _effects,
-            "no irrelevant change was asked about in enough questions (visualjudge "
-            "probe)",
+            "too few questions were asked again with a change that must not matter "
+            "(visualjudge probe)",
             "Effect in points",
         ),
     ),

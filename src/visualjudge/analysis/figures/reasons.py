@@ -33,8 +33,8 @@ from visualjudge.analysis.figures.vocabulary import (
 from visualjudge.analysis.reasons import REASONS
 
 TITLES = {
-    "names": "Names the deciding error",
-    "points": "Points at the deciding error",
+    "names": "Names the costliest error",
+    "points": "Points at an error of the worse option",
 }
 
 
@@ -108,7 +108,7 @@ def right_reason_of(name: str, table: pl.DataFrame) -> RightReason:
     )
 
 
-REASON_TITLES = {**TITLES, "either": "Names it or points at it"}
+REASON_TITLES = {**TITLES, "either": "Either of the two"}
 RIGHT_COLUMNS = Layout[RightReason](
     named("reason", "Reason", REASON_TITLES.__getitem__, text=True),
     *counts("right"),
@@ -119,9 +119,6 @@ RIGHT_COLUMNS = Layout[RightReason](
     *figure("accuracy_wrong_reason", "without_reason"),
     Column(None, "right", "Right (95 %)", with_ends),
     Column(None, "both", "For the right reason", with_ends),
-    Column(
-        None, "reasoned", "Of right answers, for the right reason", with_ends
-    ),
     Column(None, "with_reason", "Accuracy if the reason is right", with_ends),
     Column(None, "without_reason", "Accuracy if it is wrong", with_ends),
 )
@@ -147,7 +144,8 @@ RIGHT_REASON = JudgeFigure(
         "right_reason",
         "Is the judge right for the right reason?",
         "A judge that is right for a wrong reason may not be right about the next "
-        "model. A reason is right if it names the deciding error, or points at it.",
+        "model. A reason is right if it names the costliest error, or points at an "
+        "error of the worse option.",
     ),
     link=lambda judge, _: judge.address(type="pairwise"),
 )
@@ -231,8 +229,8 @@ COLUMNS = Layout[Reason](
 
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
-        f"{TITLES[row.reason]} in {with_ends(row.right)}; with its reasons shuffled "
-        f"among the questions, in {percent(row.shuffled)}."
+        f"{TITLES[row.reason]} in {with_ends(row.right)} of answers; the same "
+        f"reasons, shuffled among the questions, would in {percent(row.shuffled)}."
         for row in rows
         if row.task == ALL and row.gain.interval is not None
     ]
@@ -247,9 +245,9 @@ REASON_SHARES = JudgeFigure(
     section=Section(
         "reasons",
         "Does the judge see what is wrong, and where?",
-        "The deciding error is the kind of error that costs the worse option most in "
-        "comparison with the better one. A place is right if the worse option, and not "
-        "the better one, has an error there. The judge’s reasons, shuffled among the "
+        "The costliest error is the kind that costs the worse option most in "
+        "comparison with the better one. A place is right if the worse option has an "
+        "error there, and the better one not the same. The judge’s reasons, shuffled among the "
         "questions of a task, show what a habit reaches, such as pointing at the middle.",
     ),
     link=lambda judge, row: judge.address(task=row.task),

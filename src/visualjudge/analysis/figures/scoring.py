@@ -166,11 +166,13 @@ def ranges_table(judge: str, answer: ScoreAnswer) -> Table:
             )
         )
     title = (
-        f"{judge}: true scores behind each of its scores, in 90 % of new images"
+        f"{judge}: range of the true scores behind each of its scores, for 90 % of new "
+        "images"
     )
     note = (
-        "Neighbouring scores are one where they are on too few images. Covered: items "
-        "of other images whose true score lies in the range (5-fold by image)."
+        "Scores on too few images share a range with the next. Covered: the share of "
+        "held-out items whose true score lies in the range (5-fold cross-validation by "
+        "image)."
     )
     columns = ("Task", *names, "Mean width", "Covered")
     numeric = (False, *[True] * (len(columns) - 1))

@@ -7,9 +7,12 @@ two answers) times the share of replies that were read, because a failed reply i
 at any distance. λ is the share lost at any distance (failed replies, lapses). The curve
 is fitted by penalised maximum likelihood (weak priors on the shape and the lapses, as
 in psignifit: Schütt et al. 2016) with Fisher scoring. The just-noticeable difference is
-the m at which ψ = ¾; its interval is by the delta method, with errors clustered by
-image (:func:`visualjudge.analysis.fits.moved`) and Student's t. Weakness: with few
-images the 75 % point is a few per cent too high.
+the m at which ψ = ¾. Errors are clustered by image
+(:func:`visualjudge.analysis.fits.moved`), with Student's t. Its interval begins by the
+delta method and ends where the lower end of the curve's band reaches ¾: of a curve that
+levels off near ¾, little is known of how far away it reaches it, which no symmetrical
+interval shows. It is open where the band does not reach ¾ within the distances asked.
+Weakness: with few images the 75 % point is a few per cent too high.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +32,7 @@ from visualjudge.analysis.figures.vocabulary import (
     ALL,
     NONE,
     Column,
+    Ends,
     Estimate,
     FigurePlot,
     JudgeFigure,
@@ -83,6 +87,8 @@ BINS = 40
 POINTS = 10
 DRAWN = 48
 """Number of places at which a curve is drawn."""
+TRIED = 400
+"""Number of distances at which the end of an interval is looked for."""
 LEAST_VERDICTS = 30
 LEAST_BELOW = 20
 LEAST_SHARE_BELOW = 0.05
@@ -180,7 +186,8 @@ class _Curve:
     """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, all
     (bins,); the fitted ``theta``, how far each image ``moved`` it and the log of the
     share of replies that were read (images, 4), its 75 % point ``jnd``, the relative
-    standard error of that point, and the effective number of images behind it.
+    standard error of that point, and Student's t for the effective number of images
+    behind it.
     """
 
     x: FloatArray
@@ -191,7 +198,7 @@ class _Curve:
     moved: FloatArray
     jnd: float
     error: float
-    images: float
+    t: float
     slope: float | None
 
 
@@ -297,8 +304,9 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     images = effective(
         (gradient[which] @ inverse @ slopes[0]) * np.sqrt(weight), image
     )
+    t = float(t_isf(TAIL, max(images - 1, 1.0)))
     slope = rising_p(x, right, clusters)
-    return _Curve(mean, n, k, limits, theta, far, jnd, error, images, slope)
+    return _Curve(mean, n, k, limits, theta, far, jnd, error, t, slope)
 
 
 def _sensitivity(
@@ -310,36 +318,52 @@ def _sensitivity(
         return Sensitivity(
             *scope, Estimate(None, None, rows.height, images, few)
         )
-    reason = _why_none(curve, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
-    jnd = curve.jnd
-    reach = jnd * curve.error * _quantile(curve)
-    ends = None if reason else (max(0.0, jnd - reach), jnd + reach)
+    most = float(rows["distance"].max())  # type: ignore[arg-type]
+    reason = _why_none(curve, slope, most)
     figure = Estimate(
-        None if reason else jnd, ends, rows.height, images, reason
+        None if reason else curve.jnd,
+        None if reason else _ends(curve, most),
+        rows.height,
+        images,
+        reason,
     )
     floor, room = curve.limits
     alpha, beta = np.exp(curve.theta[:2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[2])))
-    points = _points(curve)
-    band = _band(curve)
+    band = _band(curve, np.linspace(curve.x[0], curve.x[-1], DRAWN))
     return Sensitivity(
-        *scope, figure, alpha, beta, lapse, slope, points, floor, band
+        *scope,
+        figure,
+        alpha,
+        beta,
+        lapse,
+        slope,
+        _points(curve),
+        floor,
+        band,
     )
 
 
-def _quantile(curve: _Curve) -> float:
-    return float(t_isf(TAIL, max(curve.images - 1, 1.0)))
+def _ends(curve: _Curve, most: float) -> Ends:
+    """Return the interval of the 75 % point, which is at ``most`` the largest distance
+    asked.
+    """
+    beyond = _band(curve, np.geomspace(curve.jnd, most, TRIED))
+    high = next((x for x, _, low, _ in beyond if low >= TARGET), None)
+    return max(0.0, curve.jnd * (1 - curve.error * curve.t)), high
 
 
-def _band(curve: _Curve) -> tuple[tuple[float, float, float, float], ...]:
-    """Return the curve with its pointwise 95 % ends, by the delta method on
-    log-odds."""
-    x = np.linspace(curve.x[0], curve.x[-1], DRAWN)
+def _band(
+    curve: _Curve, x: FloatArray
+) -> tuple[tuple[float, float, float, float], ...]:
+    """Return the distances ``x`` (n,), the curve, and its pointwise 95 % ends, by the
+    delta method on log-odds.
+    """
     psi, gradient = _psi(curve.theta, np.log(x), curve.limits)
     slopes = np.column_stack([gradient, psi])
     error = np.linalg.norm(curve.moved @ slopes.T, axis=0) / (psi * (1 - psi))
     odds = np.log(psi / (1 - psi))
-    reach = _quantile(curve) * error
+    reach = curve.t * error
     low = 1 / (1 + np.exp(reach - odds))
     high = 1 / (1 + np.exp(-reach - odds))
     return tuple(map(tuple, np.stack([x, psi, low, high], axis=1).tolist()))
@@ -381,10 +405,10 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
 
 
 CURVE = (
-    "Curve: Weibull’s psychometric function, with its 95 % band by image, where right "
-    "answers rise significantly. Each marker stands for a part of the "
-    "verdicts; larger markers have more. Hollow marker on the line of 75 %: where the "
-    "curve reaches it, with its interval."
+    "Each marker stands for a part of the verdicts; larger markers have more. Only "
+    "where right answers rise significantly, there is a curve: Weibull’s psychometric "
+    "function with its 95 % band by image, and a hollow marker where it reaches 75 %, "
+    "with its interval."
 )
 
 
@@ -434,7 +458,7 @@ def _section(view: Shown) -> Section:
         ): threshold_text(row)
         for judge in view.judges
         for row in judge[SENSITIVITY]
-        if row.jnd.value is not None or row.scope == ALL
+        if row.jnd.value is not None or (row.scope == ALL and row.points[2:])
     }
     return Section(
         "sensitivity",
@@ -456,7 +480,7 @@ def _plot(against: str, label: str, words: str) -> FigurePlot:
         lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),
         CURVE,
-        f"too few different differences in {difference} for a curve",
+        f"too few pairs that differ in {difference}, or all by the same",
     )
 
 
@@ -475,7 +499,7 @@ SENSITIVITY = JudgeFigure(
         _plot(
             "margin",
             "Difference in true score, of 10",
-            "the true scores of the two options",
+            "the true scores of the two options (against ground truth, 0 to 10)",
         ),
         _plot(
             "severity",

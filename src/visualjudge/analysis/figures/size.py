@@ -64,8 +64,8 @@ def _section(view: Shown) -> Section:
     return Section(
         "fault_size",
         "How small an error does the judge see?",
-        "The side, in pixels as shown, of a square as large as the box of the deciding "
-        "error (the error that costs the worse option most), at which a judge is right "
+        "The side, in pixels as shown, of a square as large as the box of the costliest "
+        "error (that which costs the worse option most), at which a judge is right "
         "in 75 % of pairs.",
         [by_rows("Questions · side in pixels", view.judges, cells, NONE)],
     )
@@ -81,12 +81,12 @@ FAULT_SIZE: JudgeFigure[tuple[Sensitivity, ...]] = JudgeFigure(
     plots=(
         lines_of_judges(
             "fault_size",
-            "Right answers by the size of the deciding error",
-            "Share of right answers to pairs, by the size of the deciding error, the one that costs "
-            "the worse option most.",
+            "Right answers by the size of the costliest error",
+            "Share of right answers to pairs, by the size of the error that costs the worse "
+            "option most.",
             ("side", "accuracy"),
             lambda judge: trace(judge[FAULT_SIZE], SIZE),
-            ("Side of the deciding error, pixels", "Right answers"),
+            ("Side of the costliest error, pixels", "Right answers"),
             CURVE,
             "the dataset states no errors of the options",
         ),

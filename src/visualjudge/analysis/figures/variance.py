@@ -260,9 +260,13 @@ VARIANCE = JudgeFigure(
         "The share of the variance of right and wrong answers that comes from the pair "
         "of options, its encoding, the order shown and chance. From the image: the part "
         "of the pair’s that all pairs of an image have in common. A part whose interval "
-        "is wider than the whole is not shown.",
+        "is wider than the whole is not shown, nor a task with only one part.",
         detail=True,
     ),
-    tabled=lambda rows: [row for row in rows if row.total],
+    tabled=lambda rows: [
+        row
+        for row in rows
+        if sum(variance_share(row, name) != NONE for name in COMPONENTS) > 1
+    ],
     link=lambda judge, row: judge.address(type="pairwise", task=row.task),
 )

@@ -64,10 +64,9 @@ def _unseen(judges: Sequence[JudgeResult]) -> tuple[str, ...]:
     images = [share.images for share in shares if share.interval]
     if not images:
         return ()
-    rare = percent(3 / min(images), 0)
     return (
-        f"Failures on fewer than {rare} of images may be unseen on "
-        f"{many(min(images), 'image')}: no interval covers them.",
+        f"A kind of failure on fewer than {percent(3 / min(images))} of images may not "
+        f"have occurred on {many(min(images), 'image')}: no interval shows it.",
     )
 
 

@@ -100,6 +100,7 @@ def _lines(
         groups.setdefault(parts, []).append(card.judge)
     return [
         {
+            "judge": "Judges" if names[1:] else "Judge",
             "names": words.listed(names, MOST_NAMES),
             "simulated": set(names) <= set(simulated),
             "state": state,

@@ -139,7 +139,12 @@ def is_letter(value: Any) -> bool:
     )
 
 
-def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
+def letter_of(
+    value: Any,
+    models: Models,
+    stated: Mapping[str, str],
+    columns: Mapping[str, str],
+) -> str:
     """Return the answer to a pair: A, B, tie, both_bad, or "Failed" if the cell is
     empty.
 
@@ -149,6 +154,8 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
         Sources of A and B; their names are answers too.
     stated
         Spellings given by the user (``--answer VALUE=A``).
+    columns
+        The letter of the column of each source, whose name is an answer too.
 
     Raises
     ------
@@ -160,7 +167,7 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
         return FAILED
     if text in stated:
         return stated[text]
-    known = _known(text, models, LETTER_OF)
+    known = _known(text, models, LETTER_OF, columns)
     if is_number(text) and not {"0", "0.0"}.isdisjoint(stated):
         # if 0 is an answer, 1 and 2 need not be the first and the second option
         known = None
@@ -172,9 +179,12 @@ def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
     return known
 
 
-def order_of(value: Any, models: Models, column: str) -> Order:
-    """Return AB, or BA if option B was shown first. The name of a source is the one
-    shown first. In a ``column`` named like "swapped", 1 means BA.
+def order_of(
+    value: Any, models: Models, column: str, columns: Mapping[str, str]
+) -> Order:
+    """Return AB, or BA if option B was shown first. The name of a source, or of its
+    column (``columns``: letters), is the one shown first. In a ``column`` named like
+    "swapped", 1 means BA.
 
     Raises
     ------
@@ -184,7 +194,7 @@ def order_of(value: Any, models: Models, column: str) -> Order:
     text = str(value).strip()
     if SAYS_SWAPPED.search(column.lower()) and text.lower() in SWAPPED:
         return SWAPPED[text.lower()]
-    known = _known(text, models, ORDERS)
+    known = _known(text, models, ORDERS, columns)
     if known is None:
         raise ValueError(
             "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, "
@@ -199,11 +209,15 @@ def order_of(value: Any, models: Models, column: str) -> Order:
 
 
 def _known(
-    text: str, models: Models, spellings: Mapping[str, str]
+    text: str,
+    models: Models,
+    spellings: Mapping[str, str],
+    columns: Mapping[str, str],
 ) -> str | None:
-    """Return the letter of the source with this name, or else the meaning of the
-    spelling, or else the letter of the only source with this name in another case."""
-    spelt = spellings.get(text.lower())
+    """Return the letter of the source with this name, or else of its column, or else
+    the meaning of the spelling, or else the letter of the only source with this name in
+    another case."""
+    spelt = columns.get(text.lower()) or spellings.get(text.lower())
     if models.count(text) == 1:
         letter = "AB"[models.index(text)]
         return (

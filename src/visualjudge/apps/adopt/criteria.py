@@ -4,6 +4,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -52,17 +53,16 @@ def _criterion(
     try:
         return Criterion(id=name, ask=column, answer=_form(values, pairs))
     except ValidationError as error:
-        reason = first_problem(error)[1]
-        raise DataError(f"{rows[0].place}: {column}: {reason}") from None
+        raise DataError(
+            f"{rows[0].place}: {column}: {first_problem(error)[1]}"
+        ) from None
 
 
 def _value(cell: Any) -> Any:
     """Return a cell, whose places may be written as text."""
     if isinstance(cell, str) and _PLACE.fullmatch(cell.strip()):
-        try:
+        with suppress(orjson.JSONDecodeError):
             return orjson.loads(cell)
-        except orjson.JSONDecodeError:
-            return cell
     return cell
 
 

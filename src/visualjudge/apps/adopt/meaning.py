@@ -137,6 +137,15 @@ class Table:
         return not ("truth" in self.columns or scored or self.raters)
 
     @property
+    def letters(self) -> dict[str, str]:
+        """The letter of the column of each source, by its name in lower case."""
+        return {
+            self.columns[role].lower(): role[-1].upper()
+            for role in ("model_a", "model_b")
+            if role in self.columns
+        }
+
+    @property
     def raters(self) -> list[str]:
         """The roles of people's votes."""
         return [role for role in self.columns if role.startswith(RATER)]
@@ -171,8 +180,9 @@ class Table:
     def items(self, judged: Sequence[Answered]) -> Iterator[Item]:
         """Yield the questions, with the ties that any of them or of the verdicts has."""
         items = [item for item, _ in self.questions.values()]
-        answers = {entry.verdict.value for entry in judged}
-        answers |= {item.answer for item in items}
+        answers = {entry.verdict.value for entry in judged} | {
+            item.answer for item in items
+        }
         ties: tuple[str, ...] = ("tie",) if "tie" in answers else ()
         if "both_bad" in answers:
             ties = TIES
@@ -295,7 +305,9 @@ class Table:
 
     def _letter(self, row: Row, role: str) -> str:
         try:
-            return letter_of(row.get(role), models_of(row), self.answers)
+            return letter_of(
+                row.get(role), models_of(row), self.answers, self.letters
+            )
         except ValueError as error:
             raise row.fault(role, error) from None
 
@@ -303,7 +315,12 @@ class Table:
         if not self.pairs or row.get("order") is None:
             return None
         try:
-            return order_of(row["order"], models_of(row), self.columns["order"])
+            return order_of(
+                row["order"],
+                models_of(row),
+                self.columns["order"],
+                self.letters,
+            )
         except ValueError as error:
             raise row.fault("order", error) from None
 
@@ -416,21 +433,22 @@ def meaning_of(
         if not known
         or any(not is_missing(meaning(row.get(role), meant)) for role in known)
     ]
-    name = records.name
     if not labelled:
         raise DataError(
-            f"{name}: {roles[known[0]]}: no row has a truth; remove the column to "
+            f"{records.name}: {roles[known[0]]}: no row has a truth; remove the column to "
             "adopt the verdicts without one, or fill it in for some rows drawn at "
             "random: those without are left out"
         )
     if not (replies and "reply" in roles) and all(
         is_missing(row.get("verdict")) for row in rows
     ):
-        raise DataError(f"{name}: {roles['verdict']}: no row has a verdict")
+        raise DataError(
+            f"{records.name}: {roles['verdict']}: no row has a verdict"
+        )
     if roles.keys() & {"verdict", *known} and not (pairs or grades):
-        _check_ranges(name, labelled, roles, known, scale)
+        _check_ranges(records.name, labelled, roles, known, scale)
     return Table(
-        name,
+        records.name,
         labelled,
         roles,
         meant,

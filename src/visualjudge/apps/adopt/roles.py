@@ -34,8 +34,23 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("conversation", "conv"),
     ),
     "task": ("task", "category", "subset"),
-    "model_a": ("model_a", "model_1", "source_a", "system_a", "generator_1"),
-    "model_b": ("model_b", "model_2", "source_b", "system_b", "generator_2"),
+    "model_a": (
+        "model_a",
+        "model_0",
+        "model_1",
+        "source_a",
+        "system_a",
+        "generator_1",
+    ),
+    # model_1 is free only beside model_0
+    "model_b": (
+        "model_b",
+        "model_1",
+        "model_2",
+        "source_b",
+        "system_b",
+        "generator_2",
+    ),
     "model": ("model", "source", "system", "generator"),
     "verdict": (
         *(
@@ -108,6 +123,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """Names of the column of each role, the most specific first; a pattern counts if one
 column alone matches it. A role without names has to be stated.
 """
+BOTH = (("model_a", "model_b"), ("score_a", "score_b"))
+"""Roles that say something only beside each other."""
 RATER = "rater."
 """Begin of the roles of people's votes, a column each."""
 NAMED = (SAID, TRUE, RATER)
@@ -148,7 +165,8 @@ def find_columns(
     Raises
     ------
     UsageError
-        If a role or a stated column does not exist.
+        If a role or a stated column does not exist, or a stated one lacks the other of
+        the two options.
     """
     for role, column in stated.items():
         if role not in NAMES and not role.startswith(NAMED):
@@ -166,10 +184,14 @@ def find_columns(
         for name in header
         if name not in taken
     }
-    columns = dict(stated)
-    for name in header:
-        if name.startswith(NAMED) and name not in taken:
-            columns.setdefault(name, name)
+    columns = {
+        **stated,
+        **{
+            name: name
+            for name in header
+            if name.startswith(NAMED) and name not in {*taken, *stated}
+        },
+    }
     for role, names in NAMES.items():
         for name in names if role not in columns else ():
             likely = matching(free, name)
@@ -178,7 +200,24 @@ def find_columns(
             if len(likely) == 1:
                 columns[role] = free.pop(likely[0])
                 break
-    return columns
+    return _paired(columns, stated)
+
+
+def _paired(
+    columns: Mapping[str, str], stated: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the roles without those that lack the other of the two options."""
+    alone = {
+        role
+        for pair in BOTH
+        for role in pair
+        if role in columns and not columns.keys() >= {*pair}
+    }
+    for role in alone.intersection(stated):
+        raise UsageError(
+            f"`columns` must name both options, got {role}={columns[role]} alone"
+        )
+    return {role: name for role, name in columns.items() if role not in alone}
 
 
 def roles_of(records: Records, stated: Mapping[str, str]) -> dict[str, str]:
@@ -218,11 +257,11 @@ def _with_numbers(rows: PlacedRows, roles: Mapping[str, str]) -> dict[str, str]:
     """Return a column of numbers as the verdict where the one named for it holds
     sentences; these may explain it without stating it, so they are no replies.
     """
-    named = [name for name in NAMES["verdict"] if name in rows[0][1]]
     scores = [
         name
-        for name in named
-        if name not in roles.values()
+        for name in NAMES["verdict"]
+        if name in rows[0][1]
+        and name not in roles.values()
         and all(is_number(row.get(name)) for _, row in rows)
     ]
     if not scores or "verdict" not in roles:

@@ -122,10 +122,12 @@ def write_study(
                     "source": origin.source,
                     **rubric,
                 },
+                **(
+                    {"order_shown": False}
+                    if judge in origin.order_unknown
+                    else {}
+                ),
             }
-            head |= (
-                {"order_shown": False} if judge in origin.order_unknown else {}
-            )
             write_run(folders[name], head, verdicts[judge])
     return tuple(home / name for name in names.values())
 

@@ -92,27 +92,42 @@ def changes(
             yield f"{text} changed"
 
 
-def check_run(
-    lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
-) -> Check:
-    """Check a finished run of all questions of the lock."""
-    from visualjudge.analysis.report.card import card_of
-
+def not_comparable(
+    lock: Locked,
+    asks: int,
+    analysis: Analysis,
+    dataset: Dataset,
+    table: pl.DataFrame,
+) -> Check | None:
+    """Return why the first run of an analysis cannot be compared with a lock of
+    ``asks`` replies a question; None if it can. ``table`` has its questions' ``id`` and
+    number of replies ``asks``.
+    """
     run = analysis.study.runs[0]
-    table = counted(analysis)
     if run.folder is None:
         raise DataError("the run must have a folder")
     questions = None if run.unfinished else questions_of(dataset, table["id"])
     identity = identity_of(RunFolder(run.folder))
     if stale := tuple(changes(lock, identity, questions)):
         return Check("stale", stale)
-    others = table.filter(pl.col("asks") != lock.asks).height
-    if run.unfinished or others:
-        uneven = (
-            f"{run.folder}: {others} questions do not have {lock.asks} verdicts "
-            "each"
-        )
-        return Check("can't tell", (run.unfinished or uneven,))
+    others = table.filter(pl.col("asks") != asks).height
+    if not (run.unfinished or others):
+        return None
+    uneven = (
+        f"{run.folder}: {others} questions do not have {asks} verdicts each"
+    )
+    return Check("can't tell", (run.unfinished or uneven,))
+
+
+def check_run(
+    lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
+) -> Check:
+    """Check a finished run of all questions of the lock."""
+    from visualjudge.analysis.report.card import card_of
+
+    table = counted(analysis)
+    if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
+        return cause
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
     # locks of 1.1 have the word in small letters

@@ -32,7 +32,7 @@ from visualjudge.apps.gate.check import (
     WORSE,
     Check,
     State,
-    changes,
+    not_comparable,
 )
 from visualjudge.apps.gate.lock import (
     Lock,
@@ -141,18 +141,9 @@ def check_scores(
     lock: ScoreLock, analysis: Analysis, dataset: Dataset, tolerance: float
 ) -> Check:
     """Check a finished run of all questions of the lock."""
-    run = analysis.study.runs[0]
-    if run.folder is None:
-        raise DataError("the run must have a folder")
     table = scored(analysis)
-    questions = None if run.unfinished else questions_of(dataset, table["id"])
-    identity = identity_of(RunFolder(run.folder))
-    if stale := tuple(changes(lock, identity, questions)):
-        return Check("stale", stale)
-    others = table.filter(pl.col("asks") != lock.asks).height
-    if run.unfinished or others or table.height != len(lock.scores):
-        uneven = f"{run.folder}: not every question has {lock.asks} verdicts"
-        return Check("can't tell", (run.unfinished or uneven,))
+    if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
+        return cause
     before = pl.Series("before", lock.scores, dtype=pl.Float64)
     return compared_scores(table.with_columns(before), tolerance)
 
