@@ -125,9 +125,10 @@ def _each(
 
 def _message(hint: Any) -> str:
     """Return a type as one writes it."""
-    if isinstance(hint, type) and not get_args(hint):
-        return hint.__name__
-    return re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
+    plain = isinstance(hint, type) and not get_args(hint)
+    return (
+        hint.__name__ if plain else re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
+    )
 
 
 def _reason(message: str, signature: inspect.Signature) -> str:
@@ -186,7 +187,8 @@ def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
         value, kind
     ):
         return False
-    if not inner or isinstance(value, Iterator):  # which would be used up
+    # an iterator would be used up
+    if inner in ((), (Any,)) or isinstance(value, Iterator):
         return True
     if getattr(value, "ndim", 1) != 1:  # a data frame yields its names
         return False

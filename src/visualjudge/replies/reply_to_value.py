@@ -180,8 +180,9 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
         return mark
     if asked.kind == "scoring" and _other_scale(clean, mark):
         return replace(mark, value=None, cause="other scale")
-    upward = asked.kind == "ranking" and _worst_first(clean, mark)
-    if upward or _is_taken_back(clean, mark, asked):
+    if _is_taken_back(clean, mark, asked) or (
+        asked.kind == "ranking" and _worst_first(clean, mark)
+    ):
         return replace(mark, value=None, cause="several answers")
     return mark
 

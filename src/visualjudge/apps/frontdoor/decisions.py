@@ -145,5 +145,10 @@ def label(
     from visualjudge.analysis.decisions.items_to_label import label_study
     from visualjudge.analysis.load import load_study
 
-    study = load_study([folder_of(run)], dataset=dataset)
-    return label_study(study, n, kind=kind, labels=labels, seed=seed)
+    return label_study(
+        load_study([folder_of(run)], dataset=dataset),
+        n,
+        kind=kind,
+        labels=labels,
+        seed=seed,
+    )
