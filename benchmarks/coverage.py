@@ -282,8 +282,8 @@ def favours(
     fit = fair_fit(said, truth, levels, source, item, image, task, group)
     assert fit is not None
     sure = [favour.sure for favour in fit.favours()]
-    yield "any source convicted", (any(sure), np.nan)
-    yield "source 2 convicted", (sure[2], np.nan)
+    yield "any model convicted", (any(sure), np.nan)
+    yield "model 2 convicted", (sure[2], np.nan)
     pairs = separate(compared(found)).pairs
     # the sources are named in their true order
     wrong = any(
@@ -444,12 +444,12 @@ USUAL = (
     Design("60 × 6", 60),
     Design("60 × 6, difficulty 1", 60, difficulty=1.0),
     Design("30 × 6, 8 % of images fail whole", 30, fail=0.08),
-    Design("100 × 3, close sources", 100, pairs=3, apart=0.1),
+    Design("100 × 3, close models", 100, pairs=3, apart=0.1),
 )
 HARD = (
     *USUAL,
     Design("30 × 6, one image holds half", 30, sizes="half"),
-    Design("60 × 3, one image holds half, close sources", 60, 3, 0.1, sizes="half"),
+    Design("60 × 3, one image holds half, close models", 60, 3, 0.1, sizes="half"),
     Design("40 × Pareto sizes, larger ones harder", 40, 4, sizes="pareto"),
     Design("100 × Pareto sizes, larger ones harder", 100, 3, 0.3, sizes="pareto"),
     Design("20 × 6, 15 % fail whole, weak judge", 20, skill=0.6, fail=0.15),
@@ -482,25 +482,25 @@ PARTS: dict[str, tuple[Measure, tuple[Design, ...]]] = {
         (
             *USUAL[1:],
             Design(
-                "60 × 6, best source on hard images",
+                "60 × 6, best model on hard images",
                 60,
                 difficulty=0.9,
                 uneven=True,
             ),
             Design(
-                "100 × 10, best source on hard images",
+                "100 × 10, best model on hard images",
                 100,
                 10,
                 difficulty=0.9,
                 uneven=True,
             ),
             Design(
-                "300 × 6, best source on hard images",
+                "300 × 6, best model on hard images",
                 300,
                 difficulty=0.9,
                 uneven=True,
             ),
-            Design("60 × 6, absent sources", 60, absent=True),
+            Design("60 × 6, absent models", 60, absent=True),
             Design("100 × 6, favour of 2 ranks", 100, favour=2.0),
             Design("100 × 3, favour of 2 ranks", 100, pairs=3, favour=2.0),
         ),

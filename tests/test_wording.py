@@ -137,6 +137,39 @@ def test_pages_have_no_invented_idiom() -> None:
     assert [one for one in lines if IDIOM.search(one[1])] == []
 
 
+SOURCE = re.compile(
+    r"(?<!image )\b(an?|the|each|every|two|no|of|named|close) [Ss]ources?\b(?! image)"
+)
+"""The model whose predictions are judged, which files and options call ``source``."""
+MADE_BY_OTHERS = (
+    "findings.md",
+    "figures.md",
+    "documents.md",
+    "generation_editing.md",
+)
+"""Of literature, and of the image that is edited."""
+
+
+def test_a_model_is_called_model_in_messages_and_pages() -> None:
+    messages = found_in(
+        SOURCES,
+        lambda nodes: [
+            found for found in _messages(nodes) if SOURCE.search(found[1])
+        ],
+    )
+    assert messages == []
+    pages = [
+        (path.name, line)
+        for path in PAGES
+        if path.suffix == ".md"
+        and path.parent.name not in ("decisions", "prompts", "gallery")
+        and path.name not in MADE_BY_OTHERS
+        for line in path.read_text("utf-8").splitlines()
+        if SOURCE.search(re.sub("`.*?`", "", line))
+    ]
+    assert pages == []
+
+
 def test_an_image_is_called_image_in_code_and_pages() -> None:
     lines = [
         (path, line)

@@ -148,6 +148,19 @@ def test_ratings_of_one_thing_need_three_columns(
     assert row.same == 0.5
 
 
+def test_votes_are_read_from_rows_as_from_columns(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text(
+        "item,rater,score\n1,anna,A\n1,ben,tie\n2,anna,B\n2,ben,A\n"
+    )
+    columns = tmp_path / "columns.csv"
+    columns.write_text("item,anna,ben\n1,A,tie\n2,B,A\n")
+    long, wide = (
+        read_ratings(path)[0].sort("item", "rater") for path in (rows, columns)
+    )
+    assert long["score"].to_list() == wide["score"].to_list() == [1, 0.5, 0, 1]
+
+
 def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     table = long_table()
     part = table.filter(

@@ -133,7 +133,7 @@ def test_a_judge_that_declined_everything_is_compared_with_none(
     )  # without an answer is wrong
     assert "silent minus" not in text(found, [])
     card = card_of(found).judges[0]
-    assert "it answered no question on the sources" in card.answer.sentence
+    assert "it answered no question on the models" in card.answer.sentence
     assert {line.name: line.state for line in card.checks}[
         "macro_accuracy"
     ] == "not_measured"

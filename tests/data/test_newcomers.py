@@ -232,10 +232,10 @@ PAIRS = ("q1,A,B", "q2,B,B")
 OUT = ("--source", "m", "--out", "{}/data")
 METRES = "contains whole numbers up to"
 MISTAKES: dict[str, tuple[Make, int, str]] = {
-    "id as a file name": (
-        coco_with(each(lambda row: row.update(image_id="a.png"))),
+    "a file that the images lack": (
+        coco_with(each(lambda row: row.update(image_id="c.png"))),
         1,
-        "must be the id of an image of gt.json, such as 7, got 'a.png'",
+        "must be the id of an image of gt.json, such as 7, got 'c.png'",
     ),
     "results as --gt": (
         coco_with(lambda gt, pred: (pred, gt)),
@@ -257,7 +257,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a box of another name": (
         coco_with(each(lambda row: row.update(box=row.pop("bbox")))),
         1,
-        "bbox: the field is missing",
+        "bbox: must be [x, y, width, height], four finite numbers, got None",
     ),
     "a threshold above all": (
         coco_with(lambda gt, pred: None, *DETECTION, "--min-score", "2"),

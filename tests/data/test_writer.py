@@ -89,7 +89,7 @@ def test_scores_of_two_metrics_are_not_put_together(tmp_path: Path) -> None:
     grow(tmp_path / "data", image, note("y", metric="psnr"))
     with pytest.raises(
         DataError,
-        match=r"z:a: metadata\.metric: must be psnr, as for source 'x', got the "
+        match=r"z:a: metadata\.metric: must be psnr, as for model 'x', got the "
         r"default metric",
     ):
         grow(tmp_path / "data", image, note("z"))

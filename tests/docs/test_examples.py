@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import skimage.data
 import yaml
+from PIL import Image
 from typer.testing import CliRunner
 
 import visualjudge as vj
@@ -50,7 +51,7 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
     )
     printed = str(vj.correct("OUT/run", "next.csv", gap=0.5)).splitlines()
     shown = next(
-        text for text in blocks("decide.md", "") if text.startswith("Source")
+        text for text in blocks("decide.md", "") if text.startswith("Model")
     ).splitlines()
     assert printed[: len(shown)] == shown
     assert "a difference of 0.5: 572 labels in all" in printed
@@ -138,6 +139,24 @@ def test_pairs_in_one_row_become_votes(
         "a cube,1.png,0,a",
         "a cube,2.png,1,b",
     ]
+
+
+def test_images_without_votes_are_questions_without_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("flux", "sdxl"):
+        Path(name).mkdir()
+        for k in range(2):
+            Image.new("RGB", (8, 8)).save(f"{name}/{k}.png")
+    [script] = [code for code in blocks("adopt.md", "python") if "json" in code]
+    exec(script, {})
+    words = ["adopt", "questions.json", "--media", ".", "--out", "set"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    judge = vj.client("baseline", model="first")
+    run = vj.judge("set/dataset", judge, "run", swap=True)
+    answer = vj.card([run]).judges[0].answer
+    assert [(pair.a, pair.b) for pair in answer.pairs] == [("flux", "sdxl")]
 
 
 def test_the_workflow_of_the_page_checks_a_judge_in_a_repository_of_its_own(

@@ -202,7 +202,7 @@ class TestCoco:
             ),
             (box(1, 0, 0, -1, 1), "bbox", "negative"),
             (box(1, 0, 0, float("nan"), 1), "bbox", "finite"),
-            ({"image_id": 7, "category_id": 1}, "bbox", "missing"),
+            ({"image_id": 7, "category_id": 1}, "bbox", "got None"),
         ],
     )
     def test_a_bad_truth_is_told_and_its_image_left_out(
@@ -222,6 +222,22 @@ class TestCoco:
             field,
         )
         assert words in told.reason
+
+    @pytest.mark.parametrize("name", ["a", "a.png", "0012", 12])
+    def test_results_may_name_the_file_of_their_image(
+        self, tmp_path: Path, name: object
+    ) -> None:
+        """As Ultralytics does, with a number where the name is one."""
+        stem = "a" if str(name).startswith("a") else "0012"
+        gt = ground_truth(
+            tmp_path, [box(1, 2, 3, 4, 5)], file_name=f"{stem}.png"
+        )
+        images = tmp_path / "images"
+        (images / "a.png").rename(images / f"{stem}.png")
+        row = {**box(1, 2, 3, 4, 5, score=0.5), "image_id": name}
+        pred = dump(tmp_path / "pred.json", [row])
+        sample = only(coco("object_detection", gt, pred, images))
+        assert len(sample.prediction.items) == 1
 
     def test_a_result_on_an_unknown_image_is_told(self, tmp_path: Path) -> None:
         pred = dump(

@@ -1,8 +1,8 @@
 """Ratings by people and by judges in one long table: ``item, source, rater, dimension,
 score``.
 
-Ratings are read from CSV, JSONL or parquet, in this form or with a column of votes for
-each rater. Optional columns: ``kind`` ("person"
+Ratings are read from CSV, JSONL or parquet, in this form or with a column for each
+rater. Of one source, a score may be a vote (A, B, tie). Optional columns: ``kind`` ("person"
 or "judge") and ``image`` (the item's image, if several items share one). A missing
 score stays missing; a score that is not a number is a problem, reported with its file
 and line.
@@ -132,6 +132,7 @@ def read_ratings(
             f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}; or item and "
             "a column per rater (`column` item=NAME if it has another name)"
         )
+    choices = votes or "source" not in raw.columns
     raw = raw.with_columns(
         pl.lit(value).alias(name)
         for name, value in SINGLE.items()
@@ -146,11 +147,17 @@ def read_ratings(
         ),
         __raw=pl.col("score").cast(pl.String).str.strip_chars(),
     )
-    word = pl.col("__raw").str.to_lowercase()
-    word = word.str.replace(r"^([+-]?\d+),(\d+)$", "$1.$2")  # a decimal comma
-    number = word.replace(VOTES if votes else {}).cast(pl.Float64, strict=False)
+    # with a decimal comma as a point
+    word = (
+        pl.col("__raw")
+        .str.to_lowercase()
+        .str.replace(r"^([+-]?\d+),(\d+)$", "$1.$2")
+    )
+    number = word.replace(VOTES if choices else {}).cast(
+        pl.Float64, strict=False
+    )
     # Beside letters, numbers are votes from 0 to 1: a column of ages or years has none.
-    letters = votes and table.select(word.is_in(list(VOTES)).any()).item()
+    letters = choices and table.select(word.is_in(list(VOTES)).any()).item()
     fits = number.is_between(0, 1) if letters else number.is_finite()
     read = table.with_columns(score=pl.when(fits).then(number))
     lost = read.filter(pl.col("score").is_null() & (pl.col("__raw") != ""))
@@ -159,7 +166,7 @@ def read_ratings(
             str(path),
             f"row {line}",
             rater if votes else "score",
-            f"must be {'A, B, tie or ' if votes else ''}a number, got {value!r}",
+            f"must be {'A, B, tie or ' if choices else ''}a number, got {value!r}",
         )
         for line, rater, value in lost.select(
             "__line", "rater", "__raw"
@@ -239,7 +246,7 @@ def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
     if judged.is_empty():
         return (
             "no rating in common with people: the judge has no usable score of a "
-            "named source"
+            "named model"
         )
     if not judged.join(people, on=list(MEETING), how="semi").is_empty():
         return None

@@ -78,7 +78,7 @@ def build(
     if not built.compared and options.types != ("scoring",):
         why = (
             "; ".join(built.equal)
-            or "no image has two sources or scores; import another source"
+            or "no image has two models or scores; import another model"
         )
         print(as_options(f"nothing is compared: {why}"))
     print(

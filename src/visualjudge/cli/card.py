@@ -25,7 +25,7 @@ def card(
     details: Annotated[
         bool,
         typer.Option(
-            help="Also each task, each check, the sources and their order."
+            help="Also each task, each check, the models and their order."
         ),
     ] = False,
     json: JsonFile = None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "Task",
-    "Source / error",
+    "Model / error",
     "Annotations",
     "Images",
     "Groups",
@@ -42,7 +42,7 @@ def describe(
     json: JsonFile = None,
 ) -> None:
     """Summarize a data folder: annotations, images, groups, scores and margins by task,
-    source and error type. Check a dataset: checksums, rules, and faults as a benchmark
+    model and error type. Check a dataset: checksums, rules, and faults as a benchmark
     (status 1 if any).
 
     Example: visualjudge describe data --json description.json

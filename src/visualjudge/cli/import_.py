@@ -54,7 +54,7 @@ app = Formats(
     no_args_is_help=True,
     help="Import ground truth and a model's output into a data folder, with scores. "
     "Repeat to "
-    "add another source.",
+    "add another model.",
     epilog="Example: visualjudge import coco --task object_detection --gt "
     "instances.json --pred "
     "detr.json --images val2017 --source detr --out data",
@@ -120,7 +120,7 @@ def last(
     allow_outside
         Trust all paths in the input; they may then point anywhere.
     replace
-        Replace records of the source.
+        Replace records of the model.
     skip_invalid
         Exit with 0 if records were left out.
     resize_pred
@@ -349,7 +349,7 @@ def _tell(
     from visualjudge.data.importing import doubts, notices
 
     counts, *lines = notices(task, done, predicted=predicted)
-    name = source or "sources of the table"
+    name = source or "models of the table"
     print(f"{out}: {task}: {name}: {counts}")
     if predicted:
         say(*(f"warning: {name}: {doubt}" for doubt in doubts(task, done)))

@@ -385,19 +385,19 @@ class FolderWriter:
                 if ours != theirs:
                     raise DataError(
                         f"{path}: {_id_of(added[0])}: metadata.{name}: must be "
-                        f"{theirs}, as for source {old.get('source')!r}, got {ours}; "
-                        "give another `out`, or `replace` if it is the only source "
+                        f"{theirs}, as for model {old.get('source')!r}, got {ours}; "
+                        "give another `out`, or `replace` if it is the only model "
                         "there"
                     )
         for old in changed:
             if old.get("source") != new[_id_of(old)]["source"]:
                 raise DataError(
-                    f"{path}: {_id_of(old)}: annotation_id: is already used by source "
+                    f"{path}: {_id_of(old)}: annotation_id: is already used by model "
                     f"{old.get('source')!r}"
                 )
             if not self.replace:
                 raise DataError(
-                    f"{path}: {_id_of(old)}: source {old.get('source')!r} has another "
+                    f"{path}: {_id_of(old)}: model {old.get('source')!r} has another "
                     "prediction or score there; give another `source`, or `replace` to "
                     "import this one again"
                 )

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -255,10 +255,9 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
             key=lambda row: (isinstance(row[0], str), row[0]),
         )
     )
-    for number, rows in _by_image(
-        content["annotations"], f"{gt}: annotations"
-    ).items():
-        truth.annotations[number] = rows
+    truth.annotations.update(
+        _by_image(content["annotations"], f"{gt}: annotations")
+    )
     return truth
 
 
@@ -415,12 +414,19 @@ def _by_own_tables(
         warn_once(pred, f"is no category of {truth.file.name}", foreign)
     else:
         _check_numbers(content, "category_id", truth.labels, pred, truth)
-    own = {}
-    for k, raw in enumerate(content.get("images") or ()):
-        image = record_of(jsons.Json, raw, f"{pred}: images[{k}]")
-        own[whole(image.get("id"))] = _name_of(image)
+    own = {
+        whole(image.get("id")): _name_of(image)
+        for image in (
+            record_of(jsons.Json, raw, f"{pred}: images[{k}]")
+            for k, raw in enumerate(content.get("images") or ())
+        )
+    }
     if not own:
-        _check_numbers(content, "image_id", truth.images, pred, truth)
+        if truth.images.keys().isdisjoint(results):
+            own = _named_as_ids(truth)
+        _check_numbers(
+            content, "image_id", {**truth.images, **own}, pred, truth
+        )
     joined: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for number, rows in results.items():
         name = own.get(number)
@@ -429,6 +435,20 @@ def _by_own_tables(
             number = name if there is None else there
         joined[number] += rows
     return joined
+
+
+def _named_as_ids(truth: CocoTruth) -> dict[Any, str]:
+    """Return the file names of images by themselves and by their stems, which
+    Ultralytics writes as ids, as numbers if they are; without those of two images.
+    """
+    stems = [(PurePath(name).stem, name) for name in truth.numbers]
+    keys = [
+        (key, name)
+        for stem, name in stems
+        for key in {name, stem, int(stem) if stem.isdecimal() else stem}
+    ]
+    times = Counter(key for key, _ in keys)
+    return {key: name for key, name in keys if times[key] == 1}
 
 
 def _by_image(
@@ -508,10 +528,9 @@ def reader_of_rows(
                 label = _label(raw, truth, predicted)
                 item = read(raw, label, image, resize and predicted)
                 if has_joints:
-                    orders = (
+                    order = (
                         truth.predicted_joints if predicted else truth.joints
-                    )
-                    order = orders.get(normal(label), slice(None))
+                    ).get(normal(label), slice(None))
                     item = replace(item, keypoints=item.keypoints[order])
             except DataError as error:
                 file = pred if predicted else truth.file
@@ -633,8 +652,6 @@ def _sample(
 
 
 def _xyxy(box: Any) -> Xyxy:
-    if box is None:
-        raise DataError("bbox: the field is missing")
     if not isinstance(box, list) or len(box) != 4 or not _all_finite(box):
         raise DataError(
             f"bbox: must be [x, y, width, height], four finite numbers, got {box!r:.60}"

@@ -101,7 +101,11 @@ def outputs(
     check_score_range(limits)
     needed = (
         {"output": "`column` output=NAME maps another name"}
-        | dict.fromkeys(score_column, "`score_column` names another")
+        | dict.fromkeys(
+            score_column,
+            "`score_column` names another; of images without scores, `visualjudge "
+            "adopt` reads questions",
+        )
         | (
             {}
             if source is not None

@@ -79,7 +79,7 @@ def test_the_ranks_of_the_sources_are_said_to_come_from_the_tests_of_pairs() -> 
     None
 ):
     told = _card(World.of(20, 3), 0.9).details
-    assert "Ranks: those that the tests of its pairs leave to a source" in told
+    assert "Ranks: those that the tests of its pairs leave to a model" in told
 
 
 def test_a_judge_that_turns_the_order_round_fails() -> None:

@@ -287,7 +287,7 @@ def test_rank_sets_are_said_to_hold_for_each_source_alone(
     board = correct_study(
         _scored(world), _random_scores(world, tmp_path / "labels.csv", 15)
     )
-    assert "Ranks: the ranks that each source may have by itself" in str(board)
+    assert "Ranks: the ranks that each model may have by itself" in str(board)
 
 
 def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:
@@ -478,7 +478,7 @@ def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(
     assert sum(row.corrected is not None for row in board.rows) == 1
     assert board.labels_for_gap is None
     assert (
-        "a difference of 0.5: not known: no two compared sources have enough labels"
+        "a difference of 0.5: not known: no two compared models have enough labels"
         in " ".join(str(board).split())
     )
 

@@ -161,7 +161,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
         ),
         (
             [row(verdict="0")],
-            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got "
+            r"row 2: verdict must be A, B, tie, both_bad or the name of a model, got "
             r"'0'; "
             r"`answers` 0=MEANING says which",
         ),
@@ -174,7 +174,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
             [row(order="third")],
             r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option "
             r"shown first\), "
-            "AB, BA, or the name of a source of the row, got 'third'",
+            "AB, BA, or the name of a model of the row, got 'third'",
         ),
         (
             [row(repeat="often")],
@@ -357,7 +357,7 @@ def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
         )
     except ValueError as error:
         assert str(error).startswith(
-            "must be A, B, tie, both_bad or the name of a source, got "
+            "must be A, B, tie, both_bad or the name of a model, got "
         )
 
 
@@ -471,7 +471,7 @@ def test_sources_named_as_the_other_position_are_ambiguous(
     exchanged = row(model_a="B", model_b="A")
     with pytest.raises(
         DataError,
-        match="it is a position, and the name of the source at another",
+        match="it is a position, and the name of the model at another",
     ):
         vj.adopt([exchanged], tmp_path / "out")
     done = vj.adopt([exchanged], tmp_path / "out", answers={"A": "A"})
@@ -579,7 +579,7 @@ def test_a_table_that_names_neither_questions_nor_sources_is_refused(
 ) -> None:
     with pytest.raises(
         UsageError,
-        match="no column names the question or a source; give `columns`",
+        match="no column names the question or a model; give `columns`",
     ):
         vj.adopt(
             [{"verdict": "A", "truth": "B", "note": "x"}], tmp_path / "out"

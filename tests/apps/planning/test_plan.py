@@ -435,7 +435,7 @@ def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
         assert ((low < 0.85) & (high > 0.85)).mean() > 0.85
     assert powers[0] < powers[1] < powers[2]
     assert not judge_simulation.separated(study, orders(pool, 9.0)).any(), (
-        "no two sources differ so much"
+        "no two models differ so much"
     )
 
 

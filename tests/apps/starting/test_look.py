@@ -201,6 +201,21 @@ def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
     assert first.command[:3] == ("perturb", "--task", "semantic_segmentation")
 
 
+@pytest.mark.parametrize(
+    ("folder", "task"),
+    [("sdxl", "generation_t2i"), ("lr", "lowlevel-super-resolution")],
+)
+def test_images_of_one_name_may_be_outputs_of_models(
+    tmp_path: Path, folder: str, task: str
+) -> None:
+    for place in ("flux", folder):
+        image(tmp_path / place / "0.png")
+    sight = look(tmp_path, lambda _header: False)[-1]
+    assert sight.path == tmp_path
+    assert sight.command is not None
+    assert sight.command[:4] == ("import", "outputs", "--task", task)
+
+
 def test_images_of_one_folder_are_told_apart_by_how_their_names_end(
     tmp_path: Path,
 ) -> None:

@@ -374,7 +374,7 @@ def _favour(ordered: SourceOrder) -> Check:
     significant."""
     main = ordered.main
     if main is None or all(row.bias.p is None for row in main.sources):
-        unknown = f"each source is on {too_few()}"
+        unknown = f"each model is on {too_few()}"
         if main is not None:
             unknown = UNTOLD if main.exact else NOT_EXACT
         return check(

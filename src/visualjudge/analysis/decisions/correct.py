@@ -137,11 +137,11 @@ class Leaderboard:
             f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ "
             f"{self.lam:.2f} (weight of the judge’s answers beside the labels)"
         )
-        what = f"{self.measure} of {len(self.rows)} sources by {self.judge}"
+        what = f"{self.measure} of {len(self.rows)} models by {self.judge}"
         compared = sum(row.labels for row in self.rows) > self.labels
         notes = [
             f"{what}; {scope}",
-            *(["A label counts for both of its sources."] if compared else []),
+            *(["A label counts for both of its models."] if compared else []),
             RANKS_NOTE,
             *([GROUPS_NOTE] if len(groups) > 1 else []),
         ]
@@ -176,13 +176,13 @@ def _needed(board: Leaderboard) -> str:
         return f"{board.labels_for_gap} labels in all"
     known = [row.group for row in board.rows if row.corrected is not None]
     if len(set(known)) == len(known):
-        return "not known: no two compared sources have enough labels"
+        return "not known: no two compared models have enough labels"
     return "labels alone do not decide it: more images are needed"
 
 
 CORRECTED = Layout[CorrectedRow](
     named("group", "Group", group_name, text=True),
-    named("source", "Source"),
+    named("source", "Model"),
     named("naive", "By the judge", number3),
     named("corrected", "Corrected", number3),
     Column("ci95", "interval", "95 %", span3),
@@ -313,7 +313,7 @@ def _means(
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
         raise DataError(
-            f"{labels}: a source needs labels on at least {LEAST_IMAGES} "
+            f"{labels}: a model needs labels on at least {LEAST_IMAGES} "
             f"images, got {most} at most{out}"
         )
     return means
@@ -355,7 +355,7 @@ def _assumptions(
     nouns = f"{NOUNS[judged.kind]}s"
     labelled = placed.filter(pl.col("y").is_not_null())
     bare = labelled["probability"].null_count()
-    chance = f"at random, with equal probability for all {nouns} of a source"
+    chance = f"at random, with equal probability for all {nouns} of a model"
     stated = "with the probabilities of the labels file"
     how = stated if not bare else chance
     if 0 < bare < labelled.height:
@@ -369,13 +369,13 @@ def _assumptions(
     few = int(means.label_images[np.isfinite(means.values)].min())
     enough = Assumption(
         "errors are near normal",
-        "each source has labels on at least 10 images",
+        "each model has labels on at least 10 images",
         few >= 10,
     )
     absent = float(np.isnan(judged["said"]).mean())
     replies = Assumption(
         f"nothing about missing replies: {nouns} without a usable reply count as the "
-        "mean of their source",
+        "mean of their model",
         f"{percent(absent)} of the {nouns} have no usable reply; the naive figure "
         "leaves them out",
         True if absent == 0 else None,

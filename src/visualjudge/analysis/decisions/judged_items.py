@@ -307,7 +307,7 @@ def require_sources(judged: Items) -> Items:
     """
     if not judged.countable:
         raise DataError(
-            f"the {judged.kind} questions must compare at least 2 named sources of one "
+            f"the {judged.kind} questions must compare at least 2 named models of one "
             f"task, got {len(judged.names)}; import predictions with another `source` and "
             "build again"
         )

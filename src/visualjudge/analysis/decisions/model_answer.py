@@ -533,7 +533,7 @@ def more_images(images: int, needed: int | None) -> str:
     )
 
 
-NO_ANSWER = "it answered no question on the sources"
+NO_ANSWER = "it answered no question on the models"
 
 
 def _next(accuracy: str | None, advice: str = "") -> str:

@@ -87,10 +87,10 @@ class OrderOfKind:
     def order(self) -> str:
         """How well the judge orders the sources, as a description."""
         tau = self.models.tau_b
-        sources = many(len(self.sources), "source")
+        models = many(len(self.sources), "model")
         least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
         return (
-            f"Order of {sources} by {MEASURES[self.kind]}: τ-b "
+            f"Order of {models} by {MEASURES[self.kind]}: τ-b "
             f"{number3(tau.value)}{least}, over {many(tau.n, 'pair')}."
         )
 
@@ -170,7 +170,7 @@ def _message(row: SourceByJudge) -> str:
 FAVOUR = Layout[Favour](*as_named("value", "p"), Column("ci95", "interval"))
 SOURCE = Layout[SourceByJudge](
     named("group", "Group", group_name, text=True),
-    named("source", "Source"),
+    named("source", "Model"),
     named("judged", "By the judge", number3),
     named("true", "By truth", number3),
     *as_named("rank"),
@@ -192,10 +192,10 @@ KIND = Layout[OrderOfKind](
 )
 
 
-RANKS = "Ranks: those that the tests of its pairs leave to a source."
+RANKS = "Ranks: those that the tests of its pairs leave to a model."
 OF_FAVOUR = (
     "Favour: win rate beyond that of a judge without favour. Its tests are adjusted by "
-    "Holm over the sources; the table of all questions and those by task share 5 %."
+    "Holm over the models; the table of all questions and those by task share 5 %."
 )
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: "
@@ -219,7 +219,7 @@ def sources_table(kind: OrderOfKind) -> Table:
         )
     rows = sorted(kind.sources, key=lambda row: (row.group, row.rank))
     hidden = [] if apart else ["group"]
-    title = f"Sources by {MEASURES[kind.kind]}"
+    title = f"Models by {MEASURES[kind.kind]}"
     return grid(
         SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden
     )
@@ -290,7 +290,7 @@ def _ordered(study: Study, run: int, level: float) -> SourceOrder:
     if not asked:
         return SourceOrder(
             (),
-            "no question compares two named sources of one task",
+            "no question compares two named models of one task",
             models=models,
         )
     images = (
@@ -307,7 +307,7 @@ def _why_none(judged: Items) -> str:
         return NO_TRUTH
     if not (truth & np.isfinite(judged["said"])).any():
         return NO_ANSWER
-    return "its usable answers compare no two sources on two images"
+    return "its usable answers compare no two models on two images"
 
 
 def _measured(

@@ -281,7 +281,7 @@ def _ends(row: SourceRow) -> Ends | None:
 
 
 SOURCE = Layout[SourceRow](
-    named("source", "Source"),
+    named("source", "Model"),
     *as_named("group", "bound"),
     Column("images", "strength.images", "Images", number),
     *figure(
@@ -305,15 +305,15 @@ def _rows(judge: JudgeResult) -> Leaderboard:
 def _section(view: Shown) -> Section:
     return Section(
         "sources",
-        "How the judge ranks the sources",
-        "A source is a model whose predictions are judged, or a controlled error with "
-        "its severity (duplicate 0.50). Its strength shows how often the judge prefers "
+        "How the judge ranks the models",
+        "A model made the predictions that are judged; a controlled error with its "
+        "severity (duplicate 0.50) counts as one. Its strength shows how often the judge prefers "
         "it: that of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
         "penalty; a question answered differently when swapped is a tie. The interval "
-        "of a source that never lost, or never won, is open on one side; intervals of "
+        "of a model that never lost, or never won, is open on one side; intervals of "
         "strengths are no tests of differences. Rank: by the mean of its win rates "
         "over images. Ranks, 95 %: the ranks that the tests of its pairs leave to a "
-        "source. Controlled: the strength at equal order, text length, "
+        "model. Controlled: the strength at equal order, text length, "
         "file size and number of objects.",
         [
             grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")

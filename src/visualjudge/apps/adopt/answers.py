@@ -173,7 +173,7 @@ def letter_of(
         known = None
     if known is None:
         raise ValueError(
-            f"must be A, B, tie, both_bad or the name of a source, got {text!r}; "
+            f"must be A, B, tie, both_bad or the name of a model, got {text!r}; "
             f"{_advice(text, models)}"
         )
     return known
@@ -198,7 +198,7 @@ def order_of(
     if known is None:
         raise ValueError(
             "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, "
-            f"BA, or the name of a source of the row, got {value!r}"
+            f"BA, or the name of a model of the row, got {value!r}"
             + (
                 f"; {text} is read in a column named swapped"
                 if text.lower() in SWAPPED
@@ -236,12 +236,12 @@ def _known(
 def _advice(text: str, models: Models) -> str:
     if text in models:
         return (
-            "it is a position, and the name of the source at another; `answers` "
+            "it is a position, and the name of the model at another; `answers` "
             f"{text}=A or B says which option it means in all rows"
         )
     names = get_close_matches(text, [model for model in models if model])
     if names and not is_number(text):
-        return f"did you mean source {' or '.join(map(repr, names))}?"
+        return f"did you mean model {' or '.join(map(repr, names))}?"
     if is_number(text) and not float(text).is_integer():
         return (
             "true scores of the two options go into columns score_a and score_b"

@@ -294,7 +294,7 @@ def _check(records: Records, roles: Mapping[str, str]) -> None:
         )
     if roles.keys().isdisjoint(ASKED):
         raise UsageError(
-            f"{records.name}: no column names the question or a source; give `columns` "
+            f"{records.name}: no column names the question or a model; give `columns` "
             f"item=NAME, or model_a=NAME and model_b=NAME (its columns: {every})"
         )
     if "truth" in roles and roles.get("verdict") == roles["truth"]:

@@ -277,7 +277,7 @@ def _rank(target: Target, effect: float | None) -> _Question:
     if len(pool.sources) < 2:
         count = len(pool.sources)
         raise UsageError(
-            f"{target.place}: must have at least two sources to rank, got {count}; "
+            f"{target.place}: must have at least two models to rank, got {count}; "
             "`goal` right plans for its accuracy"
         )
     gaps = np.abs(pool.differences[np.triu_indices(len(pool.sources), 1)])
@@ -285,12 +285,12 @@ def _rank(target: Target, effect: float | None) -> _Question:
     if not 0 < apart <= widest:
         raise UsageError(
             f"`effect` must be above 0 and at most {widest:.2f}, the largest "
-            f"difference of two sources in points of score, got {apart:g}"
+            f"difference of two models in points of score, got {apart:g}"
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        "the sources and their scores are those of the data; the goal is that the "
-        f"{wide} of {gaps.size} pairs of sources that differ by {apart:g} points or "
+        "the models and their scores are those of the data; the goal is that the "
+        f"{wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
         "more are all separated in the right order"
     )
     order = judge_simulation.orders(pool, apart)

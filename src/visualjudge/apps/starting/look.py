@@ -298,12 +298,15 @@ def _voc(files: list[Path], images: object) -> Iterator[Sight]:
 def _label_studio(files: list[Path], images: object) -> Iterator[Sight]:
     for path in files:
         if path.suffix == ".json" and '"from_name"' in _head(path):
-            command = (
-                *("import", "shapes", "--task", "object_detection"),
-                *("--format", "label-studio", "--gt", path),
-                *("--images", images, "--out", "data"),
+            yield Sight(
+                path,
+                "annotations of Label Studio",
+                (
+                    *("import", "shapes", "--task", "object_detection"),
+                    *("--format", "label-studio", "--gt", path),
+                    *("--images", images, "--out", "data"),
+                ),
             )
-            yield Sight(path, "annotations of Label Studio", command)
 
 
 def _headers(files: list[Path]) -> dict[Path, bytes]:
@@ -385,17 +388,24 @@ def _tables(
         elif "output" in header or (
             "file_name" in header and "verdict" not in header
         ):
-            command = _outputs(path, header, files)
-            yield Sight(path, f"scores of generated images: {text}", command)
-        elif {"question", "answer", "image"}.issubset(header):
-            command = (
-                *("mmbench", "infer", path),
-                *("--model", "MODEL", "--out", "pred.xlsx"),
+            yield Sight(
+                path,
+                f"scores of generated images: {text}",
+                _outputs(path, header, files),
             )
-            yield Sight(path, f"multiple-choice questions: {text}", command)
+        elif {"question", "answer", "image"}.issubset(header):
+            yield Sight(
+                path,
+                f"multiple-choice questions: {text}",
+                (
+                    *("mmbench", "infer", path),
+                    *("--model", "MODEL", "--out", "pred.xlsx"),
+                ),
+            )
         elif is_verdicts(header):
-            command = ("adopt", path, "--out", "study")
-            yield Sight(path, f"verdicts: {text}", command)
+            yield Sight(
+                path, f"verdicts: {text}", ("adopt", path, "--out", "study")
+            )
         else:
             yield Sight(
                 path,
@@ -483,6 +493,24 @@ def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
         images = _alike(named[poor], sharp) if sharp.is_dir() else named[poor]
         command = _study("pairs", DEGRADED[poor], sharp, images, models)
         return Sight(sharp, "clean images", command)
+    names = Counter(
+        path.stem
+        for place in {*named.values()}
+        if place.is_dir()
+        for path in place.iterdir()
+    )
+    if max(names.values(), default=1) > 1:
+        task = DEGRADED.get(poor or "", "generation_t2i")
+        return Sight(
+            first.parent,
+            "images of one name in several folders: outputs of models, if a table has "
+            "the prompt and the score of each; of photographs, visualjudge perturb "
+            "makes controlled errors",
+            (
+                *("import", "outputs", "--task", task, "--table", "TABLE"),
+                *("--root", first.parent, "--out", "data"),
+            ),
+        )
     command = _study("pairs", "lowlevel-deblur", first, first, ())
     return Sight(
         first, "photographs alone: controlled errors test a judge", command
