@@ -97,3 +97,20 @@ def test_an_unchanged_judge_rarely_breaks_and_a_worse_one_mostly(
 
     assert sum(state(0.0) == "broken" for _ in range(100)) <= 4
     assert sum(state(3.0) == "broken" for _ in range(40)) >= 36
+
+
+def test_scores_that_are_all_alike_have_no_correlation_and_every_image_counts() -> (
+    None
+):
+    truth = np.arange(500) % 11.0
+    table = pl.DataFrame(
+        {
+            "image": [f"i{k // 2}" for k in range(500)],
+            "truth": truth,
+            "before": truth,
+            "score": np.full(500, 5.0),
+        }
+    )
+    check = compared_scores(table, 0.1)
+    assert check.state == "broken" and "nan" not in " ".join(check.reasons)
+    assert (check.questions, check.images) == (500, 250)

@@ -158,7 +158,7 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
     image = table["image"].rank("dense").to_numpy().astype(np.int64)
     groups = image_groups(image)
     images = int(groups.max()) + 1
-    asked = table.height, images
+    asked = table.height, table["image"].n_unique()
     moved = (
         float(np.nanmean(np.abs(now - before)))
         if np.isfinite(now).any()
@@ -197,7 +197,9 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             "broken": "worse beyond chance",
             "holds": f"a loss of {allowed:g} is excluded",
         }.get(own, f"a loss of {allowed:g} cannot be excluded")
-        reasons.append(f"{name} changed by {sign * change:+.2f}: {text}")
+        changed = f"changed by {round(sign * change, 2) + 0.0:+.2f}: {text}"
+        unknown = "is not known: too few scores, or all are alike"
+        reasons.append(f"{name} {changed if np.isfinite(change) else unknown}")
     worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
     state = next(state for state in worst_first if state in states)
     return Check(state, tuple(reasons), None, None, None, *asked)

@@ -1,12 +1,16 @@
 """How many images decide the answer of a study that compares no named models: from a
 pilot, until each task is decided; without truth, how many to label.
+
+Sources: Clopper & Pearson 1934 (power of an exact interval); Fisher 1921, Bonett &
+Wright 2000 (variance of a rank correlation's z: (1 + ρ²/2) / (n − 3)).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy import special
 
 from visualjudge.analysis.decisions.model_answer import ModelAnswer
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
@@ -14,14 +18,16 @@ from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
     score_answer,
 )
+from visualjudge.analysis.estimate import POWER, TAIL, t_isf, t_sf
 from visualjudge.analysis.figure_text import many, number, percent, plain_name
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.shape import QUESTIONS, Shape, shape_of
-from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, REACH, Bar
+from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, Bar
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Json
+from visualjudge.core.records import FloatArray
 from visualjudge.core.text_tables import Table, folded
 from visualjudge.options import Selection
 from visualjudge.runs.folder import RunFolder
@@ -29,9 +35,9 @@ from visualjudge.runs.folder import RunFolder
 RIGHT = (0.8, 0.85, 0.9, 0.95)
 ORDERED = (0.55, 0.65, 0.75, 0.85)
 """Accuracies and rank correlations that a judge may have."""
-RANKS = 1.06
-"""Variance of Fisher's z of a rank correlation, times n − 3 (Fieller, Hartley & Pearson
-1957)."""
+MOST = 100_000
+LABELS = np.arange(LEAST_IMAGES, MOST + 1)
+"""Numbers of images to label that are tried."""
 
 TO_LABEL = ("If it has", "It would be", "Images to label")
 LABELLED = "To label: images that tell it from the bar with a power of 80 %."
@@ -74,15 +80,17 @@ class ShapePlan:
             f"{QUESTIONS[self.shape]} {self._todo} {self.sentence}".strip()
         )
         unknown = self.shape == "no_truth"
-        rows = []
-        for case in self.cases:
-            images = () if unknown else (number(case.images),)
-            rows.append(
-                (case.case, case.state, *images, number(case.needs_images))
-            )
         table = Table(
             TO_LABEL if unknown else (self._case.title(), *TO_JUDGE),
-            tuple(rows),
+            tuple(
+                (
+                    case.case,
+                    case.state,
+                    *(() if unknown else (number(case.images),)),
+                    number(case.needs_images),
+                )
+                for case in self.cases
+            ),
             (LABELLED if unknown else DECIDED,),
         )
         return f"{answers}\n\n{table.text()}"
@@ -102,8 +110,7 @@ class ShapePlan:
                 if undecided
                 else f"Every {self._case} is decided."
             )
-        images = many(self.images or 0, "image")
-        return f"Judge {images} of each open {self._case}."
+        return f"Judge {many(self.images or 0, 'image')} of each open {self._case}."
 
     @property
     def _case(self) -> str:
@@ -165,37 +172,56 @@ def _of_tasks(
 
 
 def _of_pairs(models: ModelAnswer) -> tuple[Needed, ...]:
-    cases = []
-    for pair in models.pairs:
-        _, more = pair.needs_images or (0, 0)
-        needed = pair.images + more if more else None
-        names = f"{pair.a} and {pair.b}"
-        cases.append(Needed(names, pair.state, pair.images, needed))
-    return tuple(cases)
+    return tuple(
+        Needed(
+            f"{pair.a} and {pair.b}",
+            pair.state,
+            pair.images,
+            pair.needs_images and pair.images + pair.needs_images[1],
+        )
+        for pair in models.pairs
+    )
 
 
 def _to_label(bar: Bar, *, scored: bool) -> tuple[Needed, ...]:
-    """Return how many images tell whether a judge with each figure meets the bar: by
-    the normal approximation of a share, or Fisher's z of a rank correlation.
-    """
-    least = bar.spearman if scored else bar.accuracy
-    cases = []
-    for value in ORDERED if scored else RIGHT:
-        if scored:
-            apart = np.arctanh(value) - np.arctanh(least)
-            images = 3 + RANKS * (REACH / apart) ** 2 if apart else np.inf
-            name = f"ρ {number(value)}"
-        else:
-            apart = value - least
-            images = (
-                value * (1 - value) * (REACH / apart) ** 2 if apart else np.inf
-            )
-            name = f"{percent(value, 0)} right"
-        needed = (
-            max(LEAST_IMAGES, int(np.ceil(images)))
-            if np.isfinite(images)
-            else None
+    """Return how many images tell whether a judge with each figure meets the bar."""
+    if scored:
+        return tuple(
+            _enough(f"ρ {number(rho)}", rho, bar.spearman, _power_of_order)
+            for rho in ORDERED
         )
-        state = "good enough" if apart > 0 else "not good enough"
-        cases.append(Needed(name, state, None, needed))
-    return tuple(cases)
+    return tuple(
+        _enough(f"{percent(p, 0)} right", p, bar.accuracy, _power_of_share)
+        for p in RIGHT
+    )
+
+
+def _enough(
+    case: str,
+    value: float,
+    least: float,
+    power: Callable[[float, float], FloatArray],
+) -> Needed:
+    """Return the images from which on the power suffices."""
+    state = "good enough" if value > least else "not good enough"
+    short = LABELS[power(value, least) < POWER]
+    images = int(short.max(initial=LEAST_IMAGES - 1)) + 1
+    return Needed(case, state, None, images if images <= MOST else None)
+
+
+def _power_of_share(value: float, least: float) -> FloatArray:
+    """Return how probably Clopper and Pearson's interval of a share of ``value`` lies
+    on its side of ``least``, for each of :data:`LABELS`.
+    """
+    if value < least:
+        value, least = 1 - value, 1 - least
+    cases = LABELS - 1.0  # the variance between images is that of one less
+    most_by_chance = np.ceil(special.bdtrik(1 - TAIL, cases, least))
+    return np.asarray(special.bdtrc(most_by_chance, cases, value))
+
+
+def _power_of_order(value: float, least: float) -> FloatArray:
+    """Return the same of a rank correlation, by Fisher's z and Student's t."""
+    apart = abs(np.arctanh(value) - np.arctanh(least))
+    errors = apart * np.sqrt((LABELS - 3) / (1 + value**2 / 2))
+    return np.asarray(t_sf(t_isf(TAIL, LABELS - 2) - errors, LABELS - 2))
