@@ -105,7 +105,8 @@ def made_questions(rng: np.random.Generator) -> list[Question]:
     return made
 
 
-def _probes() -> list[Question]:
+def probes() -> list[Question]:
+    """Controls, and copies with another photograph, other bytes or a cue."""
     versions = (
         ("control", "control", None, None),
         ("grey", "photograph", None, None),
@@ -193,7 +194,7 @@ def made_verdicts(
 
 def make_study(root: Path) -> list[Path]:
     """Write the dataset ``ds`` and a run a judge. Return the runs' folders."""
-    questions = [*made_questions(np.random.default_rng(SEED)), *_probes()]
+    questions = [*made_questions(np.random.default_rng(SEED)), *probes()]
     dataset = write_dataset(root / "ds", questions)
     rubric = rubric_of("reason").json()
     judges = (

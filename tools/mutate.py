@@ -53,8 +53,8 @@ ARITHMETIC = {
     ast.Mod: ("%", "*"),
 }
 LEFT_OUT = (ast.JoinedStr, ast.Assert)
-ASSERTED = "strict"
-"""Keyword of ``zip`` that changes nothing but in a broken program."""
+ASSERTED = {"strict", "frozen", "slots", "eq"}
+"""Keywords of ``zip`` and ``dataclass`` that change nothing but in a broken program."""
 BOOLEAN = {ast.And: ("and", "or"), ast.Or: ("or", "and")}
 RECORDED = "from recording import"
 OUT_OF_TIME = "out of time"
@@ -126,7 +126,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns"):
             continue
-        if isinstance(node, ast.keyword) and node.arg == ASSERTED:
+        if isinstance(node, ast.keyword) and node.arg in ASSERTED:
             continue
         for child in value if isinstance(value, list) else (value,):
             if isinstance(child, ast.AST) and not isinstance(child, LEFT_OUT):

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+from judged_records import pair
 from mixed_study import (
     SEED,
     TASKS,
     made_questions,
     made_verdicts,
     make_study,
+    probes,
 )
 from page_text import page
 from recording import check
@@ -25,10 +28,12 @@ from visualjudge.analysis.decisions.accept import accept
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.items_to_label import label_study
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.people_agreement import agreement
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.paper import paper_tables
-from visualjudge.core.records import UNKNOWN
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import UNKNOWN, Question
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +164,154 @@ def test_studies_of_unnamed_models_and_without_truth() -> None:
             "card": str(card_of(analysis)),
         }
     check("unnamed", out, depth=2)
+
+
+def test_few_labels(folders: list[Path], tmp_path: Path) -> None:
+    """Corrections by 1 to 12 labels of a model, and thresholds from few images."""
+    study = load_study(folders[:1])
+    questions = made_questions(np.random.default_rng(SEED))
+    out: dict[str, Any] = {}
+    for kind in ("scoring", "pairwise"):
+        lines = _labels(questions, kind, tmp_path / "all.csv").read_text()
+        head, *rows = lines.splitlines()
+        for count in (1, 2, 4, 8, 11, 12, 13, 24, 40):
+            path = tmp_path / f"{kind}-{count}.csv"
+            path.write_text("\n".join([head, *rows[:count]]) + "\n")
+            try:
+                corrected = correct_study(study, path, kind=kind, gap=1.0)
+                out[f"{kind}_{count}"] = [corrected, str(corrected)]
+            except DataError as error:
+                out[f"{kind}_{count}"] = str(error).replace(str(tmp_path), "")
+    scores = [item for item in questions if item.question_type == "scoring"]
+    for images in (1, 2, 3, 5, 9, 10, 11, 15):
+        asked = [item for item in scores if int(item.image_id[1:]) < images]
+        answers = made_verdicts(asked, 0.95, 3, 1)
+        few = study_of(asked, {"judge": answers})
+        out[f"accept_{images}"] = accept(few, risk=0.45, bad_below=4.0)
+    check("few_labels", out, depth=1)
+
+
+def _ratings(items: int, people: int) -> pl.DataFrame:
+    """Ratings of two models' outputs by people and a judge, one rating left out; each
+    image has two items."""
+    rng = np.random.default_rng(SEED)
+    rows = [
+        {
+            "item": str(item),
+            "source": source,
+            "rater": rater,
+            "dimension": "quality",
+            "score": float(np.clip(item % 5 + ahead + rng.integers(2), 0, 9)),
+            "kind": "judge" if rater == "judge" else "person",
+            "image": f"i{item // 2}",
+        }
+        for item in range(items)
+        for source, ahead in (("oak", 2), ("elm", 0))
+        for rater in ("judge", *(f"p{k}" for k in range(people)))
+        if (item, source, rater) != (1, "elm", "p1")
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_few_ratings_of_people() -> None:
+    """As few images, below: items, people, and images of a test."""
+    sizes = [(items, 3) for items in (1, 2, 3, 4, 5, 6, 14, 15, 16, 20)]
+    sizes += [(6, 1), (6, 2), (6, 4), (2, 2), (3, 2)]
+    out: dict[str, Any] = {}
+    for items, people in sizes:
+        table = _ratings(items, people)
+        for level, epsilon in (("ordinal", 0.0), ("nominal", 0.2)):
+            out[f"{items}_{people}_{level}"] = agreement(
+                table, level=level, epsilon=epsilon
+            )
+    check("few_ratings", out, depth=2)
+
+
+def test_studies_of_few_images() -> None:
+    """From 1 image to 11: each least number of images, questions, pairs and labels is
+    met, missed by one, and exceeded by one."""
+    questions = made_questions(np.random.default_rng(SEED))
+    verdicts = {
+        name: made_verdicts(questions, right, seed, repeats)
+        for name, right, seed, repeats in (("a", 0.9, 3, 2), ("b", 0.6, 4, 1))
+    }
+    out: dict[str, Any] = {}
+    for kind in ("pairwise", "scoring", "ranking"):
+        few = (1, 2, 3) if kind == "ranking" else (1, 2, 3, 4, 5, 6, 9, 10, 11)
+        sizes = [(images, 99) for images in few]
+        for images, count in [*sizes, (4, 1), (4, 2), (4, 3)]:
+            shown = {f"i{k}" for k in range(images)}
+            asked = [
+                question
+                for question in questions
+                if question.question_type == kind
+                and question.image_id in shown
+                and question.task != TASKS[2]
+            ]
+            asked = asked[:count]
+            ids = {question.id for question in asked}
+            answers = {
+                name: [verdict for verdict in rows if verdict.id in ids]
+                for name, rows in verdicts.items()
+            }
+            analysis = analyse_study(study_of(asked, answers))
+            out[f"{kind}_{images}_{count}"] = analysis.metrics
+    check("few_images", out, depth=1)
+
+
+def test_studies_of_few_verdicts() -> None:
+    """As above, of one judge that is asked once: curves, encodings, calibration and
+    probes begin at a number of verdicts."""
+    made = made_questions(np.random.default_rng(SEED))
+    pairs = [item for item in made if item.question_type == "pairwise"]
+    controls = [item for item in probes() if item.id.startswith("control")]
+    out: dict[str, Any] = {}
+    for count in (9, 10, 11, 19, 20, 21, 29, 30, 31, 39, 40, 41):
+        for name, asked in (("pairs", pairs), ("probes", controls)):
+            if name == "probes" and count < 39:
+                continue
+            few = asked[:count]
+            answers = [
+                verdict
+                for verdict in made_verdicts(few, 0.8, 5, 1)
+                if verdict.order == "AB"
+            ]
+            analysis = analyse_study(study_of(few, {"judge": answers}))
+            out[f"{name}_{count}"] = analysis.metrics["judges"][0]
+    check("few_verdicts", out, depth=1)
+
+
+def _many_models(models: int) -> list[Question]:
+    """One pair of neighbours in quality on each of five images, in turn."""
+    return [
+        pair(
+            image,
+            (8 - 0.2 * k, 7.5 - 0.2 * k),
+            id=f"{image}-{k}",
+            image_id=f"i{image}",
+            task=TASKS[k % 2],
+            annotation_ids=(f"{image}-{k}a", f"{image}-{k}b"),
+            sources=(f"m{k:02}", f"m{k + 1:02}"),
+        )
+        for image in range(5)
+        for k in range(models - 1)
+    ]
+
+
+def test_pages_of_many_judges_and_models() -> None:
+    """A page lists so many, and says how many more there are."""
+    out: dict[str, Any] = {}
+    for models, judges in ((4, 4), (4, 7), (17, 1), (21, 2)):
+        asked = _many_models(models)
+        answers = {
+            f"judge {k}": made_verdicts(asked, 0.95 - 0.05 * k, k, 1)
+            for k in range(judges)
+        }
+        analysis = analyse_study(study_of(asked, answers))
+        card = card_of(analysis)
+        out[f"{models}_{judges}"] = {
+            "page": _sections(page(analysis)),
+            "card": [str(card), card.details],
+            "metrics": analysis.metrics["comparisons"],
+        }
+    check("many", out, depth=2)

@@ -1,11 +1,9 @@
 """Commands with options other than their defaults: the numbers that they print and
-write, recorded; and how each option is declared.
-"""
+write, recorded."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,38 +12,6 @@ import pytest
 from commanding import command
 from docs.workspace import make_workspace
 from recording import check, contents
-from visualjudge.cli.main import COMMANDS, command_named
-
-DECLARED = ("opts", "required", "multiple", "hidden", "show_default", "metavar")
-
-
-def _commands(name: str, made: Any) -> Iterator[tuple[str, Any]]:
-    below = getattr(made, "commands", {})
-    for own, command_below in below.items():
-        yield from _commands(f"{name} {own}", command_below)
-    if not below:
-        yield name, made
-
-
-def _declared(option: Any) -> dict[str, Any]:
-    """What a user sees of an option; typer has moved the bounds from the type of an
-    option to the option."""
-    row = {field: getattr(option, field, None) for field in DECLARED}
-    for bound in ("min", "max"):
-        row[bound] = getattr(getattr(option, "type", option), bound, None)
-    return row | {"default": str(option.default)}
-
-
-def test_every_option_has_its_names_default_and_bounds() -> None:
-    declared = {
-        f"{name} {option.name}".replace(" ", "."): _declared(option)
-        for first in COMMANDS
-        for name, made in _commands(first, command_named(first))
-        for option in made.params
-    }
-    assert len(declared) > 250
-    check("options", declared, depth=1)
-
 
 LINES = Path(__file__).with_name("commands_with_options.txt")
 

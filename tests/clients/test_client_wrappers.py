@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
+import inspect
+import pkgutil
 import shutil
 import time
 from collections.abc import Callable, Coroutine
@@ -16,6 +19,7 @@ import pytest
 
 from folding import each
 from scripted_client import ScriptedClient
+from visualjudge import clients
 from visualjudge.clients import (
     Reply,
     Request,
@@ -441,3 +445,22 @@ def test_a_copied_cache_works_and_a_damaged_one_is_told_once(
 
 
 # ---------------------------------------------------------------- smaller images
+
+
+def test_every_client_takes_a_first_attempt_where_none_is_named() -> None:
+    modules = [
+        importlib.import_module(f"visualjudge.clients.{module.name}")
+        for module in pkgutil.iter_modules(clients.__path__)
+        if not module.ispkg
+    ]
+    asking = {
+        value
+        for module in modules
+        for value in vars(module).values()
+        if inspect.isclass(value) and hasattr(value, "ask")
+    }
+    stated = {
+        inspect.signature(client.ask).parameters["attempt"].default
+        for client in asking
+    }
+    assert len(asking) > 6 and stated == {0}

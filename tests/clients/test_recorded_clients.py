@@ -24,6 +24,14 @@ from visualjudge.clients.base import (
     Turn,
 )
 from visualjudge.clients.http import Answer
+from visualjudge.clients.server_errors import (
+    STATUS_OF_TYPE,
+    RefusedParameters,
+    api_error,
+    embedded_error,
+    one_line,
+)
+from visualjudge.core.errors import ApiError
 
 IMAGE = ImagePart(b"not really a picture")
 SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}}
@@ -85,3 +93,48 @@ def test_what_a_backend_sends_and_reads(backend: str) -> None:
         for effort in EFFORTS
     }
     check(f"client_{backend}", list(asked.values()), depth=1)
+
+
+WAITS = (
+    ({"Retry-After": "7"}, b""),
+    ({"retry-after-ms": "250"}, b""),
+    ({}, b'{"error": {"details": [{"retryDelay": "34s"}]}}'),
+    ({}, b'{"error": {"message": "Rate limit: try again in 1.5s."}}'),
+    ({}, b'{"error": {"message": "Please retry in 250 ms"}}'),
+    ({"Retry-After": "-1"}, b""),
+)
+
+
+def _learns(status: int, words: str) -> bool:
+    error = ApiError(status, f"unsupported: {words}")
+    return RefusedParameters({}).learn(error, REQUESTS["all"], frozenset(), "m")
+
+
+def test_what_is_made_of_errors_of_a_server() -> None:
+    """By status, by the provider's word for it, and by the parameter that is refused:
+    asked again or not, after how long, and what counts as a refusal."""
+    filtered = (
+        b'{"error": {"message": "content_filter: the input was flagged"}}'
+    )
+    out: dict[str, Any] = {}
+    for status in (*range(299, 304), *range(399, 430), 451, *range(499, 531)):
+        error = api_error(status, b"", {})
+        out[f"status.{status}"] = {
+            "retryable": error.retryable,
+            "said": str(error),
+            "kind": type(api_error(status, filtered, {})).__name__,
+            "refused": [
+                _learns(status, words)
+                for words in ("temperature", "log_prob", "seed", "json schema")
+            ],
+        }
+    for name in STATUS_OF_TYPE:
+        out[name] = embedded_error({"error": {"type": name}}).status
+    for code in (399, 400, 599, 600):
+        embedded = embedded_error({"error": {"code": code, "message": "no"}})
+        out[f"code.{code}"] = str(embedded)
+    out["waits"] = [
+        api_error(429, body, headers).retry_after for headers, body in WAITS
+    ]
+    out["lengths"] = [len(one_line("x" * k)) for k in (399, 400, 401, 900)]
+    check("server_errors", out, depth=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +77,20 @@ def test_what_a_killed_write_left_goes_with_the_next_one(
     OutputFile(target).write("x")
     assert not left.exists()
     assert {*tmp_path.iterdir()} == {target, mine, other}
+
+
+def test_what_a_running_write_needs_stays(tmp_path: Path) -> None:
+    """Looking for a process neither ends it nor removes its file."""
+    with atomic_path(tmp_path / "a") as scratch:
+        scratch.write_text("mine")
+        host = scratch.name.removeprefix(".a.").partition("-")[0]
+    with subprocess.Popen(["sleep", "9"]) as other:
+        beside = tmp_path / "folder" / f".b.{host}-{other.pid}.x"
+        beside.parent.mkdir()
+        beside.write_text("theirs")
+        with atomic_path(tmp_path / "folder/c") as scratch:
+            scratch.write_text("mine")
+        assert beside.exists()
+        assert other.poll() is None
+        other.terminate()
+        assert other.wait() == -signal.SIGTERM

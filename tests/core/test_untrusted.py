@@ -229,3 +229,16 @@ def test_the_page_of_security_states_the_bounds() -> None:
             line for line in page.splitlines() if line.startswith(f"| `{kind}`")
         ]
         assert f"| {(bound.size or bound.line) >> 20} MiB |" in row
+        further = [
+            f" {bound.depth} levels deep" if bound.depth else "",
+            f" {bound.line >> 20} MiB a" if bound.size and bound.line else "",
+            f"{bound.unpacked >> 20} MiB unpacked" if bound.unpacked else "",
+            _in_words(bound.items) if bound.items else "",
+        ]
+        row = row.replace("as much", f"{bound.size >> 20} MiB")
+        assert [words for words in further if words not in row] == []
+
+
+def _in_words(count: int) -> str:
+    millions = f" {count / 1e6:g} million "
+    return millions if count >= 1_000_000 else f" {count:,} "

@@ -102,6 +102,7 @@ def test_without_a_folder_the_first_image_is_the_reference(root: Path) -> None:
     assert without.value == "Failed" and without.cause == "declined"
     assert "needs a reference" in str(without.raw_response)
     judge = metric_judge(f"psnr:{root / 'clean'}", root)
+    assert judge.described["parameters"] == {"reference": str(root / "clean")}
     (lacking,) = asked(judge, Ask(question(1, 3, image_id="other")))
     assert "has no image other" in str(lacking.raw_response)
 

@@ -18,6 +18,7 @@ import threading
 import time
 import urllib.request
 from collections import Counter
+from datetime import UTC, datetime
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ from visualjudge.studio.people.pages import (
     people_pages,
 )
 from visualjudge.studio.people.plan import Settings, StudyFiles, plan_of
-from visualjudge.studio.people.rating_run import Given
+from visualjudge.studio.people.rating_run import Given, Rater, progress
 from visualjudge.studio.places import find_places
 from visualjudge.studio.studio_data import Site
 
@@ -359,6 +360,43 @@ def test_repeats_and_known_items_are_asked_and_declared(dataset: Path) -> None:
     assert "of 3" in text
     assert "of 4" in text
     study.pages.run.close()
+
+
+def _rated(value: Any, turn: int, at: int) -> dict[str, Any]:
+    return {
+        "id": "q",
+        "value": value,
+        "turn": turn,
+        "purpose": "repeat" if turn else "question",
+        "status": "ok" if value is not None else "cannot_tell",
+        "latency_s": 2.0 + turn,
+        "answered": f"2026-01-01T00:00:{at:02}+00:00",
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "same"),
+    [
+        (5, 6, 1),
+        (5, 6.01, 0),
+        (5, None, 0),
+        (None, 5, 0),
+        ("A", "A", 1),
+        ("A", "B", 0),
+    ],
+)
+def test_a_repeated_answer_is_the_same_within_a_point(
+    first: Any, again: Any, same: int
+) -> None:
+    lines: Any = [_rated(first, 0, 0), _rated(again, 1, 7)]
+    now = datetime(2026, 1, 1, 0, 15, 8, tzinfo=UTC)
+    row = progress(Rater("anna", lines=lines), 1, lambda _: pair(1), now)
+    assert (row.repeats.value, row.repeats.cases) == (same, 1)
+    assert (row.seconds.value, row.seconds.cases) == (2.5, 2)
+    assert row.idle_s == 901 and row.ask_again
+    assert not progress(
+        Rater("anna", lines=lines), 0, lambda _: pair(1), now
+    ).ask_again
 
 
 def test_a_restart_goes_on_with_the_same_question(study: Study) -> None:

@@ -152,7 +152,7 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(
             "pair-judge: pairwise-judge cannot use the prompt",
         ),
         ("version: v1", "version: v77", "v77"),
-        ("metric_configs:", "metrics:", "metric_configs"),
+        ("metric_configs:", "metrics:", "got no metric_configs"),
         ("init_config:", "init_confg:", "init_confg"),
         ("model_name: m", "model: m", "model_name: the field is missing"),
         ("max_tokens: 222", "max_tokens: many", "max_tokens"),
@@ -1211,6 +1211,12 @@ def test_a_base_that_is_missing_and_a_variable_without_a_default_are_named(
     )
     with pytest.raises(UsageError, match="VJ_TEST_NOTHING"):
         read_config(file)
+    for stated, got in (("{}", "none"), ("[a]", "a list")):
+        write(file, f"metric_configs: {stated}")
+        with pytest.raises(
+            UsageError, match=f"at least one metric.* got {got}"
+        ):
+            read_config(file)
     write(file, "_base_: [a.yaml]\nmetric_configs: {}")
     with pytest.raises(UsageError, match="_base_ must name files"):
         read_config(file)

@@ -9,7 +9,13 @@ from matplotlib.ft2font import FT2Font
 
 from folding import each
 from visualjudge.vision.drawing import fonts
-from visualjudge.vision.drawing.fonts import face, font_file, has_letter, runs
+from visualjudge.vision.drawing.fonts import (
+    TextRun,
+    face,
+    font_file,
+    has_letter,
+    runs,
+)
 
 
 @each(
@@ -34,6 +40,23 @@ def test_a_script_has_a_font_and_no_code_points(label: str) -> None:
 @pytest.mark.parametrize("label", ["ที่นั่ง", "ភាសាខ្មែរ", "שלום", "हिन्दी"])
 def test_marks_are_placed_by_shaping(label: str) -> None:
     assert all(run.shaped for run in runs(label))
+
+
+EDGES = (
+    "\u058f\u0591",
+    "\u109f\u10a0",
+    "\u1780",
+    "\u17f9\u1800",
+    "\ufb17\ufb1d",
+)
+EDGES += ("\ufdff", "\ufe6b\ufe70", "\ufefc\uff01")
+PLAIN = {"\u058f", "\u10a0", "\u1800", "\ufb17", "\ufe6b", "\uff01"}
+"""Of Armenian, Georgian, Mongolian and Latin, beside scripts that are shaped."""
+
+
+@each("letter", [*"".join(EDGES)])
+def test_shaped_scripts_end_where_their_letters_do(letter: str) -> None:
+    assert TextRun(0, letter).shaped is (letter not in PLAIN)
 
 
 def test_a_font_file_with_other_content_is_not_used(
