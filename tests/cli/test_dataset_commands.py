@@ -130,10 +130,17 @@ def test_bad_records_are_told_counted_and_left_out(
         (("--subset", "all"), "got 'all'"),
         (("--task", "flying"), "unknown task 'flying'"),
         (("--task", "keypoint"), "has no annotations of keypoint"),
-        (("--engine", "cloud"), "'cloud' is not one of"),
+        (
+            ("--engine", "cloud"),
+            "--engine must be one of 'local', 'ray', got 'cloud'",
+        ),
         (("--workers", "0"), "--workers must be at least 1, got 0"),
+        (("--workers", "x"), "--workers must be a whole number, got 'x'"),
         (("--set", "per_group=9"), "per_group must be at most 5, got 9"),
-        (("--set", "per_group=true"), "per_group: must be a whole number"),
+        (
+            ("--set", "per_group=true"),
+            "--set per_group must be a whole number, got True",
+        ),
     ],
 )
 def test_wrong_option_is_one_line_and_status_2(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,7 @@ def test_a_help_fits_a_screen_and_ends_with_an_example(
     assert status == 0
     assert out.count("\n") <= 42  # 41 and the empty line at the end
     assert f"visualjudge {path}" in out
+    assert re.findall(r"<\w.*?>", out) == []  # no type of Python
 
 
 HELP_OF_ALL = """

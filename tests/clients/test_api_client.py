@@ -67,7 +67,9 @@ def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(
 
 @pytest.mark.parametrize("name", ["temperature", "timeout", "attempts"])
 def test_a_number_of_the_client_is_not_true_or_false(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name}: must be a number"):
+    with pytest.raises(
+        UsageError, match=f"`{name}` must be a number or text, got True$"
+    ):
         open_client({"model_name": "m", "api_key": KEY, name: True})
 
 

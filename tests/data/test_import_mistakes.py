@@ -164,6 +164,23 @@ MISTAKES = {
         lambda rng: DepthMap(rng.uniform(1, 9, SIZE)),
         lambda found: DepthMap(10 - found.values),
     ),
+    "values are normalised for each image": (
+        "depth_estimation",
+        lambda rng: DepthMap(rng.uniform(4, 9, SIZE)),
+        lambda found: DepthMap(
+            255 * (found.values - found.values.min()) / np.ptp(found.values)
+        ),
+    ),
+    "values are cut at the largest": (
+        "depth_estimation",
+        lambda rng: DepthMap(rng.uniform(1, 20, SIZE)),
+        lambda found: DepthMap(np.minimum(found.values, 8)),
+    ),
+    "maps are turned by 180 degrees": (
+        "depth_estimation",
+        lambda rng: DepthMap(rng.uniform(1, 20, SIZE)),
+        lambda found: DepthMap(found.values[::-1, ::-1]),
+    ),
     "the largest value marks holes": (
         "depth_estimation",
         _depth,
@@ -213,6 +230,11 @@ MISTAKES = {
             )
         ),
     ),
+    "black and white are exchanged": (
+        "lowlevel-deblur",
+        _restored,
+        lambda found: WholeImage(255 - found.pixels),
+    ),
     "blue, green, red": (
         "lowlevel-deblur",
         _restored,
@@ -239,6 +261,66 @@ def test_predictions_that_are_right_or_only_bad_are_not_accused(
         for k in range(IMAGES)
     ]
     assert likely_mistake(task, others, {}) is None
+
+
+def _maps(rng: np.random.Generator, count: int) -> np.ndarray:
+    planes = [
+        cv2.resize(rng.normal(size=(5, 5)), SIZE[::-1]) for _ in range(count)
+    ]
+    return np.stack(planes)
+
+
+def _named_map(values: np.ndarray) -> Masks:
+    names = dict(enumerate("abcdef", 1))
+    return masks_from_label_map(values, names, unlabelled=(0,))
+
+
+def test_numbers_of_a_poor_map_that_are_off_by_one_are_named_by_their_pixels() -> (
+    None
+):
+    """Boxes around classes that fill the image say nothing of them."""
+    rng = np.random.default_rng(0)
+    right, spoilt = [], []
+    for _ in range(IMAGES):
+        planes = _maps(rng, 6)
+        truth = _named_map(planes.argmax(axis=0) + 1)
+        poor = (planes + 0.7 * _maps(rng, 6)).argmax(axis=0)
+        right.append((_named_map(poor + 1), truth))
+        spoilt.append((_named_map((poor + 1) % 6 + 1), truth))
+    assert likely_mistake("semantic_segmentation", right, {}) is None
+    message = likely_mistake("semantic_segmentation", spoilt, {})
+    assert message is not None and "off by one" in message
+
+
+def test_a_map_of_two_classes_is_not_inverted() -> None:
+    rng = np.random.default_rng(0)
+    tried = list[Sides]()
+    for _ in range(12):
+        planes = _maps(rng, 2)
+        planes[0] += np.linspace(-1, 1, SIZE[0])[:, None]
+        bad = (planes + 3 * _maps(rng, 2)).argmax(axis=0)
+        tried.append(
+            (_named_map(bad + 1), _named_map(planes.argmax(axis=0) + 1))
+        )
+    assert likely_mistake("semantic_segmentation", tried, {}) is None
+
+
+def test_of_two_sides_that_may_be_wrong_alike_both_are_named() -> None:
+    """Nobody can tell a mirrored prediction from a mirrored truth."""
+    task, make, spoil = MISTAKES["the image was mirrored"]
+    files = Files("gt", "pred")
+    for tried in (
+        _tried(make, spoil),
+        [(truth, result) for result, truth in _tried(make, spoil)],
+    ):
+        message = likely_mistake(task, tried, {}, files=files)
+        assert message is not None and message.startswith("pred (or gt):")
+
+
+def test_dark_images_are_not_inverted() -> None:
+    tried = _tried(_restored, lambda found: WholeImage(found.pixels // 255))
+    message = likely_mistake("lowlevel-deblur", tried, {})
+    assert "black and white" not in (message or "")
 
 
 def test_predictions_that_belong_to_the_next_image_are_named() -> None:

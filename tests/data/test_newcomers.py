@@ -262,7 +262,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a threshold above all": (
         coco_with(lambda gt, pred: None, *DETECTION, "--min-score", "2"),
         2,
-        "min_score: must leave a prediction, got 2.0; the highest confidence is 0.9",
+        "--min-score must leave a prediction, got 2.0; the highest confidence is 0.9",
     ),
     "results as JSON lines": (
         lambda root: (
@@ -297,7 +297,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "two disparities": (
         depths(lambda metres: 1 / metres, "--gt-scale", "1/1000"),
         0,
-        "it looks as if predictions are disparities",
+        "it looks as if values are disparities",
     ),
     "two predictions exchanged": (
         exchanged_depths,

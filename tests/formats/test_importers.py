@@ -672,6 +672,7 @@ class TestDepth:
     ) -> None:
         photo(tmp_path / "a.png")
         truth = np.ones((HEIGHT, WIDTH))
+        truth[0] = 2.0
         np.save(tmp_path / "a.npy", truth)
         np.save(
             tmp_path / "b.npy",

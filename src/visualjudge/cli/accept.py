@@ -102,11 +102,10 @@ def accept(
             "poses; remove it or name another file"
         )
     write(out, for_csv(table.drop("id")).write_csv())
-    if coco is not None:
-        write(boxes, coco)
     say(
         f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are "
         "accepted"
     )
     if coco is not None:
+        write(boxes, coco)
         say(f"{boxes}: their boxes, masks or poses")

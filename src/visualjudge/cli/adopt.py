@@ -209,8 +209,10 @@ def _fetched(data: Path, private: bool) -> None:
         done = fetch(
             data, allow_private=private, tick=partial(progress, "fetching")
         )
-    files = f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB)"
-    print(f"{files}, {done.kept} there already")
+    print(
+        f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB), "
+        f"{done.kept} there already"
+    )
     if not done.paths and not done.failed:
         print(f"{data}: names no https:// or hf:// address")
     end_with(done.failed)

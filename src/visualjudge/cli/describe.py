@@ -109,8 +109,13 @@ def _describe_data(
     described = [describe_task(name, data.entries(name)) for name in tasks]
     equal = [reason for name in tasks for reason in equal_sources(data, name)]
     problems = list(data.problems)
-    tasks_json = [each.to_json() for each in described]
-    write(json, {"tasks": tasks_json, "invalid_records": len(problems)})
+    write(
+        json,
+        {
+            "tasks": [each.to_json() for each in described],
+            "invalid_records": len(problems),
+        },
+    )
     if described:
         print(_table(described).text())
     compared = [each.task for each in described if each.whole.pairs]

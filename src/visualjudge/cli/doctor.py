@@ -41,17 +41,14 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
             for check in collected
         )
     else:
-        cells = [
-            (item.name, item.status, item.detail, item.advice or "")
-            for item in collected
-        ]
-        print(
-            as_options(
-                Table(
-                    ("Check", "Status", "Detail", "Advice"), tuple(cells)
-                ).text()
-            )
+        table = Table(
+            ("Check", "Status", "Detail", "Advice"),
+            tuple(
+                (item.name, item.status, item.detail, item.advice or "")
+                for item in collected
+            ),
         )
+        print(as_options(table.text()))
     end_with([f"failed: {', '.join(failed)}"] if failed else [])
     if not as_json:
         following("demo")

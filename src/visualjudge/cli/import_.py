@@ -170,9 +170,12 @@ def _options(row: Importer) -> Options:
     if len(tasks) == 1:
         before["task"] = before["task"].replace(default=tasks[0])
     known = [metrics_of(kind) for kind in row.types if "gt" in own]
-    named = " or ".join(dict.fromkeys(chain.from_iterable(known)))
     before["metric"] = parameter_of(
-        "metric", str | None, None, help=f"{named}; default: the first."
+        "metric",
+        str | None,
+        None,
+        help=" or ".join(dict.fromkeys(chain.from_iterable(known)))
+        + "; default: the first.",
     )
     measured = {
         name: option
@@ -239,8 +242,9 @@ def options_of(
 
 def _kind(default: Any) -> Any:
     """Return the type of a plug-in's parameter without one, from its default."""
-    plain = isinstance(default, bool | int | float)
-    return type(default) if plain else str | None
+    return (
+        type(default) if isinstance(default, bool | int | float) else str | None
+    )
 
 
 def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
@@ -279,16 +283,22 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     sources = row.sources(values["source"] or [], preds)
     supplied = _arguments(row, values)
     own = row.parameters
-    ours = {*inspect.signature(first).parameters} - {"metric"}
-    ours |= {*inspect.signature(last).parameters, *own}
+    ours = {
+        *(inspect.signature(first).parameters.keys() - {"metric"}),
+        *inspect.signature(last).parameters,
+        *own,
+    }
     chosen = {name: values[name] for name in values.keys() - ours}
     named = values.get("gt") or values.get("images") or preds[0]
     file = named.name if isinstance(named, Path) else str(named)
     intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     left_out = written = 0
     frames = nullcontext() if values["exif"] == "apply" else stored_frames()
-    allowed = importing(outside=values["allow_outside"])
-    with allowed, frames, TemporaryDirectory(prefix="visualjudge-") as scratch:
+    with (
+        importing(outside=values["allow_outside"]),
+        frames,
+        TemporaryDirectory(prefix="visualjudge-") as scratch,
+    ):
         for number, source in enumerate(sources):
             offered = {"source": source, SCRATCH: Path(scratch)}
             for name in row.each:
@@ -313,9 +323,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        several = len(done.sources) > 1
-        equal = equal_sources(DataFolder(out), task) if several else []
-        say(*(f"warning: {message}" for message in equal))
+        if len(done.sources) > 1:
+            equal = equal_sources(DataFolder(out), task)
+            say(*(f"warning: {message}" for message in equal))
         following("describe", out)
     elif not left_out:
         raise DataError(

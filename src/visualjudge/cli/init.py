@@ -36,9 +36,9 @@ def init(
     if not sights:
         print(f"{folder}: nothing that visualjudge knows")
     commands = [sight.command for sight in sights if sight.command]
-    first = commands[0] if commands else ("import", "--help")
+    first, *others = commands or [("import", "--help")]
     following(*first)
-    for words in commands[1:]:
+    for words in others:
         following(*words, title="or")
     if "--out" in first and first[0] in GOALS:
         for words in (

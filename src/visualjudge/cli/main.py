@@ -4,8 +4,10 @@ is called; errors become exit statuses here.
 
 import gc
 import importlib
+import inspect
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
 from visualjudge.cli.options import with_groups
-from visualjudge.cli.output import Checked, CleanStream, say
+from visualjudge.cli.output import Checked, CleanStream, Described, say
 from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import UsageError, VisualJudgeError, one_of
 from visualjudge.core.registry import plugins_with_rows
@@ -81,7 +83,7 @@ RETIRED = {
 }
 
 
-class Group(TyperGroup):
+class Group(Described, TyperGroup):
     """Commands of which a misspelt one is answered with the one meant, a retired one
     with its successor.
     """
@@ -115,7 +117,14 @@ def command_of(
         **group,
     )
     for name, function in commands.items():
-        app.command(name, cls=Checked)(with_groups(function))
+        # a break within a paragraph is one of the source
+        app.command(
+            name,
+            cls=Checked,
+            help=re.sub(
+                r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(function) or ""
+            ),
+        )(with_groups(function))
     return typer.main.get_command(app)
 
 
@@ -172,12 +181,6 @@ class Commands(Group):
             )
             sys.stdout.flush()
             os._exit(130)  # waits for no thread of what hangs
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        params: list[Any] = super().get_params(ctx)
-        for parameter in params:
-            parameter.hidden |= "completion" in parameter.name
-        return params
 
 
 app = typer.Typer(
@@ -236,28 +239,8 @@ def _status() -> int:
         say(error)
         return 2 if isinstance(error, UsageError) else 1
     except click_error as error:
-        text = (
-            error.format_message()
-            .rstrip(".")
-            .replace("Value error, ", "")
-            .replace("Input should be", "must be")
-            .replace("greater than or equal to", "at least")
-            .replace("less than or equal to", "at most")
-        )
-        if "unexpected extra argument" in text:
-            text += (
-                "; quote values with spaces, repeat an option for each value, give "
-                "flags none"
-            )
-        elif "No such option" in text and any(
-            o.name == "set" for o in error.ctx.command.params
-        ):
-            text += (
-                "; a setting without an option of its own is given as --set "
-                "NAME=VALUE"
-            )
         say(
-            f"{text or 'a command is missing'}; see "
+            f"{_misused(error)}; see "
             f"{error.ctx.command_path if error.ctx else 'visualjudge'} --help"
         )
         return 2
@@ -277,6 +260,31 @@ def _status() -> int:
             f"{', '.join(names)} (show plugins)"
         )
         return 1
+
+
+def _misused(error: Any) -> str:
+    """Return what is wrong with a command line: of a value, which option it is of, what
+    it must be, and what it is."""
+    if hasattr(error.__cause__, "errors"):
+        from visualjudge.core.typed_records import first_problem
+
+        reason = re.sub(
+            r"^.* is not one of (.*)\.",
+            r"must be one of \1",
+            first_problem(error.__cause__, displayed=True)[1],
+        )
+        return f"{error.param.opts[0]} {reason}"
+    text: str = error.format_message().rstrip(".")
+    if "unexpected extra argument" in text:
+        text += (
+            "; quote values with spaces, repeat an option for each value, give "
+            "flags none"
+        )
+    elif "No such option" in text and any(
+        o.name == "set" for o in error.ctx.command.params
+    ):
+        text += "; a setting without an option of its own is given as --set NAME=VALUE"
+    return text or "a command is missing"
 
 
 def _terminated(number: int, frame: object) -> None:

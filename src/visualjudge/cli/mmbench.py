@@ -203,8 +203,11 @@ def circular(
 
     table = _table(data, skip_invalid)
     lost = without_image(table)
-    records = f"{data}: the images of {pluralize(len(lost), 'record')}"
-    _left_out(lost.values(), records, skip_invalid)
+    _left_out(
+        lost.values(),
+        f"{data}: the images of {pluralize(len(lost), 'record')}",
+        skip_invalid,
+    )
     rows = pluralize(write_rotations(table, out.path, skip=lost), "row")
     print(
         f"{out}: {rows} of {pluralize(len(table.rows) - len(lost), 'question')}"
@@ -230,8 +233,7 @@ def _model(options: ModelOptions, **defaults: Any) -> Client:
             f"--backend must be one that asks a model, got {options.backend!r}, "
             "which judges a dataset's questions"
         )
-    asked: Client = options.client(**defaults)
-    return asked
+    return options.client(**defaults)  # type: ignore[no-any-return]
 
 
 def _table(path: Path, skip_invalid: bool) -> Table:

@@ -160,7 +160,7 @@ def with_settings(
             )
         except ValidationError as error:
             raise UsageError(
-                f"--set {name}: {first_problem(error)[1]}"
+                f"--set {name} {first_problem(error, displayed=True)[1]}"
             ) from None
     if alone and values:
         names = [
@@ -304,9 +304,13 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         own = [parameter.replace(annotation=hints[name])]
         parameters += _parameters(groups[name]) if name in groups else own
     if forced:
-        kind = inspect.Parameter.KEYWORD_ONLY
         parameters.append(
-            inspect.Parameter("force", kind, default=False, annotation=Force)
+            inspect.Parameter(
+                "force",
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False,
+                annotation=Force,
+            )
         )
     keyword = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -395,5 +399,9 @@ def parameter_of(
         f"--{(flag or name).replace('_', '-')}", metavar=metavar, **more
     )
     annotation = Annotated[bare | None if default is None else bare, option]  # type: ignore[valid-type]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=annotation,
+    )

@@ -21,6 +21,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -196,11 +197,10 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
 
 def unused_bar(bar: tuple[str, ...], shape: str) -> list[str]:
     """Return a note if thresholds are stated for named models."""
-    if not bar or shape != "named_pairs":
-        return []
-    return [
+    unused = (
         "--bar has no effect: models are named, so pairs of them are tested"
-    ]
+    )
+    return [unused] * (bool(bar) and shape == "named_pairs")
 
 
 def following(*words: object, title: str = "next") -> None:
@@ -266,7 +266,30 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
 # ---------------------------------------------------------------- output files
 
 
-class Checked(TyperCommand):
+class Described:
+    """Parameters whose help shows what is typed, and no type of Python."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in params:
+            parameter.hidden |= "completion" in parameter.name
+            parameter.display_type_rich = partial(_typed, parameter)
+        return params
+
+
+def _typed(parameter: Any, ctx: Any) -> str:
+    """Return what stands for the value of an option; nothing for flags and
+    arguments."""
+    if getattr(parameter, "is_flag", True):
+        return ""
+    choices = parameter.display_type(ctx).strip("<>")
+    return str(
+        parameter.metavar
+        or (choices if "|" in choices else parameter.name.upper())
+    )
+
+
+class Checked(Described, TyperCommand):
     """A command that refuses an option given twice for one value, and an output that
     may not be written or is of another format, before it starts; its outputs come
     together or not at all. Prints nothing that a terminal would obey, and each warning

@@ -72,8 +72,7 @@ def plan(
     print(as_options(str(result)))
     if isinstance(result, ShapePlan):
         write(json, result.as_json())
-        return
-    if json is None:
+    elif json is None:
         following(
             "plan",
             target,
@@ -86,9 +85,9 @@ def plan(
             "--json",
             "plan.json",
         )
-        return
-    json.write(as_json(result))
-    for line, title in zip(
-        commands(result, str(json)), ("next", "then"), strict=True
-    ):
-        print(f"{title}: {line}")
+    else:
+        json.write(as_json(result))
+        for line, title in zip(
+            commands(result, str(json)), ("next", "then"), strict=True
+        ):
+            print(f"{title}: {line}")

@@ -113,19 +113,20 @@ def report(
             print(difference.finding)
     say(*unused_bar(options.bar, judges[0].models.shape))
     by_task = tasks_table(judges)
-    answers = text(analysis, [judge.sentence for judge in judges])
     notes = (
         line
         for figure in analysis.of_study
         for line in figure.sentences(analysis[figure])
     )
     parts = (
-        answers,
+        text(analysis, [judge.sentence for judge in judges]),
         *map(folded, notes),
         by_task.text() if by_task.rows else "",
     )
-    asked = (f"{own.text()}\n" for own in tables)
-    print(as_options("\n".join(asked if table else filter(None, parts))))
+    printed = (
+        [f"{own.text()}\n" for own in tables] if table else filter(None, parts)
+    )
+    print(as_options("\n".join(printed)))
     following("card", *runs, *options.words)
     say(
         *analysis.warnings,

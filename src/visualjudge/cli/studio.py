@@ -175,8 +175,11 @@ def people(
     from visualjudge.studio.people.plan import StudyFiles
     from visualjudge.studio.serving import LOOPBACK
 
-    named = asked.items is not None or asked.questions is not None
-    settings = going_on(out, asked.settings(part, seed), named=named)
+    settings = going_on(
+        out,
+        asked.settings(part, seed),
+        named=asked.items is not None or asked.questions is not None,
+    )
     pages = people_pages(
         site,
         out,

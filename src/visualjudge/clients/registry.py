@@ -117,7 +117,7 @@ class ClientConfig(
     @classmethod
     def _no_flag(cls, value: Any) -> Any:
         if isinstance(value, bool):
-            raise ValueError(f"must be a number or text, got {value}")
+            raise ValueError("must be a number or text")
         return value
 
 
@@ -133,9 +133,10 @@ def unknown_backend(
         for use, others in _OTHER_NAMES.items()
         if any(other in plain for other in others)
     ]
-    advice = "".join(f"; use {use}" for use in (meant or close)[:1])
     return UnknownName(
-        f"unknown backend {name!r}{lacking}{advice}; must be one of {', '.join(known)}"
+        f"unknown backend {name!r}{lacking}"
+        f"{''.join(f'; use {use}' for use in (meant or close)[:1])}"
+        f"; must be one of {', '.join(known)}"
     )
 
 
@@ -148,10 +149,14 @@ def _checked(config: Fields) -> Json:
     try:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
-        place, reason = first_problem(error)
-        raise UsageError(
-            f"client configuration: {'.'.join(place)}: {reason}"
-        ) from None
+        field = error.errors(include_url=False)[0]["loc"][0]
+        _, reason = first_problem(
+            error,
+            # others may hold a key
+            displayed=field
+            not in ("api_key", "base_url", "headers", "extra_body"),
+        )
+        raise UsageError(f"`{field}` {reason}") from None
     if checked.base_url:
         check_url(checked.base_url, "`base_url`")
     return {

@@ -21,8 +21,10 @@ _WORDS = {
     "is_instance_of": "must be an object",
     "model_type": "must be an object",
     "dataclass_type": "must be an object",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_from_float"), "must be a whole number"
+    ),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
     "finite_number": "must be a finite number",
 }
 _LONGEST = 40

@@ -262,12 +262,12 @@ class DataFolder:
         times = Counter(note.annotation_id for note in read)
         for name, count in times.items():
             if count > 1:
-                reason = (
-                    f"occurs {count} times; an id is unique within its task"
-                )
                 self.problems.append(
                     Problem(
-                        self.files[task].name, name, "annotation_id", reason
+                        self.files[task].name,
+                        name,
+                        "annotation_id",
+                        f"occurs {count} times; an id is unique within its task",
                     )
                 )
         unique = [note for note in read if times[note.annotation_id] == 1]
@@ -313,13 +313,12 @@ class DataFolder:
                 continue
             try:
                 if isinstance(raw, DataError):
-                    reason = str(raw).removeprefix(f"{path.name}: ")
                     raise InvalidRecord(
                         Problem(
                             path.name,
                             f"record {position + 1}",
                             "record",
-                            reason,
+                            str(raw).removeprefix(f"{path.name}: "),
                         )
                     )
                 scaled = _rescaled(raw, self.score_range, path.name, position)
@@ -375,8 +374,11 @@ class DataFolder:
             if not isinstance(content, dict):
                 raise DataError(f"{name}: must be a JSON object")
         except DataError as error:
-            reason = str(error).partition(": ")[2]
-            self.problems.append(Problem(name, "the file", "records", reason))
+            self.problems.append(
+                Problem(
+                    name, "the file", "records", str(error).partition(": ")[2]
+                )
+            )
             return {}
         collected: dict[str, tuple[ImageRecord | None, str]] = {}
         for image_id, raw in content.items():

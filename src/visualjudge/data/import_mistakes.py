@@ -6,13 +6,15 @@ as ``misreadings``.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, VisualJudgeError
@@ -35,7 +37,8 @@ from visualjudge.vision.misplacements import (
 )
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
-from visualjudge.vision.raster.overlaps import box_ious
+from visualjudge.vision.raster.overlaps import box_ious, mask_ious
+from visualjudge.vision.rows import Misreading
 from visualjudge.vision.score import score
 from visualjudge.vision.scoring.matching import pairs
 from visualjudge.vision.scoring.operating_point import shown_at
@@ -53,6 +56,8 @@ FEW_GAIN = 3.0
 # last is added: a few equal gains have none.
 LOW = 7.0
 GAIN = 0.7
+# Mean score below which a correction explains nothing.
+LEAST = 1.0
 SURE = 2.0
 ROUGH = 0.15
 # Mean overlap from which places are moved: what a poor detector misses to one side is
@@ -62,6 +67,8 @@ MOVED = 6.0
 MOST_IMAGES = 0.75
 # If there are fewer boxes than this, all of them must suggest another form.
 FEW = 5
+# Part of the width and height of images in which not all boxes lie.
+CORNER = 0.015
 # Smallest share of boxes that leave the image for another form to be considered.
 LEAVING = 0.3
 # Number of pixels by which a box may leave its image.
@@ -182,6 +189,11 @@ def _placed(
 def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:
     check_in_pixels(corners, where)
     count = len(corners)
+    if count >= FEW and (corners[:, 2:] <= CORNER * frames).all():
+        raise DataError(
+            f"{where}: all {count} lie in the first {CORNER:.1%} of their image, as "
+            "fractions do that are read as percent: multiply them by 100"
+        )
     sizes = corners[:, 2:] - corners[:, :2]
     leaving = int((corners[:, 2:] > frames + SLACK).any(axis=1).sum())
     fitting = ((sizes >= corners[:, :2]) & (sizes <= frames + SLACK)).all()
@@ -228,15 +240,12 @@ class Trial:
     # images.
     reach: float = 0.0
     measure: str = MEAN_SCORE
-    least: float = 0.0
-
-    @property
-    def gain(self) -> float:
-        return float((self.after - self.before).mean())
+    least: float = LEAST
 
     @property
     def worth(self) -> float:
-        return self.gain - FITTED_GAIN * self.fitted
+        gain = float((self.after - self.before).mean())
+        return gain - FITTED_GAIN * self.fitted
 
     @property
     def explains(self) -> bool:
@@ -248,7 +257,7 @@ class Trial:
         if gains.size < FEW_SAMPLES:
             return bool((gains >= FEW_GAIN).all())
         error = gains.std(ddof=1) / gains.size**0.5
-        return self.gain >= max(GAIN, SURE * (float(error) + ROUGH))
+        return bool(gains.mean() >= max(GAIN, SURE * (error + ROUGH)))
 
 
 def likely_mistake(
@@ -294,19 +303,24 @@ def likely_mistake(
         )
     ]
     # where either side may be misread alike, that of the better reach is; of equal
-    # ones, predictions are
-    most = max((trial.worth for trial in sides), default=0.0)
-    trial = max(
-        (trial for trial in sides if trial.worth >= most - FITTED_GAIN),
-        key=lambda trial: trial.reach,
-        default=None,
-    )
+    # ones, no one can tell
+    best = max(sides, key=lambda trial: trial.worth, default=None)
+    near = [
+        trial
+        for trial in sides
+        if best is None
+        or trial.told == best.told
+        or trial.worth >= best.worth - FITTED_GAIN
+    ]
+    trial = max(near, key=lambda trial: trial.reach, default=None)
+    either = len({(trial.told, trial.reach) for trial in near}) < len(near)
     # what explains most but is not sure enough leaves no other mistake to tell
     if trial is None or trial.after.mean() <= max(without, trial.least):
         return exchanged
+    file = files.truth if trial.of_truth else files.prediction
     return (
-        f"{files.truth if trial.of_truth else files.prediction}: the mean score of the "
-        f"first {before.size} images is {before.mean():.1f}; it looks as if "
+        f"{file}{f' (or {files.truth})' * either}: the mean score of the first "
+        f"{before.size} images is {before.mean():.1f}; it looks as if "
         f"{trial.told}: the {trial.measure} would be {trial.after.mean():.1f}"
         f"{'' if trial.measure == MEAN_SCORE else f', not {trial.before.mean():.1f}'}"
     )
@@ -334,8 +348,11 @@ def _exchanged_with_given(
 ) -> tuple[str | None, float]:
     """Return the sentence about degraded images that are nearer to the truth than the
     restored ones, or are these; and their mean score."""
-    known = len(images) == len(tried) >= 2 and None not in images
-    if not (task_named(task).restored and known):
+    if (
+        not task_named(task).restored
+        or not len(images) == len(tried) >= 2
+        or None in images
+    ):
         return None, 0.0
     field = str(type_of(task).file_field)
     degraded = [
@@ -384,7 +401,7 @@ def _misread(
     options: Mapping[str, Any],
 ) -> Iterator[Trial]:
     """Yield each mistake of the type, of its predictions and of its truths."""
-    for row in type_of(task).misreadings:
+    for row in (*type_of(task).misreadings, *_renamed(task, sides)):
         for of_truth in (False, True):
             with suppress(*UNTRIED):
                 changed = [
@@ -396,6 +413,24 @@ def _misread(
                 after = _scores(task, changed, options)
                 if after is not None:
                     yield Trial(row.told, before, after, row.fitted, of_truth)
+
+
+def _renamed(task: str, sides: Sequence[Any]) -> Iterator[Misreading]:
+    """Yield the mistake of names of maps, whose classes lie anywhere."""
+    kind = type_of(task)
+    maps = sides if kind.places and not kind.ranked else ()
+    for told, names in _names_by_place(
+        (
+            [item.label for item in result.items],
+            [item.label for item in truth.items],
+            mask_ious(
+                [item.mask for item in result.items],
+                [item.mask for item in truth.items],
+            ),
+        )
+        for result, truth in maps
+    ):
+        yield Misreading(told, partial(with_labels, names), fitted=True)
 
 
 def _mispaired(
@@ -448,7 +483,11 @@ def _misplaced(
     ]
     before = np.array([overlap(*pair) for pair in few])
     of_predictions = [*_changed(task, few, sizes), *_relabelled(few)]
-    of_truths = _changed(task, [pair[::-1] for pair in few], sizes)
+    of_truths = [
+        row
+        for row in _changed(task, [pair[::-1] for pair in few], sizes)
+        if row[1] != "moved"  # told of predictions, whichever side is wrong
+    ]
     for of_truth, corrected in ((False, of_predictions), (True, of_truths)):
         others = [pair[not of_truth] for pair in few]
         for told, kind, side in corrected:
@@ -460,7 +499,7 @@ def _misplaced(
                 of_truth,
                 _reach(side, sizes, scaled=kind == "scale"),
                 OVERLAP,
-                MOVED * (kind == "moved"),
+                MOVED if kind == "moved" else LEAST,
             )
 
 
@@ -535,40 +574,59 @@ def _relabelled(sides: Sequence[Outlined]) -> Iterator[Corrected]:
     """Yield the predictions with the classes named as the places of the items tell, if
     they lie in the places of other classes."""
     alike = [box_ious(ours.corners, real.corners) for ours, real in sides]
-    times = Counter(
-        (str(ours.labels[i]), str(real.labels[j]))
+    for told, names in _names_by_place(
+        (ours.labels, real.labels, ious >= SAME_PLACE)
         for (ours, real), ious in zip(sides, alike, strict=True)
-        for i, j in np.argwhere(ious >= SAME_PLACE)
-    )
-    first, second = (sorted({pair[side] for pair in times}) for side in (0, 1))
-    counts = np.array([[times[a, b] for b in second] for a in first])
-    if not counts.size:
-        return
-    names = {first[i]: second[j] for i, j, _ in pairs(counts, least=1)}
-    changed = [f"{a} for {b}" for a, b in names.items() if a != b]
-    if changed:
-        in_turn = any(names.get(b, a) != a for a, b in names.items())
-        told = (
-            f"classes are exchanged{', as by numbers that are off by one' * in_turn} "
-            f"({', '.join(changed[:3])})"
-        )
+    ):
         named = [
             [names.get(str(a), str(a)) for a in ours.labels]
             for ours, _ in sides
         ]
         yield told, "fitted", _named(sides, named)
     # also of predictions that lie nowhere near a truth
-    if (
-        len({str(a) for ours, _ in sides for a in ours.labels})
-        == 1
-        < len(second)
-    ):
+    first, second = (
+        {str(a) for pair in sides for a in pair[side].labels} for side in (0, 1)
+    )
+    if len(first) == 1 < len(second):
         nearest = [
             real.labels[ious.argmax(axis=1)] if ious.size else ours.labels
             for (ours, real), ious in zip(sides, alike, strict=True)
         ]
-        told = f"all predictions have one class, {first[0]}"
+        told = f"all predictions have one class, {first.pop()}"
         yield told, "fitted", _named(sides, nearest)
+
+
+def _names_by_place(
+    rows: Iterable[tuple[Any, Any, NDArray[Any]]],
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield what is wrong with the classes of predictions that lie in the places of
+    others, and the classes there by theirs.
+
+    Parameters
+    ----------
+    rows
+        Labels of n predictions and of m ground truths of an image, and how much they
+        lie at one place, (n, m).
+    """
+    weights: Counter[tuple[str, str]] = Counter()
+    for ours, theirs, alike in rows:
+        for (i, j), value in np.ndenumerate(alike):
+            weights[str(ours[i]), str(theirs[j])] += value
+    first, second = (
+        sorted({pair[side] for pair in weights}) for side in (0, 1)
+    )
+    table = np.array([weights[a, b] for a in first for b in second])
+    matched = pairs(table.reshape(len(first), len(second)))
+    names = {first[i]: second[j] for i, j, _ in matched}
+    changed = [f"{a} for {b}" for a, b in names.items() if a != b]
+    if changed:
+        in_turn = any(names.get(b, a) != a for a, b in names.items())
+        told = (
+            "between predictions and ground truth, classes are exchanged"
+            f"{', as by numbers that are off by one' * in_turn} "
+            f"({', '.join(changed[:3])})"
+        )
+        yield told, names
 
 
 def _named(sides: Sequence[Outlined], labels: Sequence[Any]) -> list[Outlines]:
@@ -578,15 +636,18 @@ def _named(sides: Sequence[Outlined], labels: Sequence[Any]) -> list[Outlines]:
     ]
 
 
-def with_labels(side: Prediction, names: Mapping[str, str]) -> Prediction:
+def with_labels(
+    names: Mapping[str, str], side: Prediction, _other: object = None
+) -> Prediction:
     """Return the prediction with the items of some labels named otherwise."""
-    if not isinstance(side, LabelledItems) or names.keys().isdisjoint(
-        side.labels
-    ):
-        return side
-    return side.with_items(
-        replace(item, label=names.get(item.label, item.label))
-        for item in side.items
+    return (
+        side.with_items(
+            replace(item, label=names.get(item.label, item.label))
+            for item in side.items
+        )
+        if isinstance(side, LabelledItems)
+        and not names.keys().isdisjoint(side.labels)
+        else side
     )
 
 

@@ -25,6 +25,7 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import LONGEST_NAME, check_labels
 from visualjudge.data.import_mistakes import (
+    FEW_SAMPLES,
     MOST_KEPT,
     MOST_TRIED,
     UNNAMED,
@@ -274,14 +275,16 @@ def import_samples(
     _check_classes(writer.task, classes, done)
     if 0 < done.predictions == done.left_out:
         raise UsageError(
-            f"min_score: must leave a prediction, got {threshold}; the highest "
+            f"`min_score` must leave a prediction, got {threshold}; the highest "
             f"confidence is {done.surest:g}"
         )
+    if done.tried:
+        done.notes = notes(writer.task, done.tried, options)
+    if done.problems and len(done.tried) < FEW_SAMPLES:
+        done.tried.clear()  # the few that were not refused are no sample
     done.mistake = likely_mistake(
         writer.task, done.tried, options, done.tried_images, files
     )
-    if done.tried:
-        done.notes = notes(writer.task, done.tried, options)
 
 
 def _checked(
@@ -297,10 +300,14 @@ def _checked(
     if sample.truth is not None:
         done.real_labels.update(sample.truth.labels)
     if sample.labels is None:
-        result = (
-            () if sample.truth is None else sample.truth.without_crowds().labels
+        return replace(
+            sample,
+            labels=(
+                ()
+                if sample.truth is None
+                else sample.truth.without_crowds().labels
+            ),
         )
-        return replace(sample, labels=result)
     return sample
 
 
@@ -317,7 +324,7 @@ def _with_names_of_truth(sample: Any, done: Imported) -> Any:
     known = {normal(name): name for name in done.real_labels}
     names = {a: known[normal(a)] for a in foreign if times[normal(a)] == 1}
     done.joined |= names
-    return replace(sample, prediction=with_labels(sample.prediction, names))
+    return replace(sample, prediction=with_labels(names, sample.prediction))
 
 
 def _try_later(sample: Sample, most: int, done: Imported) -> None:
@@ -634,11 +641,11 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
 
 def _names_of_one_side(task: str, done: Imported) -> str:
     ours = sorted(done.labels - done.real_labels)
-    if not ours or not done.real_labels:
-        return ""
     return (
         f" (classes that only predictions have: {', '.join(ours[:5])}; of the ground "
         f"truth: {', '.join(sorted(done.real_labels)[:5])})"
+        if ours and done.real_labels
+        else ""
     )
 
 

@@ -169,6 +169,18 @@ def coco(
     else:
         typed = reader_of_rows(kind, truth, pred or gt, resize=resize_pred)
         _warn_of_ids(truth)
+        warn_once(
+            pred,
+            "keypoints: no v is above 0; all but those at 0, 0 are read as visible",
+            [
+                where
+                for rows in (results or {}).values()
+                for where, raw in rows
+                if _READERS[kind][2]
+                and isinstance(raw.get("keypoints"), list)
+                and not any(raw["keypoints"][2::3])
+            ],
+        )
     yield from samples_of(truth, results, pred or gt, typed)
 
 
@@ -183,12 +195,17 @@ def samples_of(
     for number, image in truth.images.items():
         try:
             real = typed(truth.annotations[number], image, False)
-            result = (
-                real
-                if results is None
-                else typed(results.get(number, ()), image, True)
+            yield _sample(
+                image,
+                (
+                    real
+                    if results is None
+                    else typed(results.get(number, ()), image, True)
+                ),
+                real,
+                truth,
+                own=results is None,
             )
-            yield _sample(image, result, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
     if results is not None:
@@ -578,12 +595,11 @@ def _instance(
     raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool
 ) -> Instance:
     if raw.get("segmentation") in (None, [], ""):
-        hint = (
-            "; `task` object_detection reads boxes"
-            if raw.get("bbox") is not None
-            else ""
+        raise DataError(
+            "segmentation: the field is missing or empty"
+            + "; `task` object_detection reads boxes"
+            * (raw.get("bbox") is not None)
         )
-        raise DataError(f"segmentation: the field is missing or empty{hint}")
     with in_field("segmentation"):
         mask = mask_from_wire(raw["segmentation"], image.size)
     if mask.size != image.size and not resize:

@@ -194,6 +194,8 @@ def _doubts(
             f"contains whole numbers up to {largest:g}, which are read as metres; "
             f"{option}-scale sets their unit, such as 1/1000 or 1/256",
         )
+    if known.size and known.min() == largest:
+        yield "flat", f"all pixels have one depth, {largest:g}"
     if below.any():
         yield (
             "sign",

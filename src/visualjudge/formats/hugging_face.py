@@ -389,8 +389,11 @@ def _class_names(node: Any) -> list[str]:
         )
     if not isinstance(node, dict):
         return []
-    if node.get("_type") == "ClassLabel":
-        return [str(name) for name in node.get("names", ())]
-    return next(
-        (names for item in node.values() if (names := _class_names(item))), []
+    return (
+        [str(name) for name in node.get("names", ())]
+        if node.get("_type") == "ClassLabel"
+        else next(
+            (names for item in node.values() if (names := _class_names(item))),
+            [],
+        )
     )

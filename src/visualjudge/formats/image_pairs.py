@@ -1,10 +1,12 @@
 """Restored images with the degraded and the clean image."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.records import Pixels
 from visualjudge.formats.pairing import paired
 from visualjudge.formats.samples import (
     Sample,
@@ -15,6 +17,17 @@ from visualjudge.formats.samples import (
 )
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import image_size, read_rgb, resized_rgb
+
+# What may be wrong with the pixels of a restored image, H×W×3, if the clean one's are
+# not so.
+_DOUBTS: dict[str, Callable[[Pixels], bool]] = {
+    "has no colours, and the clean image has; scores compare the colours": (
+        lambda pixels: bool((np.ptp(pixels, axis=2) == 0).all())
+    ),
+    "is black: no value is above 1; multiply values from 0 to 1 by 255": (
+        lambda pixels: bool(pixels.max() <= 1)
+    ),
+}
 
 
 def image_pairs(
@@ -46,7 +59,7 @@ def image_pairs(
     def read(file: Path, _image: Path, _predicted: bool) -> WholeImage:
         return WholeImage(read_rgb(file))
 
-    grey: list[str] = []
+    doubts: dict[str, list[str]] = {text: [] for text in _DOUBTS}
     for item in paired("image", images, gt, pred, read):
         if isinstance(item, Problem):
             yield item
@@ -58,18 +71,12 @@ def image_pairs(
             yield Problem.of(error, image.name, image.stem)
             continue
         selected = file if fitted is restored else None
-        if _is_grey(restored) and not _is_grey(clean):
-            grey.append(str(file))
+        for text, holds in _DOUBTS.items():
+            if holds(restored.pixels) and not holds(clean.pixels):
+                doubts[text].append(str(file))
         yield Sample(image.stem, image, fitted, clean, file=selected)
-    warn_once(
-        "restored images",
-        "has no colours, and the clean image has; scores compare the colours",
-        grey,
-    )
-
-
-def _is_grey(image: WholeImage) -> bool:
-    return bool((np.ptp(image.pixels, axis=2) == 0).all())
+    for text, files in doubts.items():
+        warn_once("restored images", text, files)
 
 
 def _fitted(
@@ -93,9 +100,14 @@ def _fitted(
             f"size, {asked[0]}×{asked[1]} (height×width); `pred` must name the "
             "restored images"
         )
-    remedy = (
-        "`gt` and `images` seem to be swapped"
-        if image_size(image) == size
-        else "`resize_pred` resizes restored images to the clean image's size"
+    raise other_size(
+        f"restored: {file.name}",
+        size,
+        asked,
+        file,
+        remedy=(
+            "`gt` and `images` seem to be swapped"
+            if image_size(image) == size
+            else "`resize_pred` resizes restored images to the clean image's size"
+        ),
     )
-    raise other_size(f"restored: {file.name}", size, asked, file, remedy=remedy)

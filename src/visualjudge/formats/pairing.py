@@ -262,9 +262,9 @@ def paired(
         try:
             for file, where in zip(files, (gt, pred), strict=False):
                 if file is None:
-                    hint = hints.get(str(where), "")
                     raise DataError(
-                        f"there is no {what} named {key!r} in {where}{hint}"
+                        f"there is no {what} named {key!r} in {where}"
+                        f"{hints.get(str(where), '')}"
                     )
                 sides.append(read(file, image, bool(sides)))
         except DataError as error:

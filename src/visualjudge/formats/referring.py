@@ -185,8 +185,13 @@ def _mask(
     with in_field(field):
         mask = mask_from_wire(form, size, root)
     if mask.size != size and not resize:
-        remedy = RESIZE if field == "prediction" else ""
-        raise other_size(f"{field}:", mask.size, size, image, remedy=remedy)
+        raise other_size(
+            f"{field}:",
+            mask.size,
+            size,
+            image,
+            remedy=(RESIZE if field == "prediction" else ""),
+        )
     return resized_mask(mask, size)
 
 
@@ -276,16 +281,13 @@ def _of_objects(
             )
         name = str(whole(item.get("object_id", f"{k}_{j}")))
         for n, text in enumerate(texts):
-            where = f"[{k}].objects[{j}].expressions[{n}]"
-            region = item.get("segmentation")
-            box = item.get("bbox")
             yield Expression(
-                where,
+                f"[{k}].objects[{j}].expressions[{n}]",
                 f"{name}.{n}",
                 str(row.get("image", "")),
                 str(text),
-                region,
-                box,
+                item.get("segmentation"),
+                item.get("bbox"),
             )
 
 

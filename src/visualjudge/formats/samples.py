@@ -31,7 +31,9 @@ from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named
 
 Side = TypeVar("Side", bound=Prediction)
-RESIZE = "`resize_pred` resizes predictions to the image's size"
+RESIZE = (
+    "is it of this image? `resize_pred` resizes predictions to the image's size"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +154,11 @@ def exif_hint(actual: Size, size: Size, image: Path) -> str:
     """Return a hint if EXIF orientation rotated an image of (height, width) ``size``,
     otherwise an empty string.
     """
-    if actual != size[::-1] or orientation(image) not in (5, 6, 7, 8):
-        return ""
     return (
         "; the image has an EXIF orientation: give `exif` ignore if annotations were "
         "made on the image as stored"
+        if actual == size[::-1] and orientation(image) in (5, 6, 7, 8)
+        else ""
     )
 
 

@@ -147,10 +147,17 @@ def shapes(
         def typed(key: str, image: Path) -> Prediction:
             size = image_size(image)
             record = sides[number].find(key)
-            result = (
-                iter(()) if record is None else read(record, size, number == 1)
+            return _gathered(
+                kind,
+                (
+                    iter(())
+                    if record is None
+                    else read(record, size, number == 1)
+                ),
+                size,
+                path.name,
+                key,
             )
-            return _gathered(kind, result, size, path.name, key)
 
         return typed
 
@@ -159,8 +166,9 @@ def shapes(
     )
     for key in sorted(sides[-1].keys() - sides[0].keys()):
         if sides[0].find(key) is None:
-            reason = f"there is no {key!r} in {gt}"
-            yield Problem((pred or gt).name, key, "image", reason)
+            yield Problem(
+                (pred or gt).name, key, "image", f"there is no {key!r} in {gt}"
+            )
 
 
 def _gathered(
@@ -177,8 +185,14 @@ def _gathered(
         AttributeError,
         IndexError,
     ) as error:
-        reason = f"does not follow the format: {of_format(error)}"
-        raise InvalidRecord(Problem(file, key, "shape", reason)) from None
+        raise InvalidRecord(
+            Problem(
+                file,
+                key,
+                "shape",
+                f"does not follow the format: {of_format(error)}",
+            )
+        ) from None
 
 
 def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
@@ -381,8 +395,9 @@ def _json_files(folder: Path, _predicted: bool) -> Records:
     """Read one JSON file per image: a.jpg.json or a.json for a.jpg."""
     paths = sorted(folder_at(folder).glob("*.json"))
     if not paths:
-        hint = hint_below(folder, [".json"])
-        raise UsageError(f"{folder}: contains no .json file{hint}")
+        raise UsageError(
+            f"{folder}: contains no .json file{hint_below(folder, ['.json'])}"
+        )
     for path in paths:
         inner = PurePosixPath(path.stem)
         record = record_of(Json, read_json(path), path)

@@ -171,8 +171,12 @@ def _objects(path: Path, size: Size | None, first: int) -> Detections:
             str(real),
             f"{real}.0",
         ):  # some tools write 0 for unknown
-            reason = f"must match the image, {real}, got {stated}"
-            raise invalid(path, "annotation", f"size.{name}", reason)
+            raise invalid(
+                path,
+                "annotation",
+                f"size.{name}",
+                f"must match the image, {real}, got {stated}",
+            )
     items = []
     for k, node in enumerate(root.findall("object"), 1):
         where = f"object {k}"
@@ -202,8 +206,10 @@ def _results(pred: Path) -> Lines:
     )
     files = sorted(pred.glob("*.txt"))
     if not files:
-        hint = hint_below(pred, [".xml", ".txt"])
-        raise UsageError(f"{pred}: contains neither .xml nor .txt files{hint}")
+        raise UsageError(
+            f"{pred}: contains neither .xml nor .txt files"
+            f"{hint_below(pred, ['.xml', '.txt'])}"
+        )
     for path in files:
         # the name of a class may hold underscores
         label = re.sub(r"^(?:comp\d+_det_[^_]+_|.*_)", "", path.stem)
@@ -257,8 +263,9 @@ def _root(path: Path) -> ElementTree.Element:
             path, "annotation", "xml", f"is not XML: {error}"
         ) from None
     except DataError as error:  # too large, or no regular file
-        reason = str(error).removeprefix(f"{path}: ")
-        raise invalid(path, "annotation", "xml", reason) from None
+        raise invalid(
+            path, "annotation", "xml", str(error).removeprefix(f"{path}: ")
+        ) from None
 
 
 def _number(text: str | None, name: str) -> float:

@@ -162,20 +162,14 @@ def yolo(
     for folder in folders:
         for path in labels[folder].values():
             image = by_key.find(path.stem)
-            if image is not None and labels[folder].find(image.stem) != path:
-                yield Problem(
-                    path.name,
-                    path.stem,
-                    "image",
-                    f"{labels[folder].find(image.stem)} is read for {image}",
+            used = image and labels[folder].find(image.stem)
+            if used != path:
+                reason = (
+                    f"{used} is read for {image}"
+                    if image
+                    else f"image {path.stem} not found in {images}"
                 )
-            if image is None:
-                yield Problem(
-                    path.name,
-                    path.stem,
-                    "image",
-                    f"image {path.stem} not found in {images}",
-                )
+                yield Problem(path.name, path.stem, "image", reason)
 
 
 def _lines(path: Path) -> Lines:

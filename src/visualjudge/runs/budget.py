@@ -88,7 +88,7 @@ def money(cost: float) -> str:
 def _check(name: str, value: float | None) -> None:
     if value is not None and not 0 <= value < math.inf:
         raise UsageError(
-            f"{name} must be a finite number of at least 0, got {value}"
+            f"`{name}` must be a finite number of at least 0, got {value}"
         )
 
 
@@ -109,7 +109,7 @@ class Prices:
 
     def __post_init__(self) -> None:
         for price in (self.per_million_in, self.per_million_out, self.share):
-            _check("a price", price)
+            _check("prices", price)
 
     @property
     def are_stated(self) -> bool:

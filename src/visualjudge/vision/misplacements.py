@@ -22,7 +22,7 @@ LETTERBOXES = (416, 512, 640, 1024, 1280)
 KNOWN = (
     *(100.0, 224.0, 256.0, 300.0, 320.0, 800.0, 1000.0, 1333.0, *LETTERBOXES),
     *(1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0),
-    *(1 / 1.5, 1 / 2, 1 / 3, 1 / 4, 1 / 8, 1 / 16),
+    *(1 / 1.5, 1 / 2, 1 / 3, 1 / 4, 1 / 8, 1 / 16, 1 / 100),
 )
 # How far the logarithm of a fitted scale may be from those of these that are tried.
 NEAR = 0.06
@@ -89,6 +89,10 @@ SHARED = (
         "the image was turned by 90 degrees", _turned([1, 0, 3, 2], 0)
     ),
     Misplacement(
+        "coordinates are pixels and were read as percent of the image",
+        lambda corners, size: corners * 100 / size,
+    ),
+    Misplacement(
         "coordinates are fractions of a letterboxed image",
         lambda corners, size: _letterboxed(
             size.max(), corners / size * size.max(), size
@@ -143,14 +147,15 @@ MOVES: tuple[
     tuple[str, float, int, Callable[[FloatArray], FloatArray]], ...
 ] = (
     (
-        "all places are moved by {:g} pixels to the right and {:g} down",
+        "compared with the ground truth, predictions are moved by {:g} pixels to the "
+        "right and {:g} down",
         3.0,
         0,
         np.ones_like,
     ),
     (
-        "all places are moved by {:g} of the width of the image to the right and "
-        "{:g} of its height down, as in a crop",
+        "compared with the ground truth, predictions are moved by {:g} of the width of "
+        "the image to the right and {:g} of its height down, as in a crop",
         0.02,
         2,
         np.copy,

@@ -80,8 +80,7 @@ class Evidence:
 
     def image(self, name: str) -> Pixels:
         """Return one image of the question. Raises DataError if none has this name."""
-        pixels: Pixels = _read(self.images, "image", name)
-        return pixels
+        return np.asarray(_read(self.images, "image", name))
 
     def prediction(self, option: str) -> Any:
         """Return one option as data. Raises DataError if none has this letter."""

@@ -3,54 +3,91 @@ units."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.records import FloatArray
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.rows import Misreading
-from visualjudge.vision.view import correlation
 
 
-def _negative(prediction: DepthMap, truth: DepthMap) -> DepthMap:
+def _refitted(
+    wrong: Callable[[FloatArray, float], bool],
+    prediction: DepthMap,
+    truth: DepthMap,
+) -> DepthMap:
+    """Return the straight line from the values to those of the truth, if the values and
+    its slope are wrong."""
     known = prediction.valid & truth.valid
-    ours, theirs = (
-        side.values[known].astype(np.float32) for side in (prediction, truth)
-    )
-    if (correlation(ours, theirs) > 0) == (prediction.inverse == truth.inverse):
-        raise DataError("depth: near and far are in order")
-    return replace(
-        prediction, values=ours.max() + ours.min() - prediction.values
-    )
+    ours, theirs = prediction.values[known], truth.values[known]
+    slope, offset = np.linalg.lstsq(
+        np.stack([ours, np.ones_like(ours)], axis=1),
+        theirs if prediction.inverse == truth.inverse else 1 / theirs,
+    )[0]
+    if not wrong(prediction.values, slope):
+        raise DataError("depth: is in order")
+    return replace(prediction, values=slope * prediction.values + offset)
 
 
 def _turned(
-    axis: int,
+    *axes: int,
 ) -> Callable[[DepthMap, DepthMap], DepthMap]:
     return lambda prediction, _truth: replace(
-        prediction, values=np.flip(prediction.values, axis)
+        prediction, values=np.flip(prediction.values, axes)
     )
 
 
 def _unit(name: str, factor: float) -> Misreading:
     return Misreading(
-        f"predictions are in {name}, and the truth is not",
+        f"predictions and ground truth differ in unit, as {name} do",
         lambda prediction, _truth: replace(
             prediction, values=prediction.values * factor
         ),
     )
 
 
+# The largest values of maps that are normalised, and how near to them they are.
+LARGEST, NEAR_LARGEST = np.array([1.0, 255.0, 65535.0]), 0.005
 MISREADINGS = (
     Misreading(
-        "predictions are disparities, or depths that are read as such (`pred_inverse`)",
+        "values are disparities, or depths that are read as such (`pred_inverse`, "
+        "`gt_inverse`)",
         lambda prediction, _: replace(
             prediction, inverse=not prediction.inverse
         ),
     ),
-    Misreading("near and far are exchanged", _negative),
     Misreading(
-        "predictions are logarithms of depths",
+        "near and far are exchanged",
+        partial(_refitted, lambda _values, slope: slope < 0),
+        fitted=True,
+    ),
+    Misreading(
+        "values are normalised for each image (`align` affine)",
+        partial(
+            _refitted,
+            lambda values, _slope: (
+                np.abs(values.max() / LARGEST - 1).min() <= NEAR_LARGEST
+            ),
+        ),
+        fitted=True,
+    ),
+    Misreading(
+        "values are cut at the largest",
+        lambda prediction, truth: replace(
+            prediction,
+            values=np.where(
+                (prediction.values == prediction.values.max())
+                & (prediction.values.min() < prediction.values.max()),
+                np.maximum(prediction.values, truth.values),
+                prediction.values,
+            ),
+        ),
+        fitted=True,
+    ),
+    Misreading(
+        "values are logarithms of depths",
         lambda prediction, _: replace(
             prediction, values=np.exp(np.minimum(prediction.values, 50))
         ),
@@ -68,8 +105,9 @@ MISREADINGS = (
     ),
     Misreading("maps are upside down", _turned(0)),
     Misreading("the image was mirrored", _turned(1)),
-    _unit("millimetres", 1e-3),
-    _unit("centimetres", 1e-2),
-    _unit("metres", 1e3),
-    _unit("values of 1/256 metre", 1 / 256),
+    Misreading("maps are turned by 180 degrees", _turned(0, 1)),
+    _unit("metres and millimetres", 1e-3),
+    _unit("metres and centimetres", 1e-2),
+    _unit("metres and millimetres", 1e3),
+    _unit("metres and values of 1/256 metre", 1 / 256),
 )

@@ -29,8 +29,9 @@ def delta1(
     align
         How the prediction is aligned with the truth: none, median or affine.
 
-        "median" scales the prediction by the ratio of the medians; "affine" fits scale
-        and shift by least squares, in disparity if the prediction is one.
+        "median" scales the prediction by the ratio of the medians; "affine" fits a
+        scale of at least 0 and a shift by least squares, in disparity if the prediction
+        is one.
 
     Raises
     ------
@@ -125,8 +126,9 @@ def _aligned(
         stored = prediction.values[both]
         target = 1.0 / real if prediction.inverse else real
         design = np.stack([stored, np.ones_like(stored)], axis=1)
-        fit, *_ = np.linalg.lstsq(design, target, rcond=None)
-        fitted = design @ fit
+        # below 0 it would exchange near and far
+        scale = max(np.linalg.lstsq(design, target, rcond=None)[0][0], 0.0)
+        fitted = scale * stored + np.mean(target - scale * stored)
         return (
             np.where(fitted > 0, 1.0 / np.where(fitted > 0, fitted, 1), 0.0)
             if prediction.inverse

@@ -155,10 +155,9 @@ def _counts(
         np.uint8 if cell < 256 else np.uint32
     )  # holds the sum of a cell's column
     columns = whole.reshape(rows, cell, cols * cell).sum(axis=1, dtype=narrow)
-    counts: NDArray[np.intp] = columns.reshape(rows, cols, cell).sum(
-        axis=2, dtype=np.intp
+    return np.asarray(
+        columns.reshape(rows, cols, cell).sum(axis=2, dtype=np.intp)
     )
-    return counts
 
 
 # ---------------------------------------------------------------- as an image

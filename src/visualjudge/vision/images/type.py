@@ -23,7 +23,7 @@ from visualjudge.vision.rows import (
     PredictionType,
     Task,
 )
-from visualjudge.vision.view import Features, Given
+from visualjudge.vision.view import Features, Given, correlation
 
 
 def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
@@ -230,8 +230,10 @@ RESTORATION = replace(
         ),
         Misreading(
             "black and white are exchanged",
-            lambda prediction, _truth: record.WholeImage(
-                255 - prediction.pixels
+            lambda prediction, truth: record.WholeImage(
+                prediction.pixels
+                if correlation(prediction.pixels, truth.pixels) >= 0
+                else 255 - prediction.pixels
             ),
         ),
     ),

@@ -21,13 +21,17 @@ def _each(
     return mended
 
 
-MISREADINGS = (
+# Of maps, whose masks lie side by side, and of masks.
+OF_MAPS = (
     Misreading(
         "the runs of RLE go along rows, and COCO's go down columns",
         _each(lambda dense: dense.ravel(order="F").reshape(dense.shape)),
     ),
     Misreading("the image was mirrored", _each(lambda dense: dense[:, ::-1])),
     Misreading("masks are upside down", _each(lambda dense: dense[::-1])),
+)
+MISREADINGS = (
+    *OF_MAPS,
     # of two sides, the one whose masks cover most of their image is wrong
     Misreading(
         "masks are inverted",

@@ -294,7 +294,7 @@ SEMANTIC = PredictionType(
             title="Grid as characters and masks",
         ),
     ),
-    misreadings=misread.MISREADINGS,
+    misreadings=misread.OF_MAPS,
     metrics=(
         Metric(
             "semantic",

@@ -67,12 +67,8 @@ def keypoint_similarity(
     (17,), of a ground truth, shape (17,); 0 where either is absent.
     """
     real = replace(truth, keypoints=truth.keypoints[order])
-    shares: FloatArray = _similarity(
-        person.keypoints[None, :, :2],
-        person.present[None],
-        real,
-    )[0]
-    return shares
+    points = person.keypoints[None, :, :2]
+    return np.asarray(_similarity(points, person.present[None], real)[0])
 
 
 def _similarity(
@@ -92,12 +88,13 @@ def _similarity(
     gaps = points - truth.keypoints[:, :2]
     variances = (2 * np.array(OKS_SIGMAS)) ** 2
     exponent = (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
-    shares: FloatArray = np.where(
-        present & truth.present,
-        np.exp(-exponent),
-        0.0,
+    return np.asarray(
+        np.where(
+            present & truth.present,
+            np.exp(-exponent),
+            0.0,
+        )
     )
-    return shares
 
 
 def person_area(person: Person) -> float:

@@ -468,8 +468,7 @@ def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
 
 def to_uint8(values: FloatArray) -> Pixels:
     """Round values to uint8 and clip them to 0..255."""
-    clipped: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
-    return clipped
+    return np.asarray(np.rint(np.clip(values, 0, 255)), np.uint8)
 
 
 def fitted_size(size: Size, max_side: int | None) -> Size:
