@@ -508,6 +508,34 @@ def test_scores_that_are_all_alike_order_nothing(
     assert re.search(named, answer.reasons[0].text)
 
 
+@pytest.mark.parametrize(
+    ("true", "state"),
+    [([1, 2, 3, 4, 5] * 8, "yes"), ([1] * 38 + [5] * 2, "too_few")],
+)
+def test_a_judge_that_never_errs_may_still_err_on_unseen_images(
+    true: list[int], state: str, tmp_path: Path
+) -> None:
+    """Where two images alone tell the order, little is known of it."""
+    rows = [
+        {"item": f"q{k}", "group": f"i{k}", "verdict": score, "truth": score}
+        for k, score in enumerate(true)
+    ]
+    (run,) = adopted(rows, tmp_path / "study", SCORES)
+    (judge,) = vj.analyse([run]).metrics["judges"]
+    assert judge["answer"]["state"] == state
+    low, high = judge["scoring"]["ci95"]
+    assert (low > 0.45) == (state == "yes") and low < high == 1
+
+
+def test_images_that_several_tasks_share_are_counted_once(
+    tmp_path: Path,
+) -> None:
+    rows = scores(frozenset({"truth", "two", "tasks", "groups"}))
+    runs = adopted(rows, tmp_path / "study", SCORES)
+    compared = vj.analyse(runs).metrics["comparisons"]
+    assert [row["images"] for row in compared] == [40, 40]
+
+
 def _met(images: int, value: float) -> float:
     """Return how probably the interval of a share of ``value`` is above 75 %."""
     asked = np.ones(images)

@@ -95,8 +95,6 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(
     with running(ChaoticServer({}, delay_s=0.15)) as server:
         args = [
             dataset,
-            "--model",
-            "m",
             "--base-url",
             server.url,
             "--set",
@@ -107,7 +105,7 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(
             tmp_path / "run",
         ]
         process = subprocess.Popen(
-            [*COMMAND, *map(str, args)],
+            [*COMMAND, *map(str, args), "--model", "m"],
             env=environment(tmp_path),
             stderr=subprocess.PIPE,
         )
@@ -120,7 +118,7 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(
             before + b'{"id":"pairwise11","ord'
         )
         asked = server.did.total()
-        done = judge(tmp_path, *args, "--resume")
+        done = judge(tmp_path, *args, "--resume")  # asks the run's model
         assert done.returncode == 0, done.stderr
         assert "because the run was killed" in done.stderr
         assert server.did.total() - asked == 12 - before.count(b"\n")

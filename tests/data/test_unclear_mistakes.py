@@ -11,8 +11,12 @@ import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.data.import_mistakes import likely_mistake
+from visualjudge.data import import_mistakes
+from visualjudge.data.import_mistakes import check_forms, likely_mistake
+from visualjudge.data.importing import import_source
 from visualjudge.formats.coco import coco
+from visualjudge.formats.samples import Sample
+from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 from visualjudge.vision.misplacements import fitted_scales
 from visualjudge.vision.predictions import (
@@ -391,3 +395,59 @@ def test_all_known_sizes_near_a_fitted_one_are_tried() -> None:
     assert {
         f"coordinates refer to an image of {n} × {n}" for n in (1000, 1024)
     } < {*told}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"columns": ["image"], "data": [["a.png"]], "nrows": 1}, "CSV"),
+        ({"samples": [{"filepath": "a.png"}]}, "COCODetectionDataset"),
+        ({"classes": ["cat"], "labels": {"a": []}}, "COCODetectionDataset"),
+    ],
+)
+def test_forms_that_are_not_read_name_the_one_to_export(
+    content: Any, told: str, images: Path
+) -> None:
+    path = images / "labels.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(DataError, match=told):
+        list(coco("object_detection", path, None, images))
+
+
+def test_the_few_images_that_were_not_refused_explain_nothing(
+    images: Path, tmp_path: Path
+) -> None:
+    """Of boxes given by their centre most have a width below their x; what is left is
+    no sample."""
+    for folder, box in (("gt", (40, 20, 60, 40)), ("pred", (50, 30, 20, 20))):
+        (tmp_path / folder).mkdir()
+        for k in range(4):
+            low = (1, 1, 20, 20) if folder == "pred" and not k else box
+            tags = zip(("xmin", "ymin", "xmax", "ymax"), low, strict=True)
+            inner = "".join(f"<{tag}>{value}</{tag}>" for tag, value in tags)
+            (tmp_path / folder / f"i{k}.xml").write_text(
+                "<annotation><object><name>cat</name>"
+                f"<bndbox>{inner}</bndbox></object></annotation>"
+            )
+    done = import_source(
+        tmp_path / "data",
+        "object_detection",
+        voc("object_detection", tmp_path / "gt", tmp_path / "pred", images),
+        source="m",
+    )
+    assert len(done.problems) == 3 and done.mistake is None
+
+
+def test_boxes_of_fractions_read_as_percent_are_refused() -> None:
+    corners = np.array([[0.1, 0.2, 5.0, 4.0]] * 6)
+    sides = Detections(
+        tuple(Detection("cat", tuple(row)) for row in corners.tolist())
+    )
+    assert (corners[:, 2:] <= 0.015 * np.array([640, 480])).all()
+    sample = Sample("a", Path("a.png"), sides, sides)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        pytest.raises(DataError, match="multiply them by 100"),
+    ):
+        patch.setattr(import_mistakes, "image_size", lambda _path: (480, 640))
+        check_forms("object_detection", [sample])

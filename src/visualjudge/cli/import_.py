@@ -323,9 +323,12 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        if len(done.sources) > 1:
-            equal = equal_sources(DataFolder(out), task)
-            say(*(f"warning: {message}" for message in equal))
+        equal = (
+            equal_sources(DataFolder(out), task)
+            if len(done.sources) > 1
+            else []
+        )
+        say(*(f"warning: {message}" for message in equal))
         following("describe", out)
     elif not left_out:
         raise DataError(

@@ -67,6 +67,12 @@ def judge(
     chosen = load_dataset(dataset).choose(choice)
     stated = settings(model.set)
     options = with_settings(options, stated)
+    if options.resume and model.model is None:
+        from visualjudge.runs.folder import RunFolder
+
+        run = RunFolder(out).manifest()
+        backend = run.get("backend") or model.backend
+        model = replace(model, model=run.get("model"), backend=backend)
     spending = budget.budget(stated.pop("max_tokens_total", None))
     if dry_run:
         if batch:

@@ -226,8 +226,10 @@ def _writes_any_text(stream: TextIO) -> None:
     would be in the system's encoding, which has no "≥"; a terminal keeps its own.
     """
     if isinstance(stream, io.TextIOWrapper):
-        encoding = None if stream.isatty() else "utf-8"
-        stream.reconfigure(encoding=encoding, errors="backslashreplace")
+        stream.reconfigure(
+            encoding=None if stream.isatty() else "utf-8",
+            errors="backslashreplace",
+        )
 
 
 def _status() -> int:

@@ -265,8 +265,10 @@ def _finish(result: InferReport, workbook: Path) -> None:
     journal = workbook.with_suffix(".jsonl")
     progress = result.progress
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
-    replied = pluralize(result.replied, "reply")
-    print(f"{workbook}: {replied}{statuses} ({journal.name} is the record)")
+    print(
+        f"{workbook}: {pluralize(result.replied, 'reply')}{statuses} "
+        f"({journal.name} is the record)"
+    )
     if money := spent_in_all(progress, result.total):
         print(f"spent: {money}")
     truncated = result.statuses["truncated"]
@@ -283,7 +285,7 @@ def _finish(result: InferReport, workbook: Path) -> None:
         }
     )
     if result.missing:
-        missing = pluralize(result.missing, "row is", "rows are")
         raise RunError(
-            f"{missing} without a reply and not in {workbook}; --resume asks again"
+            f"{pluralize(result.missing, 'row is', 'rows are')} without a reply and not "
+            f"in {workbook}; --resume asks again"
         )

@@ -60,8 +60,10 @@ def plugins(as_json: AsJson = False) -> None:
     elif not rows:
         print(f"no plug-in is installed (entry points of the group {GROUP})")
     for row in () if as_json else rows:
-        registered = row.problem or ", ".join(row.registered)
-        print(f"{row.name}  {row.distribution} {row.version}  {registered}")
+        print(
+            f"{row.name}  {row.distribution} {row.version}  "
+            f"{row.problem or ', '.join(row.registered)}"
+        )
     if any(row.problem for row in rows):
         raise typer.Exit(1)
 

@@ -321,9 +321,11 @@ class DataFolder:
                             str(raw).removeprefix(f"{path.name}: "),
                         )
                     )
-                scaled = _rescaled(raw, self.score_range, path.name, position)
                 annotation = annotation_from_wire(
-                    scaled, file=path.name, task=task, position=position
+                    _rescaled(raw, self.score_range, path.name, position),
+                    file=path.name,
+                    task=task,
+                    position=position,
                 )
                 self._check_image(annotation, images, path.name)
             except InvalidRecord as error:

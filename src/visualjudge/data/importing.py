@@ -255,10 +255,9 @@ def import_samples(
         else:
             try:
                 sample = _with_names_of_truth(sample, done)
-                image_id = named(sample, how.id_prefix)
                 noted = replace(
                     sample,
-                    image_id=image_id,
+                    image_id=named(sample, how.id_prefix),
                     metadata={**sample.metadata, **measured},
                 )
                 _note(noted, done)

@@ -730,8 +730,9 @@ def _of_segments(
         file, pngs = (
             (pred, folders[-1]) if predicted else (truth.file, folders[0])
         )
-        segments = _segments(rows, image, truth, file, pngs, predicted)
-        return _FROM_PANOPTIC[kind](segments, things)
+        return _FROM_PANOPTIC[kind](
+            _segments(rows, image, truth, file, pngs, predicted), things
+        )
 
     return typed
 

@@ -249,10 +249,9 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
                     "or be a ref with 'sentences', got "
                     f"{', '.join(map(str, row))[:80] or 'no field'}"
                 )
-            key = str(whole(row.get("key", row.get("sent_id", k))))
             yield Expression(
                 f"[{k}]",
-                key,
+                str(whole(row.get("key", row.get("sent_id", k)))),
                 file_name,
                 text,
                 row.get("segmentation"),

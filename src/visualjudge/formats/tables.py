@@ -33,6 +33,19 @@ NUMBER_COLUMNS = (
     "number",
     "trainid",
 )
+# What to do with forms that are not read, by their fields.
+OTHER_FORMS: dict[frozenset[str], str] = {
+    frozenset(("columns", "data")): (
+        "is a table of Weights & Biases or pandas, which is not read; save it as CSV "
+        "(`table.get_dataframe().to_csv(FILE, index=False)`)"
+    ),
+    **dict.fromkeys(
+        (frozenset(("samples",)), frozenset(("classes", "labels"))),
+        "is an export of FiftyOne, which is not read; export COCO: "
+        "`dataset.export(FOLDER, dataset_type=fo.types.COCODetectionDataset, "
+        "label_field=FIELD)`, once for the ground truth and once for predictions",
+    ),
+}
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0)?", re.ASCII)
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
 
@@ -43,9 +56,14 @@ def read_json(path: Path) -> Any:
     Raises
     ------
     DataError
-        If there is no such file, or it is not JSON; the message names the line.
+        If there is no such file, it is not JSON, or it is a form that no importer has;
+        the message names the line, or the form to export instead.
     """
-    return jsons.lenient(jsons.content(path, "table"), str(path))
+    value = jsons.lenient(jsons.content(path, "table"), str(path))
+    for fields, form in OTHER_FORMS.items():
+        if isinstance(value, dict) and fields <= value.keys():
+            raise DataError(f"{path}: {form}")
+    return value
 
 
 class _DataOnly(pickle.Unpickler):

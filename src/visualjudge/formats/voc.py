@@ -192,8 +192,14 @@ def _objects(path: Path, size: Size | None, first: int) -> Detections:
                 if confidence is None
                 else _number(confidence, "confidence")
             )
-            difficult = flag(node.findtext("difficult"), "difficult")
-            items.append(Detection(label, _xyxy(box, first), score, difficult))
+            items.append(
+                Detection(
+                    label,
+                    _xyxy(box, first),
+                    score,
+                    flag(node.findtext("difficult"), "difficult"),
+                )
+            )
         except DataError as error:
             raise InvalidRecord(Problem.of(error, path.name, where)) from None
     return Detections(tuple(items))

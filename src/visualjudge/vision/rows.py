@@ -168,10 +168,12 @@ class Metric:
     by_class
         (prediction, truth, labels, **options) → the results of ``measure`` with each
         label as the class of interest. By default ``measure`` is called for each label.
+    how
+        How the score is made, with each default that changes it; where that depends on
+        the images, ``note`` says it.
     note
-        ((prediction, truth) of some images, options) → how the score is made, with each
-        default that changes it, and a sentence about each thing in these images that a
-        default hides.
+        ((prediction, truth) of some images, options) → how the score is made, and a
+        sentence about each thing in these images that a default hides.
     defaults
         Values that change the score and are no option, by name; they are written into
         each record, as the options are.
@@ -182,6 +184,7 @@ class Metric:
     measure: Callable[..., float]
     options: frozenset[str] = frozenset()
     by_class: Callable[..., Sequence[float]] | None = None
+    how: str = ""
     note: Note = lambda _pairs, _options: ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
 

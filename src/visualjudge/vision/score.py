@@ -189,7 +189,7 @@ def notes(
     each thing that a default of the metric hides in them.
     """
     metric = _chosen(task, task_named(task).type, options.get("metric"))
-    return tuple(metric.note(pairs, options))
+    return tuple(filter(None, (metric.how, *metric.note(pairs, options))))
 
 
 def _chosen(task: str, kind: str, name: str | None) -> Metric:

@@ -82,3 +82,14 @@ def test_a_large_calibration_error_is_hardly_corrected() -> None:
         np.repeat(np.arange(40), 10),
     )
     assert 0.85 * found.ece.value < found.ece_corrected.value <= found.ece.value
+
+
+@pytest.mark.parametrize("stated", [0.95, 1.0])
+def test_a_judge_that_was_always_right_may_be_wrong_on_unseen_images(
+    stated: float,
+) -> None:
+    found = calibration(np.full(30, stated), np.ones(30), np.arange(30))
+    low, high = found.ece.interval or (None, None)
+    assert low == 0 and high == pytest.approx(
+        1 - stated + 1 - 0.025 ** (1 / 30)
+    )

@@ -39,6 +39,7 @@ from visualjudge.analysis.statistics.score_agreement import (
     score_ranges,
 )
 from visualjudge.analysis.statistics.score_bar import (
+    LEAST_IMAGES,
     Bar,
     Level,
     ScoreState,
@@ -186,10 +187,11 @@ class ScoreAnswer:
             states = "; ".join(reasons[:-1])
             return f"{_BEGINS[self.state]}: {states}. {self._over_all}."
         (only,) = self.tasks
-        todo = ""
-        if only.state == "too_few":
-            todo = f" {more_images(only.images, only.needs_images)}"
-        return f"{_BEGINS[only.state]}: {'; '.join(reasons)}.{todo}"
+        answer = f"{_BEGINS[only.state]}: {'; '.join(reasons)}."
+        few = only.images < LEAST_IMAGES
+        if only.state == "too_few" and (few or np.ptp(self.whole.scores.true)):
+            answer += f" {more_images(only.images, only.needs_images)}"
+        return answer
 
     @property
     def _over_all(self) -> str:
@@ -229,11 +231,11 @@ class ScoreAnswer:
                 f"{'; is its scale reversed?' * against}"
             )
             yield Reason(SIGN_OF[task.order], order)
-        errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
         constant = number(self.scale.size(own.constant_mae.value))
         error = (
-            f"{errs}; allowed is at most {percent(task.bar.error, 0)} of {constant}, the "
-            "error of giving every item the median"
+            f"its mean error is {self.scale.sized(own.mae.estimate)}; allowed is at most "
+            f"{percent(task.bar.error, 0)} of {constant}, the error of giving every item "
+            "the median"
         )
         yield Reason(SIGN_OF[task.error], error)
 

@@ -114,7 +114,7 @@ def score_gaps(study: Study, both: pl.DataFrame) -> Iterator[tuple[str, Gaps]]:
     for name, measure in FIGURE_OF.items():
         figures = [list(map(measure, own)) for own in parts]
         rows = list(zip(names, *figures, strict=True))
-        over = [weighted_mean(own) for own in figures]
+        over = [weighted_mean(own, whole[0].images) for own in figures]
         yield name, [("", over[0], over[1]), *rows]
 
 

@@ -121,9 +121,14 @@ def _confidence(
     images = known["cluster"].to_numpy().astype(np.int64)
     outcome = right.astype(float)
     result = calibration(sure, outcome, images, seed=judge.study.seed)
-    rows = abstaining(sure, loss, image_groups(images), images)
-    means = float(sure.mean()), float(outcome.mean())
-    return Confidence(kind, *means, result, rows, *halves)
+    return Confidence(
+        kind,
+        float(sure.mean()),
+        float(outcome.mean()),
+        result,
+        abstaining(sure, loss, image_groups(images), images),
+        *halves,
+    )
 
 
 def _displayed(judge: JudgeResult) -> Table:

@@ -27,6 +27,7 @@ from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     NORMAL,
     TAIL,
+    TINY,
     renumbered,
     shares,
     sums,
@@ -93,10 +94,9 @@ def calibration(
     corrected = replace(
         ece, value=_corrected(gaps, codes, value, ends[0] if ends else 0.0)
     )
-    groups = [which == name for name in np.unique(which)]
     bins = tuple(
         Bin(float(stated[g].mean()), float(truth[g].mean()), int(g.sum()))
-        for g in groups
+        for g in (which == name for name in np.unique(which))
     )
     return Calibration(brier, ece, corrected, bins, stated.size, images)
 
@@ -111,18 +111,22 @@ def _expected_error(
     value = float(np.abs(mean).sum())
     if images < LEAST_IMAGES:
         return value, None
-    rng = rng_for(seed, "calibration", images)
-    drawn = rng.multinomial(images, np.full(images, 1 / images), size=DRAWS)
+    drawn = rng_for(seed, "calibration", images).multinomial(
+        images, np.full(images, 1 / images), size=DRAWS
+    )
     weights = drawn[:, codes].astype(float)
     errors = (weights @ gaps) / weights.sum(1, keepdims=True) - mean
     wider = (
         float(t_isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
     )
     reaches = np.abs(errors).sum(1), errors @ np.where(mean < 0, 1.0, -1.0)
+    # where no image differs, one that was not asked may
+    least = 0.0 if np.abs(errors).max() > TINY else 1 - TAIL ** (1 / images)
     down, up = (
-        wider * float(np.quantile(reach, 1 - TAIL)) for reach in reaches
+        max(least, wider * float(np.quantile(reach, 1 - TAIL)))
+        for reach in reaches
     )
-    return value, (max(0.0, value - down), min(1.0, value + max(0.0, up)))
+    return value, (max(0.0, value - down), min(1.0, value + up))
 
 
 def _corrected(
@@ -210,5 +214,9 @@ def _mean(
     loss: FloatArray, own: IntArray, group: IntArray, images: IntArray
 ) -> Figure:
     """Return the mean loss of the items ``own``, and what each group has in it."""
-    size = int(np.unique(images[own]).size)
-    return mean_of(loss[own], group[own], int(group.max()) + 1, size)
+    return mean_of(
+        loss[own],
+        group[own],
+        int(group.max()) + 1,
+        int(np.unique(images[own]).size),
+    )

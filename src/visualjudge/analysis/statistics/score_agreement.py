@@ -67,14 +67,15 @@ ALIKE = "all scores are alike"
 class Figure:
     """A figure and its parts by group of images, (groups,): the value less that without
     the group, and the items of the group (0 where it has none). ``value`` is NaN where
-    it is unknown.
+    it is unknown. A correlation has the ``leverage`` of each group: its part of the
+    variance of the true scores.
     """
 
     value: float
     parts: FloatArray
     items: FloatArray
     images: int
-    correlation: bool = False
+    leverage: FloatArray | None = None
 
     def __sub__(self, other: Figure) -> Figure:
         """Return the difference of two figures of the same items."""
@@ -107,28 +108,36 @@ class Figure:
         value = np.array([self.value])
         result = self.spread
         of = (
-            estimate.correlation_ends
-            if self.correlation
-            else estimate.mean_ends
+            estimate.mean_ends
+            if self.leverage is None
+            else estimate.correlation_ends
         )
         low, high = (float(end[0]) for end in of(value, result))
+        unmoved = result.enough[0] and result.variance[0] < TINY
+        if self.leverage is not None and unmoved and abs(self.value) > 1 - TINY:
+            # as many images may be the other way round as may be unseen
+            few = estimate.spread(self.leverage, self.leverage).effective[0]
+            reach = 2 * float(1 - estimate.TAIL ** (1 / few))
+            low, high = (
+                max(-1.0, self.value - reach),
+                min(1.0, self.value + reach),
+            )
         if np.isfinite(low) and np.isfinite(high):
             return Estimate(self.value, (low, high), n, self.images)
         why = estimate.all_alike() if result.enough[0] else estimate.too_few()
         return Estimate(self.value, None, n, self.images, why)
 
 
-def weighted_mean(figures: Sequence[Figure]) -> Figure:
+def weighted_mean(figures: Sequence[Figure], images: int) -> Figure:
     """Return the mean of figures of different items, such as those of tasks, by their
-    items; a figure that is unknown counts as 0.
+    items, which are of so many ``images``; a figure that is unknown counts as 0.
     """
     items = np.sum([figure.items for figure in figures], axis=0)
     weights = [float(figure.items.sum() / items.sum()) for figure in figures]
     pairs = list(zip(weights, figures, strict=True))
     value = sum(w * float(np.nan_to_num(figure.value)) for w, figure in pairs)
     parts = np.sum([w * figure.parts for w, figure in pairs], axis=0)
-    images = sum(figure.images for figure in figures)
-    return Figure(value, parts, items, images, figures[0].correlation)
+    return Figure(value, parts, items, images)
 
 
 def image_groups(image: IntArray) -> IntArray:
@@ -203,9 +212,11 @@ class Scores:
         held, place = renumbered(self.group)
         value, without = left_out(self.judged, self.true, place, weighted)
         parts = np.zeros(self.groups)
-        if np.isfinite(value):
-            parts[held] = value - np.nan_to_num(without)
-        return Figure(value, parts, self.items, self.images, correlation=True)
+        parts[held] = np.nan_to_num(value - np.nan_to_num(without))
+        leverage = sums(
+            self.group, (self.true - self.true.mean()) ** 2, self.groups
+        )
+        return Figure(value, parts, self.items, self.images, leverage)
 
     @cached_property
     def spearman(self) -> Figure:

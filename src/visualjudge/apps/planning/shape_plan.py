@@ -215,7 +215,7 @@ def _power_of_share(value: float, least: float) -> FloatArray:
     """
     if value < least:
         value, least = 1 - value, 1 - least
-    cases = LABELS - 1.0  # the variance between images is that of one less
+    cases = LABELS - 1  # the variance between images is that of one less
     most_by_chance = np.ceil(special.bdtrik(1 - TAIL, cases, least))
     return np.asarray(special.bdtrc(most_by_chance, cases, value))
 

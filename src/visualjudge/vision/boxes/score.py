@@ -31,11 +31,6 @@ def box_f1_by_class(
     return labelled_f1_by_class(prediction, truth, box_similarity, labels)
 
 
-def note(_pairs: object, _options: object) -> tuple[str]:
-    """Return how the score is made."""
-    return ("mean F1 over IoU .50 to .95, matched within a label",)
-
-
 def box_similarity(
     predicted: tuple[Detection, ...], real: tuple[Detection, ...]
 ) -> FloatArray:

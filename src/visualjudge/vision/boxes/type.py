@@ -70,7 +70,7 @@ DETECTION = PredictionType(
             "f1",
             score.box_f1,
             by_class=score.box_f1_by_class,
-            note=score.note,
+            how="mean F1 over IoU .50 to .95, matched within a label",
             defaults={"iou": TEN_THRESHOLDS},
         ),
     ),

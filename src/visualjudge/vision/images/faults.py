@@ -3,12 +3,15 @@ largest, and the error that it looks like.
 """
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from visualjudge.core.records import Fault, FloatArray, Pixels
+from visualjudge.core.records import Fault, FloatArray, IntArray, Pixels
 from visualjudge.vision.images.record import WholeImage
+from visualjudge.vision.images.score import PIXELS_AT_ONCE
 from visualjudge.vision.raster.images import through_jpeg
 from visualjudge.vision.raster.regions import worst_regions
 
@@ -56,50 +59,85 @@ def image_faults(
     real = truth.pixels
     if predicted.shape != real.shape:
         return
-    error = predicted.astype(np.float64) - real
+    error = np.subtract(predicted, real, dtype=np.int16)
     size = np.abs(error).mean(axis=2)
-    changes = list(_changes(real, input_image))
-    known = np.ones(size.shape, dtype=np.bool_)
-    for box, part in worst_regions(size, known, LEAST):
-        inside = error[part]
-        shares = [
-            (_share(inside, change[part]), name) for name, change in changes
+    regions = [
+        (box, np.flatnonzero(part))
+        for box, part in worst_regions(
+            size, np.ones(size.shape, dtype=np.bool_), LEAST
+        )
+    ]
+    kinds = [
+        max(
+            (EXPLAINED, "noise"),
+            (_recoloured(error, real, place), "colour_shift"),
+        )
+        for _, place in regions
+    ]
+    # one changed image in memory at a time
+    for name, changed in _changes(real, input_image) if regions else ():
+        change = np.subtract(changed, real, dtype=np.int16)
+        kinds = [
+            max(kind, (_share(error, change, place), name))
+            for kind, (_, place) in zip(kinds, regions, strict=True)
         ]
-        recoloured = _recoloured(inside, real[part]), "colour_shift"
-        _, kind = max((EXPLAINED, "noise"), recoloured, *shares)
-        weight = float(np.minimum(size[part] / LARGEST, 1).sum()) / size.size
-        yield Fault(kind, box, weight)
+    for (box, place), (_, kind) in zip(regions, kinds, strict=True):
+        weight = np.minimum(size.ravel()[place] / LARGEST, 1).sum() / size.size
+        yield Fault(kind, box, float(weight))
 
 
 def _changes(
     real: Pixels, input_image: Pixels | None
-) -> Iterator[tuple[str, FloatArray]]:
-    height, width = real.shape[:2]
-    clean = real.astype(np.float64)
+) -> Iterator[tuple[str, Pixels]]:
+    """Yield the clean image with each error, in 8 bits as a restored image is."""
     for quality in QUALITIES:
-        yield "blocking", through_jpeg(real, quality) - clean
+        yield "blocking", through_jpeg(real, quality)
     for share in SIGMAS:
-        sigma = share * max(height, width) + 0.3
-        yield "oversmoothing", cv2.GaussianBlur(clean, (0, 0), sigma) - clean
+        sigma = share * max(real.shape) + 0.3
+        yield "oversmoothing", np.asarray(cv2.GaussianBlur(real, (0, 0), sigma))
     if input_image is not None:
-        left = cv2.resize(
-            input_image,
-            (width, height),
-            interpolation=cv2.INTER_CUBIC,
+        yield (
+            "residual",
+            np.asarray(
+                cv2.resize(
+                    input_image,
+                    real.shape[1::-1],
+                    interpolation=cv2.INTER_CUBIC,
+                )
+            ),
         )
-        yield "residual", left - clean
 
 
-def _share(error: FloatArray, change: FloatArray) -> float:
-    product = max(0.0, float((error * change).sum()))
-    energy = float((error**2).sum() * (change**2).sum())
-    return product**2 / max(energy, 1e-9)
+def _share(error: NDArray[Any], change: NDArray[Any], place: IntArray) -> float:
+    """Return the share r² of the difference that a change explains."""
+    _, _, squares, products, changes = map(
+        float, _sums(error, change, place).sum(axis=1)
+    )
+    return max(0.0, products) ** 2 / max(squares * changes, 1e-9)
 
 
-def _recoloured(error: FloatArray, real: Pixels) -> float:
+def _recoloured(error: NDArray[Any], real: Pixels, place: IntArray) -> float:
     """Return the share of the difference that an affine change of each channel
     explains."""
-    light = real - real.mean(axis=0)
-    slope = (error * light).sum(axis=0) / ((light**2).sum(axis=0) + 1e-9)
-    left = error - error.mean(axis=0) - slope * light
-    return 1 - float((left**2).sum()) / max(float((error**2).sum()), 1e-9)
+    errors, lights, squares, products, light_squares = _sums(error, real, place)
+    covered = products - errors * lights / place.size
+    spread = light_squares - lights**2 / place.size
+    left = squares - errors**2 / place.size - covered**2 / (spread + 1e-9)
+    return 1 - float(left.sum()) / max(float(squares.sum()), 1e-9)
+
+
+def _sums(
+    first: NDArray[Any], second: NDArray[Any], place: IntArray
+) -> FloatArray:
+    """Return the sums of the colours of pixels, by their numbers, in each image, of
+    their squares and products, 5×3: first, second, first², first·second, second².
+    """
+    total = np.zeros((5, 3))
+    # some at a time, as each needs 240 bytes
+    for part in np.array_split(place, 1 + place.size // PIXELS_AT_ONCE):
+        a, b = (
+            image.reshape(-1, 3)[part].astype(np.float64)
+            for image in (first, second)
+        )
+        total += [column.sum(axis=0) for column in (a, b, a * a, a * b, b * b)]
+    return total

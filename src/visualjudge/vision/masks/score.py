@@ -96,35 +96,19 @@ def region_iou(prediction: Masks, truth: Masks) -> float:
     )
 
 
-def instance_note(_pairs: object, _options: object) -> tuple[str]:
-    """Return how the score is made."""
-    return ("mean F1 over mask IoU .50 to .95, matched within a label",)
-
-
-def region_note(_pairs: object, _options: object) -> tuple[str]:
-    """Return how the score is made."""
-    return ("IoU of the region",)
-
-
 def semantic_note(
     pairs: Sequence[tuple[Masks, Masks]], _options: object
 ) -> tuple[str, ...]:
-    """Return how the score is made, and whether predictions lie where the truth has no
-    label."""
+    """Return whether predictions lie where the truth has no label."""
     ignored = pixels = 0
     for prediction, real in pairs:
         if prediction.size == real.size:
             pixels += real.size[0] * real.size[1]
             outside = prediction.coverage(real.size) > real.coverage(real.size)
             ignored += int(np.count_nonzero(outside))
-    how = (
-        "mean IoU of the labels of either side, without pixels that the truth does "
-        "not label"
-    )
     if not ignored:
-        return (how,)
+        return ()
     return (
-        how,
         f"{ignored / pixels:.0%} of the pixels are predicted where the truth has no "
         "label, and do not count: if that is background, name it as a class (0 in a "
         "label map is none)",

@@ -174,7 +174,7 @@ INSTANCE = PredictionType(
             "f1",
             score.mask_f1,
             by_class=score.mask_f1_by_class,
-            note=score.instance_note,
+            how="mean F1 over mask IoU .50 to .95, matched within a label",
             defaults={"iou": TEN_THRESHOLDS},
         ),
     ),
@@ -300,6 +300,8 @@ SEMANTIC = PredictionType(
             "semantic",
             "miou",
             score.mean_iou,
+            how="mean IoU of the labels of either side, without pixels that the truth "
+            "does not label",
             note=score.semantic_note,
             defaults={"unlabelled": "not counted"},
         ),
@@ -397,7 +399,7 @@ REFERRING = PredictionType(
     ),
     misreadings=misread.MISREADINGS,
     metrics=(
-        Metric("referring", "iou", score.region_iou, note=score.region_note),
+        Metric("referring", "iou", score.region_iou, how="IoU of the region"),
     ),
     errors=(
         ErrorType(

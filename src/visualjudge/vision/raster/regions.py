@@ -40,9 +40,9 @@ def worst_regions(
     window is at least ``least`` and half of the largest one.
     """
     side = max(3, round(WINDOW * max(error.shape)))
-    total = cv2.blur(np.where(known, error, 0.0), (side, side))
+    mean = cv2.blur(np.where(known, error, 0.0), (side, side))
     weight = cv2.blur(known.astype(np.float64), (side, side))
-    mean = total / np.maximum(weight, 1e-9) * known
+    mean *= known / np.maximum(weight, 1e-9)
     yield from regions(
         mean >= max(least, NEARLY_WORST * float(mean.max(initial=0.0)))
     )
