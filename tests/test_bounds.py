@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from folding import each
 from visualjudge.apps.pipelines.rows import RowFile
 from visualjudge.clients.protocol_fields import counts_of
@@ -24,7 +26,8 @@ from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.serving import refused
 from visualjudge.studio.stars_and_notes import Change, Marked
 from visualjudge.vision import fields
-from visualjudge.vision.raster.masks import mask_from_polygons
+from visualjudge.vision.masks.texts import polygons_of
+from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons
 
 SIZE = (8, 8)
 PAIR = Asked("pairwise", "AB")
@@ -51,6 +54,17 @@ def _arguments(size: int) -> bool:
 def _polygon(points: int) -> list[list[float]]:
     triangle = [0.5, 0.5, 6.5, 0.5, 6.5, 6.5]
     return [[*triangle * (points // 3), *triangle[: points % 3 * 2]]]
+
+
+def _keeps_its_corners(pixels: int) -> bool:
+    """Whether a rectangle keeps the corners where its last pixels are missing."""
+    mask = np.zeros((30, 30), np.bool_)
+    mask[5:25, 5:21] = True
+    for k in range(320 - pixels):
+        mask[5 + k % 20, 20 - k // 20] = False
+    assert mask.sum() == pixels
+    [polygon] = polygons_of(mask_from_array(mask))
+    return len(polygon) > 4
 
 
 BOUNDS: dict[str, tuple[int, Callable[[int], object]]] = {
@@ -83,6 +97,7 @@ BOUNDS: dict[str, tuple[int, Callable[[int], object]]] = {
         100_000,
         lambda n: not _raises(lambda: mask_from_polygons(_polygon(n), SIZE)),
     ),
+    "pixels of a part that keeps its corners": (255, _keeps_its_corners),
     "a coordinate": (
         10**15,
         lambda n: not _raises(lambda: fields.box([0, 0, n, n], "bbox")),

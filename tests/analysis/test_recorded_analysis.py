@@ -151,10 +151,15 @@ def test_studies_of_unnamed_models_and_without_truth() -> None:
     ]
     one_task = [pair for pair in pairs if pair.task == TASKS[0]]
     no_truth = [replace(pair, answer=UNKNOWN) for pair in one_task]
-    studies = {"several": pairs, "one": one_task, "no_truth": no_truth}
+    studies = {
+        "several": (pairs, 1),
+        "one": (one_task, 1),
+        "no_truth": (no_truth, 1),
+        "no_truth_asked_again": (no_truth, 2),
+    }
     out: dict[str, Any] = {}
-    for name, asked in studies.items():
-        verdicts = made_verdicts(pairs, 0.8, 3, 1)
+    for name, (asked, repeats) in studies.items():
+        verdicts = made_verdicts(pairs, 0.8, 3, repeats)
         known = {question.id for question in asked}
         verdicts = [verdict for verdict in verdicts if verdict.id in known]
         analysis = analyse_study(study_of(asked, {"judge": verdicts}))

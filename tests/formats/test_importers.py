@@ -744,10 +744,14 @@ class TestImages:
             "b_lq",
         ]  # type: ignore[union-attr]
 
+    @pytest.mark.parametrize(
+        ("wider", "remedy"), [(0, "seem to be swapped"), (1, "`resize_pred`")]
+    )
     def test_the_image_that_has_another_size_is_named(
-        self, tmp_path: Path
+        self, tmp_path: Path, wider: int, remedy: str
     ) -> None:
-        for kind, width in (("lq", WIDTH), ("out", WIDTH), ("hq", WIDTH + 1)):
+        widths = {"lq": WIDTH + wider, "out": WIDTH, "hq": WIDTH + 1}
+        for kind, width in widths.items():
             photo(tmp_path / kind / "a.png", (width, HEIGHT))
         told = problem(
             image_pairs(
@@ -759,6 +763,7 @@ class TestImages:
             "restored",
             f"a.png must be {HEIGHT}×{WIDTH + 1}, got {HEIGHT}×{WIDTH} (height×width)",
         )
+        assert remedy in told.reason
 
     @pytest.mark.parametrize("grey", [True, False])
     def test_restored_images_without_colours_are_told(

@@ -36,7 +36,7 @@ from visualjudge.vision.predictions import (
     Prediction,
     WholeImage,
 )
-from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.raster.masks import mask_from_array, resized_mask
 from visualjudge.vision.score import notes, score, scores_by_class
 from visualjudge.vision.tools import Evidence, compare, count, measure, zoom
 from visualjudge.vision.view import Given
@@ -199,6 +199,51 @@ def test_encodings() -> None:
         ):
             shown[f"crowd:{type}:{stem}"] = encoded
     check("encodings", shown, depth=1)
+
+
+def _scaled(prediction: Any, factor: float) -> tuple[Prediction, np.ndarray]:
+    """A prediction and its image, both larger or smaller."""
+    height, width = (round(side * factor) for side in SIZE)
+    photo = cv2.resize(PHOTO, (width, height), interpolation=cv2.INTER_AREA)
+    match prediction:
+        case Detections(items=boxes):
+            made: Prediction = Detections(
+                tuple(
+                    replace(box, xyxy=tuple(factor * v for v in box.xyxy))
+                    for box in boxes
+                )
+            )
+        case Masks(items=parts):
+            size = (height, width)
+            made = Masks(
+                size,
+                tuple(
+                    replace(part, mask=resized_mask(part.mask, size))
+                    for part in parts
+                ),
+            )
+        case People(items=people):
+            scale = np.array([factor, factor, 1])
+            made = People(
+                tuple(replace(x, keypoints=x.keypoints * scale) for x in people)
+            )
+    return made, photo
+
+
+def test_encodings_of_other_sizes() -> None:
+    """Lines, dots, tags and grids follow the size of the image."""
+    shown: dict[str, Any] = {}
+    for factor in (0.35, 2.0, 4.5):
+        for type, crowd in CROWDS.items():
+            few = replace(crowd, items=crowd.items[::3])
+            for name, prediction in (("few", TRUTHS[type]), ("many", few)):
+                made, photo = _scaled(prediction, factor)
+                stems = [row.stem for row in encodings(TASK[type])]
+                for stem, encoded in encode_each(
+                    TASK[type], stems, made, photo
+                ):
+                    shown[f"{factor}:{name}:{type}:{stem}"] = encoded
+    check("encodings_of_sizes", shown, depth=1)
 
 
 def test_colours() -> None:

@@ -98,6 +98,14 @@ def judged(*groups: tuple[float, int, bool]) -> Cases:
     return Cases.of(pl.DataFrame(columns), 5.0, None)
 
 
+@pytest.mark.parametrize(("share", "word"), [(0.0, "none"), (1.0, "all")])
+def test_a_base_rate_needs_good_and_bad_predictions(
+    share: float, word: str
+) -> None:
+    with pytest.raises(DataError, match=f"but {word} of 6 are below 5"):
+        cases(3, share, base_rate=0.3)
+
+
 def test_a_usable_score_is_found_although_the_strictest_predictions_are_bad() -> (
     None
 ):

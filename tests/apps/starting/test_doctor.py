@@ -121,6 +121,7 @@ def test_text_instead_of_json_is_told_and_still_shows_that_the_model_sees(
     )
     assert status == 0
     assert found["JSON schema"]["status"] == "missing"
+    assert "the reply does not follow it" in found["JSON schema"]["detail"]
     assert found["image"]["status"] == "ok"
 
 

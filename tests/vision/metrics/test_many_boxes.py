@@ -43,7 +43,7 @@ def test_too_many_boxes_are_refused_in_one_line() -> None:
     many = boxes(7100)
     with pytest.raises(
         DataError,
-        match=r"^prediction: must have at most 50,000,000 pairs .* got 50,410,000$",
+        match=r"^prediction: pairs .*: must be at most 50,000,000, got 50,410,000$",
     ):
         score("object_detection", many, many)
     payload = {

@@ -22,6 +22,8 @@ MOST_POINTS = 100_000
 LONGEST_OUTLINE = 4_000_000
 # Maximum boxes, masks or people in a prediction.
 MOST_ITEMS = 100_000
+# Maximum pairs of a prediction and a ground truth of one image.
+MOST_PAIRS = 50_000_000
 # Maximum distance in pixels of boxes and keypoints from the origin: products of four
 # remain finite.
 LARGEST_COORDINATE = 1e15
@@ -78,15 +80,13 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
         )
 
 
-def check_items(field: str, count: int) -> None:
+def check_items(field: str, count: int, most: int = MOST_ITEMS) -> None:
     """Check the number of items in a prediction.
 
     Raises
     ------
     DataError
-        If there are more than :data:`MOST_ITEMS`.
+        If there are more than ``most``.
     """
-    if count > MOST_ITEMS:
-        raise DataError(
-            f"{field}: must be at most {MOST_ITEMS:,}, got {count:,}"
-        )
+    if count > most:
+        raise DataError(f"{field}: must be at most {most:,}, got {count:,}")

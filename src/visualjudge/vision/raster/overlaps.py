@@ -12,10 +12,9 @@ from hotcoco import mask as coco_mask
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, Mask
+from visualjudge.vision.raster.limits import MOST_PAIRS, check_items
 from visualjudge.vision.raster.masks import packed_rle
 
-# Maximum pairs of a prediction and a ground truth of one image.
-MOST_PAIRS = 50_000_000
 _PAIRS_OF_A_CALL = 1000
 
 
@@ -66,7 +65,9 @@ def _by_rows(
 ) -> FloatArray:
     count = len(first)
     others = len(second)
-    check_pairs(count * others)
+    check_items(
+        "prediction: pairs with the ground truth", count * others, MOST_PAIRS
+    )
     values = np.zeros((count, others))
     flags = np.zeros(others, dtype=np.bool_) if crowd is None else crowd
     rows = max(1, _PAIRS_OF_A_CALL // max(1, others))
@@ -77,18 +78,3 @@ def _by_rows(
     return np.where(
         values > 0, values, 0.0
     )  # hotcoco has NaN for two boxes without area
-
-
-def check_pairs(count: int) -> None:
-    """Check the pairs of a prediction and a ground truth of one image.
-
-    Raises
-    ------
-    DataError
-        If there are more than :data:`MOST_PAIRS`.
-    """
-    if count > MOST_PAIRS:
-        raise DataError(
-            f"prediction: must have at most {MOST_PAIRS:,} pairs with the ground truth "
-            f"of its image, got {count:,}"
-        )
