@@ -406,6 +406,33 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
     assert "one person chooses as the others do" in page_of(analysis)
 
 
+def test_judge_and_people_are_compared_with_the_same_others(
+    tmp_path: Path,
+) -> None:
+    """Two people who are right in 80 % are split, a tie by truth, where the judge, right
+    in 90 %, cannot be right; it agrees with each of them more than they do."""
+    rng = np.random.default_rng(9)
+    better = np.where(rng.random(400) < 0.5, "A", "B")
+    chances = {"rater.a": 0.8, "rater.b": 0.8, "verdict": 0.9}
+    says = {
+        role: np.where(
+            rng.random(400) < chance, better, np.where(better == "A", "B", "A")
+        )
+        for role, chance in chances.items()
+    }
+    rows = [
+        {"item": f"q{k}", **{role: str(own[k]) for role, own in says.items()}}
+        for k in range(400)
+    ]
+    (run,) = adopted(rows, tmp_path / "study", PAIRS)
+    (judge,) = analyse([run]).metrics["judges"]
+    (row,) = judge["people"]
+    assert judge["pairwise"]["accuracy"] < row["same"] < row["judge_same"]
+    # .8² + .2², and .9 · .8 + .1 · .2
+    assert row["same_ci95"][0] < 0.68 < row["same_ci95"][1]
+    assert row["judge_same_ci95"][0] < 0.74 < row["judge_same_ci95"][1]
+
+
 def test_half_points_are_not_exact_beside_half_points(tmp_path: Path) -> None:
     rows = [
         {

@@ -33,7 +33,9 @@ NUMBER_COLUMNS = (
     "number",
     "trainid",
 )
-# What to do with forms that are not read, by their fields.
+# Further fields of tables of Weights & Biases and pandas; and what to do with forms that
+# are not read, by their fields: logs of other tools have `samples` beside others.
+OF_TABLES = {"ncols", "nrows", "column_types", "index"}
 OTHER_FORMS: dict[frozenset[str], str] = {
     frozenset(("columns", "data")): (
         "is a table of Weights & Biases or pandas, which is not read; save it as CSV "
@@ -61,7 +63,7 @@ def read_json(path: Path) -> Any:
     """
     value = jsons.lenient(jsons.content(path, "table"), str(path))
     for fields, form in OTHER_FORMS.items():
-        if isinstance(value, dict) and fields <= value.keys():
+        if isinstance(value, dict) and value.keys() - OF_TABLES == fields:
             raise DataError(f"{path}: {form}")
     return value
 
@@ -254,8 +256,10 @@ def class_table(path: Path) -> dict[int, str]:
                 "and a name, below a header with these names"
             ) from None
         if not name or key in table:
-            reason = f"id: {key} occurs twice" if name else "name: is empty"
-            raise DataError(f"{path}: row {place}: {reason}")
+            raise DataError(
+                f"{path}: row {place}: "
+                + (f"id: {key} occurs twice" if name else "name: is empty")
+            )
         table[key] = str(name).strip()
     short = {
         value: name.partition(";")[0].strip() for value, name in table.items()

@@ -871,3 +871,16 @@ def test_a_column_of_one_option_alone_is_no_role(tmp_path: Path) -> None:
     assert vj.adopt(rows, tmp_path / "study").unused == ("model_b",)
     with pytest.raises(UsageError, match="both options, got model_b"):
         vj.adopt(rows, tmp_path / "other", model_b="model_b")
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_a_truth_that_is_a_copy_of_the_verdicts_is_told(
+    wrong: int, tmp_path: Path
+) -> None:
+    rows = [
+        {"item": f"q{k}", "verdict": k % 7, "truth": k % 7} for k in range(30)
+    ]
+    rows[5]["truth"] = 5 - wrong
+    done = vj.adopt(rows, tmp_path / "out")
+    told = any("copies of one column" in note for note in done.notes)
+    assert told == (not wrong)

@@ -1,9 +1,11 @@
-"""People beside one another, where several rated each item: a judge that agrees as well
-with the truth is as good as one of them.
+"""People beside one another, where several rated each item, and the judge beside the
+same people: a judge that agrees as well with the others is as good as one of them.
 
 Each vote is compared with the others of its item: a score with their mean, a choice
 with their majority (none where the others are split). All votes count, whoever gave
-them.
+them. The judge's answer is compared with the same others: the mean of all is less noisy
+than that of the others, and a truth of two split votes is a tie, so that its agreement
+with the truth says nothing about people.
 """
 
 from collections.abc import Sequence
@@ -32,7 +34,6 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.score_scale import (
-    ZERO_TO_TEN,
     ScoreScale,
     scale_of,
 )
@@ -44,14 +45,17 @@ from visualjudge.judges.panel import majority
 class People:
     """Votes of people in one task, beside the others' votes on the same items: rank
     correlation and mean absolute error of scores (0..10, shown on their ``scale``), or
-    the share of equal choices.
+    the share of equal choices; and the same of the judge in place of each person.
     """
 
     task: str
-    spearman: Estimate = NOTHING
-    mae: Estimate = NOTHING
-    same: Estimate = NOTHING
-    scale: ScoreScale = ZERO_TO_TEN
+    spearman: Estimate
+    mae: Estimate
+    same: Estimate
+    judge_spearman: Estimate
+    judge_mae: Estimate
+    judge_same: Estimate
+    scale: ScoreScale
 
     @property
     def votes(self) -> Estimate:
@@ -63,55 +67,81 @@ def _rows(judge: JudgeResult) -> tuple[People, ...]:
     columns = (judge.study.meta.get("options") or {}).get("columns") or {}
     if not any(role.startswith("rater.") for role in columns):
         return ()
-    table = _long(judge)
+    table = _long(judge, judge.joined.unique("id", maintain_order=True), False)
     if table.is_empty():
         return ()
     scale = scale_of(judge.study)
+    beside = _long(judge, judge.joined, True)
     parts = by_task(table)
     if len(parts) > 1:
         parts.append((ALL, table))
-    return tuple(_people(task, part, scale) for task, part in parts)
+    return tuple(
+        People(
+            task,
+            *_figures(part, scale),
+            *_figures(
+                beside.filter((pl.col("task") == task) | (task == ALL)), scale
+            ),
+            scale,
+        )
+        for task, part in parts
+    )
 
 
-def _long(judge: JudgeResult) -> pl.DataFrame:
-    """Return a row for each vote with others: ``task, cluster``, and for scores
-    ``number`` and ``truth`` (the others' mean), for choices ``same``.
+def _long(
+    judge: JudgeResult, asked: pl.DataFrame, by_judge: bool
+) -> pl.DataFrame:
+    """Return a row for each vote with others, of each row of ``asked``: ``task,
+    cluster``, and for scores ``number`` and ``truth`` (the others' mean), for choices
+    ``same``. With ``by_judge``, the judge's answer is in place of the vote.
     """
-    asked = judge.joined.unique("id", maintain_order=True)
-    placed = judge.study.find(asked["id"].to_list())
+    placed = judge.study.find(asked["id"].unique().to_list())
     rows: list[tuple[object, ...]] = []
-    for name, task, cluster in asked.select(
-        "id", "task", "cluster"
-    ).iter_rows():
+    columns = asked.select(
+        "id",
+        "task",
+        "cluster",
+        pl.when("usable").then("number"),
+        pl.when("usable").then(pl.col("text").cast(pl.String)),
+    )
+    for name, task, cluster, score, text in columns.iter_rows():
         votes = placed[name].question.votes or ()
         if len(votes) < 2:
             continue
         for k, vote in enumerate(votes):
+            rest = [*votes[:k], *votes[k + 1 :]]
             if isinstance(vote, str):
-                others = majority([*votes[:k], *votes[k + 1 :]], "pairwise")
-                same = None if others is None else vote == others
+                others = majority(rest, "pairwise")
+                own = text if by_judge else vote
+                same = None if others is None else own == others
                 rows.append((task, cluster, None, None, same))
             else:
-                rest = [float(other) for j, other in enumerate(votes) if j != k]
-                rows.append((task, cluster, vote, float(np.mean(rest)), None))
-    kinds = (pl.String, pl.Int64, pl.Float64, pl.Float64, pl.Boolean)
-    names = ("task", "cluster", "number", "truth", "same")
-    schema = dict(zip(names, kinds, strict=True))
+                own = score if by_judge else vote
+                mean = float(np.mean([float(other) for other in rest]))
+                rows.append((task, cluster, own, mean, None))
+    schema = {
+        "task": pl.String,
+        "cluster": pl.Int64,
+        "number": pl.Float64,
+        "truth": pl.Float64,
+        "same": pl.Boolean,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _people(task: str, table: pl.DataFrame, scale: ScoreScale) -> People:
+def _figures(
+    table: pl.DataFrame, scale: ScoreScale
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return rank correlation and mean error of scores, and the share of equal
+    choices."""
     chosen = table.drop_nulls("same")
-    same = NOTHING
-    if chosen.height:
-        sums = image_sums(chosen, (), {"n": pl.lit(1), "same": pl.col("same")})
-        same = sums.shares("same", "n")[0]
+    sums = image_sums(chosen, (), {"n": pl.lit(1), "same": pl.col("same")})
+    same = sums.shares("same", "n")[0] if chosen.height else NOTHING
     scored = table.drop_nulls("number")
     if scored.is_empty():
-        return People(task, same=same)
+        return NOTHING, NOTHING, same
     scores = scores_of(scored, scale.step)
-    figures = scores.spearman.estimate, scores.mae.estimate
-    return People(task, *figures, same, scale)
+    return scores.spearman.estimate, scores.mae.estimate, same
 
 
 COLUMNS = Layout[People](
@@ -121,23 +151,30 @@ COLUMNS = Layout[People](
     *figure("mae", "mae"),
     of_row("Mean error (95 %)", lambda row: row.scale.sized(row.mae)),
     *figure("same", "same", "Chooses as the others"),
+    *figure("judge_spearman", "judge_spearman", "Judge, ρ", number),
+    *figure("judge_mae", "judge_mae"),
+    of_row("Judge, error (95 %)", lambda row: row.scale.sized(row.judge_mae)),
+    *figure("judge_same", "judge_same", "Judge chooses as they"),
 )
 
 
 def _sentences(rows: Sequence[People]) -> list[str]:
-    best = "A judge that reaches this is as good as one of them."
+    best = "A judge as close to the others is as good as one of them."
     if not rows:
         return []
     row = rows[-1]
     if row.same.n:
         return [
             f"On its items, one person chooses as the others do in "
-            f"{with_ends(row.same)}. {best}"
+            f"{with_ends(row.same)}, and the judge in {with_ends(row.judge_same)}. "
+            f"{best}"
         ]
-    rho = with_ends(row.spearman, number)
-    error = f"mean error {row.scale.sized(row.mae)}, on the scale {row.scale}"
     return [
-        f"On its items, one person beside the others has ρ {rho} and {error}. {best}"
+        f"On its items, one person beside the others has ρ "
+        f"{with_ends(row.spearman, number)} and mean error {row.scale.sized(row.mae)}, "
+        f"and the judge beside the same people ρ "
+        f"{with_ends(row.judge_spearman, number)} and "
+        f"{row.scale.sized(row.judge_mae)}, on the scale {row.scale}. {best}"
     ]
 
 
@@ -146,9 +183,9 @@ def _section(view: Shown) -> Section:
         "people",
         "How well do people agree with one another?",
         "Each person’s vote beside those of the others on the same item: the mean of "
-        "their scores, or their majority. A judge is compared with all of them.",
-        view.grids(PEOPLE)[:1],
-        _sentences(view.judges[0][PEOPLE]),
+        "their scores, or their majority; and the judge beside the same others.",
+        view.grids(PEOPLE),
+        _sentences(view.judges[0][PEOPLE]) if len(view.judges) == 1 else (),
     )
 
 

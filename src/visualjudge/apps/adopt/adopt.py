@@ -25,6 +25,8 @@ from visualjudge.core.records import FAILED, TURNED, Verdict
 
 # Columns of graders that say that a judgement failed, and their cells where it did not.
 FAILURES = re.compile("fail|error|invalid", re.IGNORECASE)
+# From how many rows on nobody is right in all.
+MANY = 20
 UNFAILED = {"", "0", "0.0", "false", "no", "none", "null", "nan", "ok"}
 
 
@@ -211,15 +213,23 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
     columns = table.columns
     unknown = unknown_orders(table, judged).total()
     if unknown:
-        lacking = (
-            f"{pluralize(unknown, 'row')} without it"
-            if any(entry.shown for entry in judged)
-            else "no column"
-        )
         yield (
-            f"order: {lacking}; position bias and swaps are not measured, and replies "
-            "are read as if model_a was shown first (`columns` order=NAME; "
-            "order=model_a where it always was)"
+            (
+                f"order: {pluralize(unknown, 'row')} without it"
+                if any(entry.shown for entry in judged)
+                else "order: no column"
+            )
+            + "; position bias and swaps are not measured, and replies are read as if "
+            "model_a was shown first (`columns` order=NAME; order=model_a where it "
+            "always was)"
+        )
+    if len(judged) >= MANY and all(
+        entry.row.get("verdict") == entry.row.get("truth", table)
+        for entry in judged
+    ):
+        yield (
+            f"{columns['verdict']}, {columns['truth']}: equal in all {len(judged)} "
+            "rows; are they copies of one column?"
         )
     alone = sum(
         len({option.source for option in entry.item.options} - {None}) == 1

@@ -211,8 +211,14 @@ class Table:
                 criteria=values_of(self.rubric, row, turned),
             )
             judge = str(row.get("judge") or self.judge).strip()
-            verdict = verdict_of(origin, item, reply, names)
-            yield Answered(row, item, judge, reply, order, verdict)
+            yield Answered(
+                row,
+                item,
+                judge,
+                reply,
+                order,
+                verdict_of(origin, item, reply, names),
+            )
 
     def _question(self, row: Row) -> tuple[Item, bool]:
         """Return the question of a row, and whether the row has its options in the

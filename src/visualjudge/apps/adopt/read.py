@@ -54,8 +54,9 @@ def read(table: Any, form: str | None) -> Records:
             "the files must have one format and scale; adopt them separately"
         )
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and others"
-    every = [row for rows, _ in files for row in rows]
-    return _records(name, every, files[0][1])
+    return _records(
+        name, [row for rows, _ in files for row in rows], files[0][1]
+    )
 
 
 def _records(
