@@ -108,14 +108,13 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Accuracy, mean over tasks",
         "at_least",
         0.75,
-        "its accuracy, the mean over tasks, is {}; at least {limit} is required",
+        "its accuracy (mean over tasks) is {} (at least {limit} is required)",
     ),
     "right_in_both_orders": Threshold(
         "Right in both orders",
         "at_least",
         0.65,
-        "asked in both orders, it is right both times in {} of pairs; at least {limit} "
-        "is required",
+        "it is right in both orders of a pair in {} (at least {limit} is required)",
     ),
     "lean": Threshold(
         "Position bias",

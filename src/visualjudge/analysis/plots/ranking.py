@@ -18,7 +18,11 @@ ROW = 20
 TRUTH = 5
 """Number of the series of the truth; judges have those before it."""
 BESIDE = 400
-"""Width in pixels of two rankings side by side, without the names of their models."""
+"""Width in pixels that is enough for two rankings side by side, without the names of
+their models.
+"""
+OF_A_RANK = 14
+"""Width in pixels that is enough for a rank: few models need less than that."""
 WIDE_ENOUGH = 560
 """Width in pixels from which two rankings stand side by side."""
 SIGNS: Mapping[Sign, str] = {
@@ -78,10 +82,9 @@ class Ranking:
 def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     """Draw each ranking, two in a row where there is room."""
     canvas = Canvas(width)
-    names = dict(sorted((item.series, item.judge) for item in drawn))
     known = any(item.has_truth for item in drawn)
-    if known:
-        names = {TRUTH: "truth", **names}
+    names = {TRUTH: "truth"} if known else {}
+    names |= dict(sorted((item.series, item.judge) for item in drawn))
     used = {model.next for item in drawn for model in item.models}
     signs = {
         sign: f"neighbours {words}"
@@ -90,9 +93,9 @@ def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     }
     top = legend(canvas, signs, legend(canvas, names) + 12) + 8
     label = max(text_width(m.name) for r in drawn for m in r.models)
-    columns = 1
-    if width >= max(WIDE_ENOUGH, 2 * label + BESIDE) and len(drawn) > 1:
-        columns = 2
+    of_ranks = 2 * OF_A_RANK * max(len(item.models) for item in drawn)
+    enough = 2 * label + min(BESIDE, 2 * (66 + of_ranks))
+    columns = min(len(drawn), 2 if width >= max(WIDE_ENOUGH, enough) else 1)
     room = (width - 24 * (columns - 1)) / columns
     label = min(0.46 * room, label)
     for start in range(0, len(drawn), columns):
