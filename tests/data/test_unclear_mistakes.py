@@ -451,3 +451,31 @@ def test_boxes_of_fractions_read_as_percent_are_refused() -> None:
     ):
         patch.setattr(import_mistakes, "image_size", lambda _path: (480, 640))
         check_forms("object_detection", [sample])
+
+
+@pytest.mark.parametrize(
+    ("truth", "prediction", "told"),
+    [
+        ("pred", "gt", True),
+        ("gt", "pred", False),
+        ("pred/gt", "pred/a", False),
+        ("a", "gt", False),
+    ],
+)
+def test_names_that_say_the_other_side_are_told(
+    truth: str,
+    prediction: str,
+    told: bool,
+    tmp_path: Path,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    Image.new("RGB", (80, 60)).save(tmp_path / "a.png")
+    box = Detections((Detection("cat", (1.0, 2.0, 30.0, 40.0)),))
+    import_source(
+        tmp_path / "data",
+        "object_detection",
+        [Sample("a", tmp_path / "a.png", box, box)],
+        source="m",
+        files=import_mistakes.Files(truth, prediction),
+    )
+    assert any("exchanged" in str(row.message) for row in recwarn) == told

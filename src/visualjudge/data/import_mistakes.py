@@ -313,10 +313,12 @@ def likely_mistake(
         or trial.worth >= best.worth - FITTED_GAIN
     ]
     trial = max(near, key=lambda trial: trial.reach, default=None)
-    either = len({(trial.told, trial.reach) for trial in near}) < len(near)
     # what explains most but is not sure enough leaves no other mistake to tell
     if trial is None or trial.after.mean() <= max(without, trial.least):
         return exchanged
+    either = "ground truth" in trial.told or len(near) > len(
+        {(trial.told, trial.reach) for trial in near}
+    )
     file = files.truth if trial.of_truth else files.prediction
     return (
         f"{file}{f' (or {files.truth})' * either}: the mean score of the first "

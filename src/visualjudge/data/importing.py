@@ -1,6 +1,8 @@
 """Score the samples of an importer and write them to a data folder."""
 
 import hashlib
+import re
+import warnings
 from collections import Counter
 from collections.abc import (
     Callable,
@@ -63,6 +65,11 @@ from visualjudge.vision.scoring.operating_point import (
 )
 from visualjudge.vision.tasks import TASKS
 
+# Words in the names of files that say that they are of the ground truth, or predicted.
+SIDES = (
+    {"gt", "truth", "truths", "groundtruth"},
+    {"pred", "preds", "prediction", "predictions"},
+)
 EACH = "each"
 ALL = "all"
 # Below this mean score without a known mistake, an import warns: usual detectors reach
@@ -366,8 +373,24 @@ def _check_given(sample: Sample) -> None:
 
 def _check_sides(done: Imported, files: Files) -> None:
     """Check that at least one image has ground truth, and one a prediction; otherwise
-    all predictions would be wrong, or all images would score 0.
+    all predictions would be wrong, or all images would score 0. Warn of files whose
+    names say the other side.
     """
+    real, ours = (
+        set(re.findall("[a-z]+", name.lower()))
+        for name in (files.truth, files.prediction)
+    )
+    if [bool(side & words) for side in (real, ours) for words in SIDES] == [
+        False,
+        True,
+        True,
+        False,
+    ]:
+        warnings.warn(
+            f"{files.truth} was read as the ground truth and {files.prediction} as the "
+            "predictions; do their names say that they are exchanged?",
+            stacklevel=2,
+        )
     if done.paired and not done.real:
         raise DataError(
             f"{files.truth}: must contain ground truth for at least one image, got "
@@ -425,8 +448,9 @@ def _note(sample: Sample, done: Imported) -> None:
     items = getattr(sample.prediction, "items", ())
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
-    confidences = [getattr(item, "score", None) or 0 for item in items]
-    done.surest = max([done.surest, *confidences])
+    done.surest = max(
+        [done.surest, *(getattr(item, "score", None) or 0 for item in items)]
+    )
     with suppress(TypeError):  # items of a plug-in may have no hash
         done.repeated += len(items) - len(set(items))
     done.labels.update(sample.prediction.labels)
@@ -443,10 +467,9 @@ def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
         return
     absent = [label for label in classes if label not in done.labels]
     if absent:
-        known = ", ".join(sorted(done.labels)[:20])
         raise UsageError(
             f"`class_of_interest` must be a class of the truth or the predictions, got "
-            f"{absent[0]!r}; known classes: {known}"
+            f"{absent[0]!r}; known classes: {', '.join(sorted(done.labels)[:20])}"
         )
 
 
@@ -586,8 +609,12 @@ def _payload(
     writer: FolderWriter, sample: Sample, name: str, prediction: Prediction
 ) -> dict[str, Any]:
     if sample.file is not None:
-        copied = writer.copied(sample.file, f"{writer.task}_{name}")
-        return {str(writer.kind.file_field): copied, **sample.extra}
+        return {
+            str(writer.kind.file_field): writer.copied(
+                sample.file, f"{writer.task}_{name}"
+            ),
+            **sample.extra,
+        }
     return writer.payload(prediction, f"{writer.task}_{name}")
 
 

@@ -110,12 +110,11 @@ def perturb_samples(
             done.problems.append(sample)
         else:
             try:
-                scene = _scene(sample, task, around, levels)
                 _add(
                     writer,
                     sample,
                     task,
-                    scene,
+                    _scene(sample, task, around, levels),
                     names,
                     seed,
                     done,

@@ -436,8 +436,10 @@ def _parsed(path: Path, kind: type[Any]) -> Any:
     if not isinstance(value, kind) or not all(
         isinstance(row, Mapping) for row in rows
     ):
-        form = "an array" if kind is list else "an object"
-        raise DataError(f"{path}: must be {form} of JSON objects")
+        raise DataError(
+            f"{path}: must be {'an array' if kind is list else 'an object'} of JSON "
+            "objects"
+        )
     return value
 
 

@@ -550,9 +550,10 @@ def reader_of_rows(
                     ).get(normal(label), slice(None))
                     item = replace(item, keypoints=item.keypoints[order])
             except DataError as error:
-                file = pred if predicted else truth.file
                 raise InvalidRecord(
-                    Problem.of(error, file.name, where)
+                    Problem.of(
+                        error, (pred if predicted else truth.file).name, where
+                    )
                 ) from None
             items.append(item)
         return gather(image, tuple(items))
