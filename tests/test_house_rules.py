@@ -83,19 +83,19 @@ BUDGET = {
 row."""
 OVER: dict[str, int] = {
     "core": 1474,
-    "vision": 4629,
+    "vision": 4628,
     "formats and data": 3053,
     "prompts": 554,
     "dataset": 1785,
     "judges": 1463,
     "runs": 1335,
     "analysis": 8253,
-    "apps": 6345,
+    "apps": 6341,
     "studio": 2489,
     "cli": 1731,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_911
+MOST_STATEMENTS = 35_908
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

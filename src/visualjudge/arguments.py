@@ -80,7 +80,16 @@ def checked(
             hint = hints[parameter.name]
             # A field that takes several texts takes one, too.
             several = hint == tuple[str, ...] and isinstance(value, str | None)
-            if not (value is parameter.default or several or _is(value, hint)):
+            # half of a pair of UTF-16, which only a reply may hold
+            half = (
+                name != "read_reply"
+                and hint in (str, str | None)
+                and isinstance(value, str)
+                and re.search("[\ud800-\udfff]", value)
+            )
+            if half or not (
+                value is parameter.default or several or _is(value, hint)
+            ):
                 got = " ".join(repr(value).split())
                 raise ArgumentError(
                     f"{name}: {key} must be {_message(hint)}, got {got:.60}"
@@ -116,9 +125,10 @@ def _each(
 
 def _message(hint: Any) -> str:
     """Return a type as one writes it."""
-    if isinstance(hint, type) and not get_args(hint):
-        return hint.__name__
-    return re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
+    plain = isinstance(hint, type) and not get_args(hint)
+    return (
+        hint.__name__ if plain else re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
+    )
 
 
 def _reason(message: str, signature: inspect.Signature) -> str:
@@ -177,8 +187,11 @@ def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
         value, kind
     ):
         return False
-    if not inner or isinstance(value, Iterator):  # which would be used up
+    # an iterator would be used up
+    if inner in ((), (Any,)) or isinstance(value, Iterator):
         return True
+    if getattr(value, "ndim", 1) != 1:  # a data frame yields its names
+        return False
     items = value.items() if kind is Mapping else ((item,) for item in value)
     return all(all(map(_is, row, inner)) for row in items)
 

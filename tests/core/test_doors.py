@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import struct
 import time
 import tracemalloc
 import zipfile
@@ -189,6 +190,14 @@ def test_each_bound_of_the_table_is_met(
 
 def test_every_input_beyond_a_bound_belongs_to_a_bound() -> None:
     assert [*MEETS] == CELLS
+
+
+def test_an_archive_of_endless_members_is_not_listed(tmp_path: Path) -> None:
+    size = 17 << 20
+    end = struct.pack("<4s4HIIH", b"PK\5\6", 0, 0, 9, 9, size, 0, 0)
+    (tmp_path / "a.npz").write_bytes(bytes(size) + end)
+    with pytest.raises(DataError, match="list its files in at most 16 MiB"):
+        read_npz(tmp_path / "a.npz")
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:

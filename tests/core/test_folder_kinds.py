@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from visualjudge.core.errors import UsageError
 from visualjudge.core.folder_kinds import what_it_is
+from visualjudge.dataset.folder import load_dataset
+
+
+def test_a_folder_is_not_what_cannot_be_read_as_such(tmp_path: Path) -> None:
+    (tmp_path / "dataset.json").write_text("{}")
+    os.mkfifo(tmp_path / "questions.json")
+    with pytest.raises(UsageError) as caught:
+        load_dataset(tmp_path)
+    assert "is not a dataset" in str(caught.value)
+    assert "it is a dataset" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

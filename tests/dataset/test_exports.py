@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from making import make_folder
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.outputs import together
 from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export, parquet
 from visualjudge.dataset.exports.vlmevalkit import numbered
@@ -192,6 +194,36 @@ def test_unknown_format_and_missing_image_are_told(
     with pytest.raises(DataError, match="there is no file"):
         export(moved, "parquet", tmp_path / "out")
     assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("name", ["parquet", "vlmevalkit", "lmms-eval"])
+def test_no_file_of_an_export_comes_without_the_others(
+    dataset: Dataset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    write = Path.write_bytes
+    room = 0
+
+    def written(path: Path, content: bytes) -> int:
+        nonlocal room
+        room -= 1
+        if room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", written)
+    for files in range(100):
+        room = files
+        out = tmp_path / str(files)
+        try:
+            with together():
+                export(dataset, name, out)
+            break
+        except RunError:
+            assert not [path for path in out.rglob("*") if path.is_file()]
+    assert files > 0
 
 
 @pytest.mark.parametrize("name", ["parquet", "json", "vlmevalkit"])

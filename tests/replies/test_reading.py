@@ -11,6 +11,7 @@ import pytest
 
 from folding import each
 from replies import made_replies as made
+from visualjudge.core.errors import UsageError
 from visualjudge.replies import read_reply
 from visualjudge.replies.words import source
 
@@ -208,8 +209,11 @@ def test_the_tier_and_the_place_of_an_answer_are_named() -> None:
     assert (
         read_reply("I prefer B.", "pairwise", read="marked").value == "Failed"
     )
-    with pytest.raises(ValueError, match="got 'triple'"):
+    with pytest.raises(UsageError, match="got 'triple'"):
         read_reply("A", "triple")  # type: ignore[arg-type]
+    for count in (-1, 0, 1, 6):
+        with pytest.raises(UsageError, match=f"got {count}$"):
+            read_reply("A", "ranking", count)
 
 
 def test_the_phrase_file_is_plain_yaml() -> None:

@@ -390,12 +390,14 @@ def test_a_repeated_answer_is_the_same_within_a_point(
 ) -> None:
     lines: Any = [_rated(first, 0, 0), _rated(again, 1, 7)]
     now = datetime(2026, 1, 1, 0, 15, 8, tzinfo=UTC)
-    row = progress(Rater("anna", lines=lines), 1, lambda _: pair(1), now)
+    row = progress(
+        Rater("anna", lines=lines), 1, lambda _: pair(1, (3.0, 1.0)), now
+    )
     assert (row.repeats.value, row.repeats.cases) == (same, 1)
     assert (row.seconds.value, row.seconds.cases) == (2.5, 2)
     assert row.idle_s == 901 and row.ask_again
     assert not progress(
-        Rater("anna", lines=lines), 0, lambda _: pair(1), now
+        Rater("anna", lines=lines), 0, lambda _: pair(1, (3.0, 1.0)), now
     ).ask_again
 
 

@@ -278,3 +278,23 @@ def test_faults_by_class_are_those_of_each_class(seed: int) -> None:
         )
         for label in labels
     }
+
+
+def test_faults_of_a_large_depth_map_are_those_of_a_smaller_one() -> None:
+    """Boxes are in pixels of the whole map; only what is measured is smaller."""
+    rows, cols = np.mgrid[:600, :800] / 600
+    real = 1 + 4 * rows + cols
+    predicted = real.copy()
+    predicted[100:300, 200:500] *= 1.5
+    small, large = (
+        faults_of(
+            "depth_estimation",
+            *(DepthMap(np.kron(side, scale)) for side in (predicted, real)),
+        )["faults"]
+        for scale in (np.ones((1, 1)), np.ones((4, 4)))
+    )
+    assert [fault["kind"] for fault in small] == ["scale"]
+    assert [fault["kind"] for fault in large] == ["scale"]
+    for one, other in zip(small[0]["box"], large[0]["box"], strict=True):
+        assert abs(4 * one - other) < 16
+    assert large[0]["weight"] == pytest.approx(small[0]["weight"], rel=0.02)

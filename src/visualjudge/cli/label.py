@@ -12,7 +12,7 @@ from visualjudge.core.outputs import OutputFile
 from visualjudge.core.plurals import pluralize
 
 KindOption = Annotated[
-    Literal["scoring", "pairwise", "ranking"] | None,
+    Literal["pairwise", "ranking", "scoring"] | None,
     typer.Option(
         "--kind", help="Questions that labels are of; default: scoring."
     ),

@@ -126,7 +126,9 @@ def write_json(path: str | Path, value: Any, *, indent: bool = True) -> None:
 
 def json_bytes(value: Any, *, indent: bool = True) -> bytes:
     """Return ``value`` as a JSON text with a line end."""
-    options = orjson.OPT_INDENT_2 if indent else 0
-    return (
-        orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n"
+    return orjson.dumps(
+        value,
+        option=orjson.OPT_SERIALIZE_NUMPY
+        | orjson.OPT_APPEND_NEWLINE
+        | (orjson.OPT_INDENT_2 if indent else 0),
     )

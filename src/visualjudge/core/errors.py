@@ -39,7 +39,11 @@ RETRYABLE_STATUS = frozenset({408, 409, 429})
 
 
 class VisualJudgeError(Exception):
-    """Base class of all errors that name their cause in one line."""
+    """Base class of all errors that name their cause in one line; of a word without end
+    it has the beginning."""
+
+    def __str__(self) -> str:
+        return " ".join(word[:1000] for word in super().__str__().split())
 
 
 class UsageError(VisualJudgeError):
@@ -163,7 +167,7 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
                 problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES]
             )
             rest = f"{records} and {len(same) - EXAMPLES} more"
-            differ = any(problem.reason != same[0].reason for problem in same)
+            differ = len({problem.reason for problem in same}) > 1
             whose = " (the first)" if differ else ""
             lines.append(f"{file}: {rest}: {field}: {same[0].reason}{whose}")
     return [" ".join(line.split()) for line in lines]

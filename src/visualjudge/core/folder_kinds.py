@@ -12,10 +12,13 @@ KINDS = {
 }
 
 
-def what_it_is(folder: Path) -> str:
-    """Return what a folder is, and the command that reads it, as a clause."""
+def what_it_is(folder: Path, other_than: str = "") -> str:
+    """Return what a folder is, and the command that reads it, as a clause; not what has
+    the file ``other_than``, since that cannot be read."""
     for pattern, clause in KINDS.items():
-        if any(folder.glob(pattern)):
+        if pattern != other_than and any(
+            map(Path.is_file, folder.glob(pattern))
+        ):
             return clause.format(folder)
     return (
         f"`visualjudge init {folder}` says what it has"

@@ -74,10 +74,13 @@ class Part:
         if self.home.suffix == ".tar":
             return read_file(self.home, "zip", self.place, self.size)
         with readable(self.home):
-            rows = (
-                scan(self.home).select("bytes").slice(self.place, 1).collect()
+            content = (
+                scan(self.home)
+                .select("bytes")
+                .slice(self.place, 1)
+                .collect()
+                .item()
             )
-            content = rows.item()
             if not isinstance(content, bytes):
                 raise ValueError(f"{self.relative}: bytes must be binary")
             return content

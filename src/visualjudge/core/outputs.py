@@ -40,8 +40,10 @@ LEVELS = 4
 
 def default_cache_dir() -> Path:
     """Return ``$XDG_CACHE_HOME/visualjudge``, by default ``~/.cache/visualjudge``."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "visualjudge"
+    return Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache",
+        "visualjudge",
+    )
 
 
 @dataclass

@@ -337,10 +337,14 @@ def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:
 
 def _why_none(folder: DataFolder, names: Sequence[str]) -> str:
     if folder.problems:
-        unusable = pluralize(len(folder.problems), "record")
-        return f": {unusable} cannot be used, the first: {folder.problems[0]}"
-    equal = "; ".join(_equal_sources(folder, names))
-    return f": {equal or 'no two annotations of a group differ in their score'}"
+        return (
+            f": {pluralize(len(folder.problems), 'record')} cannot be used, the first: "
+            f"{folder.problems[0]}"
+        )
+    return ": " + (
+        "; ".join(_equal_sources(folder, names))
+        or "no two annotations of a group differ in their score"
+    )
 
 
 COMPARED = ("pairwise", "ranking")

@@ -305,8 +305,8 @@ def load_dataset(path: str | Path) -> Dataset:
     root = Path(path)
     if not is_dataset(root):
         raise UsageError(
-            f"{root} is not a dataset: {META} and {QUESTIONS} or {PACKED} must be in "
-            f"it; {what_it_is(root)}"
+            f"{root} is not a dataset: {META} and {QUESTIONS} or {PACKED} must be "
+            f"files in it; {what_it_is(root, META)}"
         )
     meta = read_meta(root)
     file = questions_file(root)

@@ -89,10 +89,11 @@ def _questions(
     with readable(path):
         rows = scan(path).slice(start, count)
         if path.name != PACKED:
-            wires = map(_wire_of_1_0, rows.collect().iter_rows(named=True))
             return [
-                question_from_wire(wire, before + k)
-                for k, wire in enumerate(wires, start)
+                question_from_wire(_wire_of_1_0(row), before + k)
+                for k, row in enumerate(
+                    rows.collect().iter_rows(named=True), start
+                )
             ]
         texts: list[Any] = (
             rows.select("question").collect()["question"].to_list()

@@ -3,6 +3,7 @@ that take precedence.
 """
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -150,9 +151,9 @@ def prompt_set(
 
 def _folder(path: str) -> str:
     folder = Path(path)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112  takes any name
         raise UsageError(
-            f"`prompts` must be a version such as v2 or a folder, got {path!r}"
+            f"`prompts` must be a version such as v2 or a folder, got {path!r:.80}"
         )
     if not any((folder / _HOME).rglob("v*.yaml")):
         raise UsageError(

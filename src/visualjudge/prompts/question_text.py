@@ -287,8 +287,7 @@ def _prediction(
         ]
     if option.text is not None:
         lines.append(layout.part("prediction_text", {"text": option.text}))
-    text = "\n".join(filter(None, lines))
-    return ("", text)
+    return "", "\n".join(filter(None, lines))
 
 
 def _final(

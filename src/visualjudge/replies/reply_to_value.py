@@ -7,6 +7,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, cast
 
+from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.records import (
     FAILED,
@@ -116,9 +117,12 @@ def read_reply(
     'B'
     """
     letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
-    if question_type not in letters:
-        raise ValueError(
-            f"question_type must be one of {[*letters]}, got {question_type!r}"
+    if question_type not in letters or (
+        question_type == "ranking" and not 1 < n_options <= len(LETTERS)
+    ):
+        raise UsageError(
+            f"question_type must be one of {', '.join(letters)}, got {question_type!r}; "
+            f"n_options of a ranking from 2 to {len(LETTERS)}, got {n_options}"
         )
     return _ENDED.get(finish_of(finish_reason)) or (
         _read if len(text) <= NEAR else _read.__wrapped__
@@ -176,8 +180,9 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
         return mark
     if asked.kind == "scoring" and _other_scale(clean, mark):
         return replace(mark, value=None, cause="other scale")
-    upward = asked.kind == "ranking" and _worst_first(clean, mark)
-    if upward or _is_taken_back(clean, mark, asked):
+    if _is_taken_back(clean, mark, asked) or (
+        asked.kind == "ranking" and _worst_first(clean, mark)
+    ):
         return replace(mark, value=None, cause="several answers")
     return mark
 

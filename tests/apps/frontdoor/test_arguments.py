@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import visualjudge as vj
@@ -59,6 +60,14 @@ BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
         (lambda: vj.load_dataset('{"name": 1}' * 99), "path"),
         (lambda: vj.register_export("mine", 5), "export format mine"),
         (lambda: vj.register_probe("mine", "kind"), "probe mine"),
+        (lambda: vj.adopt(np.array(5), "o"), "table"),
+        (lambda: vj.adopt(["a.csv", 1], "o"), "table: 0"),
+        (lambda: vj.adopt(pd.Series([1, 2]), "o"), "table: 0"),
+        (lambda: vj.build("data", "o", prompts="v" * 100_000), "prompts"),
+        (lambda: vj.build("data", "o", tasks=pd.DataFrame({"a": [1]})), "tasks"),
+        (lambda: vj.judge("ds", CLIENT, "o", name="\ud800"), "name"),
+        (lambda: vj.label("run", kind="best"), "kind"),
+        (lambda: vj.score("t" * 100_000, BOXES, BOXES), "unknown task"),
     ],
 )  # fmt: skip
 def test_a_wrong_type_is_one_line_that_names_the_argument(
@@ -67,6 +76,7 @@ def test_a_wrong_type_is_one_line_that_names_the_argument(
     with pytest.raises((UsageError, RunError), match=wrong) as caught:
         call()
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 3000
 
 
 def test_numbers_of_numpy_lists_and_texts_are_what_they_stand_for() -> None:

@@ -115,10 +115,10 @@ def label_study(
     once = rows.unique("item", keep="first", maintain_order=True)
     done = once.filter(pl.col("y").is_not_null())
     left = once.filter(pl.col("y").is_null())
-    many = n or min(USUAL, left.height) or USUAL
-    if many > left.height:
+    many = min(USUAL, left.height) or USUAL if n is None else n
+    if not 0 < many <= left.height:
         raise DataError(
-            f"`n` must be at most the {left.height} {NOUNS[chosen]}s without a label, "
+            f"`n` must be at least 1 and at most the {left.height} {NOUNS[chosen]}s without a label, "
             f"got {many}"
         )
     picked = draw(

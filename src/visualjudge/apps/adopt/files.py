@@ -207,8 +207,7 @@ def records(path: Path, values: Any = None) -> list[Row]:
     DataError
         If the file cannot be read, or holds something else.
     """
-    values = contents(path) if values is None else values
-    rows = record_of(Rows, values, path)
+    rows = record_of(Rows, contents(path) if values is None else values, path)
     return [
         Row(row, f"{path}: record {number}", {})
         for number, row in enumerate(rows, 1)

@@ -33,14 +33,17 @@ def read(table: Any, form: str | None) -> Records:
     """
     if isinstance(table, pl.DataFrame):
         table = table.to_dicts()
-    elif hasattr(table, "to_dict"):  # of pandas, which is not imported
+    elif hasattr(table, "iterrows"):  # of pandas, which is not imported
         table = table.to_dict("records")
-    if not isinstance(table, str | Path | Iterable):
+    if not (
+        isinstance(table, str | Path | Iterable)
+        and getattr(table, "ndim", 1) != 0
+    ):
         raise UsageError(f"table must be files or rows, got {table!r:.40}")
     entries: list[Any] = (
         [table] if isinstance(table, str | Path) else list(table)
     )
-    if not entries or not isinstance(entries[0], str | Path):
+    if not entries or not all(isinstance(row, str | Path) for row in entries):
         return _records(
             "table", _placed("table", record_of(Rows, entries, "table"))
         )

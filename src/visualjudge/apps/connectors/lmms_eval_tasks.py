@@ -17,7 +17,7 @@ import orjson
 from PIL import Image
 
 from visualjudge.apps.connectors.training_rewards import reward
-from visualjudge.core.atomic import write_bytes
+from visualjudge.core.outputs import OutputFile
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.media import absolute_paths, truth_columns
 from visualjudge.dataset.exports.vlmevalkit import numbered
@@ -88,7 +88,7 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
         ).encode(),
     }
     for path, content in files.items():
-        write_bytes(path, content)
+        OutputFile(path, "`out`").write(content)
     return list(files)
 
 

@@ -268,8 +268,12 @@ def build(
     """
     from visualjudge.dataset.build import build as build_dataset
 
-    folder = data.path if isinstance(data, Data) else data
-    built = build_dataset(folder, out, options, progress=progress or _unseen)
+    built = build_dataset(
+        data.path if isinstance(data, Data) else data,
+        out,
+        options,
+        progress=progress or _unseen,
+    )
     if built.problems and not skip_invalid:
         first = "; ".join(map(str, built.problems[:_SHOWN]))
         warnings.warn(

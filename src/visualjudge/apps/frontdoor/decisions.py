@@ -11,6 +11,7 @@ from visualjudge.apps.frontdoor.opened_run import (
     folder_of,
     folders_of,
 )
+from visualjudge.core.records import QuestionType
 from visualjudge.options import AnswerOptions, keywords
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def correct(
     run: Run | str | Path,
     labels: str | Path,
     *,
-    kind: str | None = None,
+    kind: QuestionType | None = None,
     dataset: str | Path | None = None,
     gap: float | None = None,
 ) -> Leaderboard:
@@ -107,7 +108,7 @@ def label(
     run: Run | str | Path,
     n: int | None = None,
     *,
-    kind: str | None = None,
+    kind: QuestionType | None = None,
     labels: str | Path | None = None,
     dataset: str | Path | None = None,
     seed: int = 0,
@@ -144,5 +145,10 @@ def label(
     from visualjudge.analysis.decisions.items_to_label import label_study
     from visualjudge.analysis.load import load_study
 
-    study = load_study([folder_of(run)], dataset=dataset)
-    return label_study(study, n, kind=kind, labels=labels, seed=seed)
+    return label_study(
+        load_study([folder_of(run)], dataset=dataset),
+        n,
+        kind=kind,
+        labels=labels,
+        seed=seed,
+    )

@@ -39,9 +39,8 @@ class Plots:
             )
             return lambda: self._drawn("ranking")
         if name.startswith("_") or name not in self._analysis.plots:
-            known = ", ".join(dir(self))
             raise AttributeError(
-                f"a study has no figure {name!r}; it has: {known}"
+                f"a study has no figure {name!r}; it has: {', '.join(dir(self))}"
             )
         return lambda: self._drawn(name)
 
@@ -128,9 +127,8 @@ class Study:
 
         target = Path(path)
         must_end_in("path", target, [".html", ".htm", ".json"], bare=True)
-        is_json = target.suffix == ".json"
         OutputFile(target).write(
-            self.metrics if is_json else html(self.analysis)
+            self.metrics if target.suffix == ".json" else html(self.analysis)
         )
         return target
 

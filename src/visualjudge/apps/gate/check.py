@@ -111,12 +111,16 @@ def not_comparable(
     if stale := tuple(changes(lock, identity, questions)):
         return Check("stale", stale)
     others = table.filter(pl.col("asks") != asks).height
-    if not (run.unfinished or others):
+    if not others and not run.unfinished:
         return None
-    uneven = (
-        f"{run.folder}: {others} questions do not have {asks} verdicts each"
+    return Check(
+        "can't tell",
+        (
+            run.unfinished
+            or f"{run.folder}: {others} questions do not have {asks} verdicts "
+            "each",
+        ),
     )
-    return Check("can't tell", (run.unfinished or uneven,))
 
 
 def check_run(

@@ -170,8 +170,12 @@ class Audit:
             for row in self.findings
             for line in row.examples
         )
-        titles = ("Kind", "Found", "Looked at")
-        return Table(titles, rows, notes, f"Faults of {self.dataset}").text()
+        return Table(
+            ("Kind", "Found", "Looked at"),
+            rows,
+            notes,
+            f"Faults of {self.dataset}",
+        ).text()
 
 
 def audit(dataset: Dataset, *, tick: Tick = lambda done, total: None) -> Audit:

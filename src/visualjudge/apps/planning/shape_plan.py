@@ -7,6 +7,7 @@ Wright 2000 (variance of a rank correlation's z: (1 + ρ²/2) / (n − 3)).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,8 @@ ORDERED = (0.55, 0.65, 0.75, 0.85)
 MOST = 100_000
 LABELS = np.arange(LEAST_IMAGES, MOST + 1)
 """Numbers of images to label that are tried."""
+CASES = LABELS - 1
+"""The variance between so many images is that of one less."""
 
 TO_LABEL = ("If it has", "It would be", "Images to label")
 LABELLED = "To label: images that tell it from the bar with a power of 80 %."
@@ -215,9 +218,13 @@ def _power_of_share(value: float, least: float) -> FloatArray:
     """
     if value < least:
         value, least = 1 - value, 1 - least
-    cases = LABELS - 1  # the variance between images is that of one less
-    most_by_chance = np.ceil(special.bdtrik(1 - TAIL, cases, least))
-    return np.asarray(special.bdtrc(most_by_chance, cases, value))
+    return np.asarray(special.bdtrc(_most_by_chance(least), CASES, value))
+
+
+@cache
+def _most_by_chance(least: float) -> FloatArray:
+    """Return how many right answers a share of ``least`` has at most by chance."""
+    return np.asarray(np.ceil(special.bdtrik(1 - TAIL, CASES, least)))
 
 
 def _power_of_order(value: float, least: float) -> FloatArray:

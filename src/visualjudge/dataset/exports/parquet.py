@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.core.atomic import atomic_path, write_bytes
+from visualjudge.core.atomic import atomic_path
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import Question
 from visualjudge.core.tables import write_parquet
@@ -68,12 +68,15 @@ def export_parquet(
     footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
     path = confined_target(out, FILE)
     rows = max(1, min(ROWS, BYTES_A_GROUP // max(_sizes(dataset))))
-    with atomic_path(path) as scratch:
+    with (
+        atomic_path(out / "README.md") as card_scratch,
+        atomic_path(path) as scratch,
+    ):
+        card_scratch.write_bytes(_card(dataset).encode())
         frames = _frames(dataset, rows, tick)
         write_parquet(
             scratch, frames, schema(), rows_a_group=rows, metadata=footer
         )
-    write_bytes(out / "README.md", _card(dataset).encode())
     return [path, out / "README.md"]
 
 

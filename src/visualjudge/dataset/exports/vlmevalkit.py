@@ -8,9 +8,10 @@ multiple choice; rankings and scores have no options and are written to separate
 
 import itertools
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from visualjudge.core.atomic import write_bytes
+from visualjudge.core.atomic import atomic_path
 from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.core.tables import tsv_writer
@@ -38,43 +39,42 @@ def export_vlmevalkit(
     dataset.
 
     Each image is written once, to ``out/images/<dataset's name>/``. The tables contain
-    absolute paths.
+    absolute paths. All files come together, or none.
     """
     name = dataset.root.resolve().name
     folder = f"{IMAGES}/{name}"
     home = out.resolve() / folder
-    for path in {
-        path for question in dataset.questions for path in question.images
-    }:
-        write_bytes(
-            confined_target(out.resolve(), f"{folder}/{path}"),
-            image_bytes(dataset, path),
-        )
     files = []
     done = itertools.count(1)
-    for kind in dict.fromkeys(
-        question.question_type for question in dataset.questions
-    ):
-        table = out / f"{name}_{kind}.tsv"
-        choices = CHOICES if kind == "pairwise" else {}
-        with (
-            OutputFile(table, "`out`").scratch() as scratch,
-            scratch.open("w", newline="", encoding="utf-8") as file,
+    with ExitStack() as images:  # which come when the tables are complete
+        for path in {
+            path for question in dataset.questions for path in question.images
+        }:
+            target = confined_target(out.resolve(), f"{folder}/{path}")
+            scratch = images.enter_context(atomic_path(target))
+            scratch.write_bytes(image_bytes(dataset, path))
+        for kind in dict.fromkeys(
+            question.question_type for question in dataset.questions
         ):
-            writer = tsv_writer(file)
-            writer.writerow([*COLUMNS, *choices])
-            asked = (
-                question
-                for question in dataset.questions
-                if question.question_type == kind
-            )
-            for index, question in enumerate(asked, start=1):
-                row = _row(index, question, home) | choices
-                writer.writerow(
-                    [row[column] for column in (*COLUMNS, *choices)]
+            table = out / f"{name}_{kind}.tsv"
+            choices = CHOICES if kind == "pairwise" else {}
+            with (
+                OutputFile(table, "`out`").scratch() as scratch,
+                scratch.open("w", newline="", encoding="utf-8") as file,
+            ):
+                writer = tsv_writer(file)
+                writer.writerow([*COLUMNS, *choices])
+                asked = (
+                    question
+                    for question in dataset.questions
+                    if question.question_type == kind
                 )
-                tick(next(done), len(dataset.questions))
-        files.append(table)
+                for index, question in enumerate(asked, start=1):
+                    writer.writerow(
+                        [*_row(index, question, home), *choices.values()]
+                    )
+                    tick(next(done), len(dataset.questions))
+            files.append(table)
     return files
 
 
@@ -85,14 +85,15 @@ def numbered(prompt: str) -> str:
     )
 
 
-def _row(index: int, question: Question, home: Path) -> dict[str, str | int]:
+def _row(index: int, question: Question, home: Path) -> tuple[str | int, ...]:
+    """Return the cells of :data:`COLUMNS`."""
     paths = [str(home / path) for path in question.images]
-    return {
-        "index": index,
-        "image_path": paths[0] if len(paths) == 1 else repr(paths),
-        "question": numbered(question.prompt),
-        "answer": answer_text(question.answer),
-        "category": question.task,
-        "l2-category": f"{question.task}/{question.encoding}",
-        "question_id": question.id,
-    }
+    return (
+        index,
+        paths[0] if len(paths) == 1 else repr(paths),
+        numbered(question.prompt),
+        answer_text(question.answer),
+        question.task,
+        f"{question.task}/{question.encoding}",
+        question.id,
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from visualjudge.core.records import BoolArray, Fault, FloatArray, Pixels
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.depth.score import RATIO, log_depths
+from visualjudge.vision.raster.images import fitted_size
 from visualjudge.vision.raster.regions import worst_regions
 
 KINDS = {
@@ -19,6 +20,8 @@ KINDS = {
 }
 # Mean relative error of a region that counts as a fault.
 LEAST = 0.05
+# Pixels of the longer side at which faults are measured, at most.
+LONGEST_SIDE = 1024
 # Scale of details, as a share of the longer side.
 DETAIL = 1 / 32
 # Correlation of the logarithms above which near and far are not exchanged.
@@ -31,23 +34,31 @@ def depth_faults(
     _labels: Collection[str] | None,
     _input_image: Pixels | None,
 ) -> Iterator[Fault]:
-    """Yield the worst regions after alignment of the medians.
+    """Yield the worst regions after alignment of the medians. Larger maps are measured
+    at :data:`LONGEST_SIDE`.
 
     A fault's weight is the sum of its pixels' absolute log ratios, each divided by log
     1.25 (δ1's threshold) and at most 1, as a share of the valid pixels. Its kind:
     ``ordinal`` if most pixels are on the other side of the median, otherwise ``blur``
     or ``noise`` if most detail is lost or new, otherwise ``scale``.
     """
-    known, predicted, real = log_depths(prediction, truth)
-    sigma = DETAIL * max(known.shape)
-    detail = _details(predicted, known, sigma)
-    true = _details(real, known, sigma)
+    size = fitted_size(truth.values.shape, LONGEST_SIDE)
+    known, predicted, real = log_depths(
+        prediction.scaled(prediction.values.shape, size),
+        truth.scaled(truth.values.shape, size),
+    )
+    detail = _details(predicted, known)
+    true = _details(real, known)
     middle = np.median(real[known]) if known.any() else 0.0
     new = detail - true
-    for box, part in worst_regions(np.abs(predicted - real), known, LEAST):
+    for box, part in worst_regions(
+        np.abs(predicted - real),
+        known,
+        LEAST,
+        truth.values.shape,
+    ):
         inside = part & known
         change = (predicted - real)[inside]
-        weight = np.minimum(np.abs(change) / np.log(RATIO), 1).sum()
         ours = predicted[inside] - middle
         theirs = real[inside] - middle
         product = np.mean(ours * theirs) - ours.mean() * theirs.mean()
@@ -60,10 +71,22 @@ def depth_faults(
             kind = "noise"
         else:
             kind = "scale"
-        yield Fault(kind, box, float(weight / np.count_nonzero(known)))
+        weights = np.minimum(np.abs(change) / np.log(RATIO), 1)
+        yield Fault(kind, box, float(weights.sum() / np.count_nonzero(known)))
 
 
-def _details(values: FloatArray, known: BoolArray, sigma: float) -> FloatArray:
-    total = cv2.GaussianBlur(values, (0, 0), sigma)
-    weight = cv2.GaussianBlur(known.astype(np.float64), (0, 0), sigma)
-    return np.where(known, values - total / np.maximum(weight, 1e-9), 0.0)
+def _details(values: FloatArray, known: BoolArray) -> FloatArray:
+    sigma = DETAIL * max(known.shape)
+    total, weight = (
+        cv2.GaussianBlur(
+            table.astype(np.float32),
+            (0, 0),
+            sigma,
+        )
+        for table in (values, known)
+    )
+    return np.where(
+        known,
+        values - total / np.maximum(weight, 1e-9),
+        0.0,
+    )

@@ -56,12 +56,7 @@ def delta1(
         return 0.0
     real = _depth(truth, both)
     predicted = _aligned(prediction, both, real, align)
-    near = (predicted > 0) & (
-        np.maximum(
-            predicted / real, real / np.where(predicted > 0, predicted, 1)
-        )
-        < RATIO
-    )
+    near = (predicted < RATIO * real) & (real < RATIO * predicted)
     return int(np.count_nonzero(near)) / total
 
 

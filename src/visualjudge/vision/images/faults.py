@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from visualjudge.core.records import Fault, FloatArray, IntArray, Pixels
 from visualjudge.vision.images.record import WholeImage
-from visualjudge.vision.images.score import PIXELS_AT_ONCE
+from visualjudge.vision.images.score import PIXELS_AT_ONCE, pixels_of_pair
 from visualjudge.vision.raster.images import through_jpeg
 from visualjudge.vision.raster.regions import worst_regions
 
@@ -54,11 +54,13 @@ def image_faults(
     clean image, of the best size, does. A fault's weight is the mean over all pixels of
     its differences, each divided by 64 grey levels and at most 1. ``input_image`` is
     the degraded image; without it, ``residual`` is not seen.
+
+    Raises
+    ------
+    DataError
+        If the images differ in size.
     """
-    predicted = prediction.pixels
-    real = truth.pixels
-    if predicted.shape != real.shape:
-        return
+    predicted, real = pixels_of_pair(prediction, truth)
     error = np.subtract(predicted, real, dtype=np.int16)
     size = np.abs(error).mean(axis=2)
     regions = [

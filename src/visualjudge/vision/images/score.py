@@ -31,7 +31,7 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     DataError
         If the images differ in size, or are too small for the window (11 pixels).
     """
-    predicted, real = _pair(prediction, truth)
+    predicted, real = pixels_of_pair(prediction, truth)
     height, width = real.shape[:2]
     if min(height, width) < WINDOW:
         raise DataError(
@@ -81,7 +81,7 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
     DataError
         If the images differ in size.
     """
-    predicted, real = _pair(prediction, truth)
+    predicted, real = pixels_of_pair(prediction, truth)
     return (
         1.0
         if np.array_equal(predicted, real)
@@ -97,7 +97,10 @@ def decibels(image: Pixels, reference: Pixels) -> float:
     return float(20 * np.log10(255) - 10 * np.log10(np.mean(difference**2)))
 
 
-def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
+def pixels_of_pair(
+    prediction: WholeImage, truth: WholeImage
+) -> tuple[Pixels, Pixels]:
+    """Return the pixels of two images; raise a DataError if they differ in size."""
     predicted = prediction.pixels
     real = truth.pixels
     if predicted.shape != real.shape:

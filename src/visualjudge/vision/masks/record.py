@@ -148,12 +148,14 @@ def label_map_from_arrays(data: Any) -> Any:
     """Return the payload of an H×W array of class numbers, bare or as ``label_map``."""
     payload = data if isinstance(data, Mapping) else {"label_map": data}
     values = payload.get("label_map")
-    if values is None or isinstance(values, str | Path):
-        return data
-    return {
-        **payload,
-        "label_map": shaped(values, "label_map", ("H", "W"), "int", "biu"),
-    }
+    return (
+        data
+        if values is None or isinstance(values, str | Path)
+        else {
+            **payload,
+            "label_map": shaped(values, "label_map", ("H", "W"), "int", "biu"),
+        }
+    )
 
 
 def region_from_arrays(data: Any) -> Any:

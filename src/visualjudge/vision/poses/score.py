@@ -10,7 +10,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import OKS_SIGMAS
-from visualjudge.vision.raster.limits import MOST_PAIRS, check_items
+from visualjudge.vision.raster.overlaps import check_pairs
 from visualjudge.vision.scoring.matching import mean_f1
 
 # Area of a person as a fraction of the box, used if there is no segmentation (as in
@@ -42,11 +42,7 @@ def similarities(
     real = truth.without_crowds().items
     crowds = [person for person in truth.items if person.iscrowd]
     predicted = list(prediction.items)
-    check_items(
-        "pairs with the ground truth",
-        len(predicted) * len(truth.items),
-        MOST_PAIRS,
-    )
+    check_pairs(len(predicted) * len(truth.items))
     points = np.array(
         [person.keypoints[:, :2] for person in predicted]
     ).reshape(-1, 17, 2)

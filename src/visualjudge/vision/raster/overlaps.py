@@ -65,9 +65,7 @@ def _by_rows(
 ) -> FloatArray:
     count = len(first)
     others = len(second)
-    check_items(
-        "prediction: pairs with the ground truth", count * others, MOST_PAIRS
-    )
+    check_pairs(count * others)
     values = np.zeros((count, others))
     flags = np.zeros(others, dtype=np.bool_) if crowd is None else crowd
     rows = max(1, _PAIRS_OF_A_CALL // max(1, others))
@@ -78,3 +76,14 @@ def _by_rows(
     return np.where(
         values > 0, values, 0.0
     )  # hotcoco has NaN for two boxes without area
+
+
+def check_pairs(count: int) -> None:
+    """Check the pairs of a prediction and a ground truth of one image.
+
+    Raises
+    ------
+    DataError
+        If there are more than :data:`~visualjudge.vision.raster.limits.MOST_PAIRS`.
+    """
+    check_items("prediction: pairs with the ground truth", count, MOST_PAIRS)

@@ -34,15 +34,15 @@ def regions(
 
 
 def worst_regions(
-    error: FloatArray, known: BoolArray, least: float
+    error: FloatArray, known: BoolArray, least: float, size: Size | None = None
 ) -> Iterator[tuple[Xyxy, BoolArray]]:
     """Yield the regions whose mean ``error``, H×W, over the ``known`` pixels of a
-    window is at least ``least`` and half of the largest one.
+    window is at least ``least`` and half of the largest one; see :func:`regions`.
     """
     side = max(3, round(WINDOW * max(error.shape)))
     mean = cv2.blur(np.where(known, error, 0.0), (side, side))
     weight = cv2.blur(known.astype(np.float64), (side, side))
     mean *= known / np.maximum(weight, 1e-9)
     yield from regions(
-        mean >= max(least, NEARLY_WORST * float(mean.max(initial=0.0)))
+        mean >= max(least, NEARLY_WORST * float(mean.max(initial=0.0))), size
     )
