@@ -326,7 +326,6 @@ def _warn(file: str, items: Items, labels: pl.Series) -> None:
         f"labels go up to {label:g} and the judge's scores up to {judge:g}; labels must "
         "have the scale that was asked for": items.kind == "scoring"
         and OTHER_SCALE * label <= judge,
-        "all labels are the same": both["label"].n_unique() == 1,
         "labels go against the judge's answers; are their letters or their scale "
         "reversed?": r < AGAINST,
     }
