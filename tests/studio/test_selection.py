@@ -92,15 +92,15 @@ def test_outcome_and_order_of_a_run(
     two = next(run.slug for run in site.places.runs if run.name == "two")
     reply = client.get(f"/d/{slug}/facets").json()
     assert _facet(reply, f"outcome.{two}") == {"not asked": 50, "mixed": 20}
-    assert _facet(reply, f"order.{two}")["flipped by order"] == 20
+    assert _facet(reply, f"order.{two}")["first place in both orders"] == 20
     cards = client.get(f"/d/{slug}/cards?outcome.{two}=mixed").json()["cards"]
     assert {card["verdicts"][-1]["said"] for card in cards} == {
         "mixed"
     }  # no letter as a verdict
     assert (
-        client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()[
-            "total"
-        ]
+        client.get(
+            f"/d/{slug}/facets?order.{two}=first+place+in+both+orders"
+        ).json()["total"]
         == 20
     )
 
@@ -342,7 +342,7 @@ def test_a_question_refused_in_one_order_was_asked_in_both(
     reply = client.get(f"/d/{site.places.datasets[0].slug}/facets").json()
     assert _facet(reply, "order.") == {
         "same answer": 2,
-        "flipped by order": 1,
+        "first place in both orders": 1,
         "not answered in both orders": 1,
         "not asked in both orders": 1,
     }

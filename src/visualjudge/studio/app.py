@@ -560,9 +560,10 @@ class Pages:
         width = request.path_params["width"]
         if width not in WIDTHS:
             raise missing("width")
-        headers = {"cache-control": "private, max-age=3600"}
         return Response(
-            thumbnail(path, width), media_type="image/jpeg", headers=headers
+            thumbnail(path, width),
+            media_type="image/jpeg",
+            headers={"cache-control": "private, max-age=3600"},
         )
 
     # ---------------------------------------------------------------- helpers
@@ -720,8 +721,9 @@ def _unreadable(request: Request, error: Exception) -> Response:
     raters must not see.
     """
     logging.getLogger("visualjudge").warning("visualjudge: %s", error)
-    text = "cannot be read; the terminal of the studio says why"
-    return _problem(request, text, 404)
+    return _problem(
+        request, "cannot be read; the terminal of the studio says why", 404
+    )
 
 
 def _not_done(request: Request, error: Exception) -> Response:

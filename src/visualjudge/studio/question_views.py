@@ -152,7 +152,9 @@ def verdicts_on(
         for row in rows:
             if key := outcomes.get((run.number, row)):
                 outcome, consistency, wrong = key
-                flipped = CONSISTENCY[consistency] == "flipped by order"
+                flipped = CONSISTENCY[consistency].startswith(
+                    ("flipped", "first", "second")
+                )
                 value = values.get((run.number, row), "")
                 by_row.setdefault(row, []).append(
                     RunVerdict(

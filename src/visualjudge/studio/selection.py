@@ -51,6 +51,7 @@ TITLES = {
     "note": "Note",
     "margin": "Margin",
     "answer": "Answer",
+    "size": "Size of the costliest error",
 }
 # Facets of a run; its slug follows a dot.
 OF_RUNS = ("outcome", "order", "reason", "wrong_difference")

@@ -20,7 +20,7 @@ from visualjudge.studio.selection import (
     State,
     spaced,
 )
-from visualjudge.studio.study import MARGIN_NAMES, OUTCOMES
+from visualjudge.studio.study import MARGIN_NAMES, OUTCOMES, SIZE_NAMES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -313,8 +313,9 @@ def _with(
 def _ranked(facet: Facet | None, counts: Counter[str]) -> list[str]:
     """Return the most frequent values, in the facet's own order if it has one."""
     values = [value for value, _ in counts.most_common(MOST_ROWS)]
-    margin = facet is not None and facet.name == "margin"
-    return sorted(values, key=MARGIN_NAMES.index) if margin else values
+    own = {"margin": MARGIN_NAMES, "size": SIZE_NAMES}
+    order = own.get(facet.name) if facet is not None else None
+    return sorted(values, key=order.index) if order else values
 
 
 def _label(facet: Facet, value: str) -> str:

@@ -380,9 +380,11 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
             judge[PROBES], key=lambda row: [*STATES].index(row.state)
         )
         probes = tuple(_displayed(analysis.study.answered[0], results))
-        photograph = "".join(PHOTOGRAPH.sentences(judge[PHOTOGRAPH]))
         return Judged(
-            place, card_of(analysis).judges[0].models, photograph, probes
+            place,
+            card_of(analysis).judges[0].models,
+            "".join(PHOTOGRAPH.sentences(judge[PHOTOGRAPH])),
+            probes,
         )
     except VisualJudgeError as error:
         return Judged(place, why=str(error))
@@ -427,8 +429,7 @@ def failing(
 
     read = table.filter("usable")
     if result.design == "change":
-        wrong = read.filter(~pl.col("right"))
-        return wrong.join(
+        return read.filter(~pl.col("right")).join(
             control.filter("right"), ["probe_group", "order"], how="semi"
         )
     if result.design == "cue":

@@ -27,6 +27,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import STATUSES, Question, QuestionType, Verdict
 from visualjudge.core.workers import Workers
+from visualjudge.dataset.fault_truth import deciding
 from visualjudge.dataset.folder import (
     Dataset,
     load_dataset,
@@ -45,7 +46,7 @@ from visualjudge.runs.verdicts import verdict_in, verdict_of
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.2.1"
+FORMAT = "1.2.2"
 NONE = "(none)"
 # Size in bytes above which questions are read by other processes, while pages are
 # served.
@@ -63,6 +64,8 @@ MARGIN_NAMES = (
     "4 and more",
     "one option",
 )
+SIZES = (32, 96)
+SIZE_NAMES = ("below 32 pixels", "32 to 96 pixels", "96 pixels and more", NONE)
 # Criteria of a question; each is a column with the code of its values, one or several.
 # The column ``codes`` has all of them, which is faster to read.
 FACETS = (
@@ -79,6 +82,7 @@ FACETS = (
     "group",
     "margin",
     "answer",
+    "size",
 )
 # Number of bytes of a text that are searched.
 LONGEST = 20_000
@@ -323,9 +327,11 @@ def read_in(study: Study) -> Iterator[None]:
             study.checksum = (
                 file_sha256(file) if file.name == QUESTIONS else stated
             )
-            facts = (study.checksum, study.count, study.changed)
             with study.writing() as db:
-                db.execute("INSERT INTO meta VALUES (?, ?, ?)", facts)
+                db.execute(
+                    "INSERT INTO meta VALUES (?, ?, ?)",
+                    (study.checksum, study.count, study.changed),
+                )
             study.complete = True
     finally:
         if not study.complete:
@@ -502,6 +508,7 @@ def _values(question: Question) -> Values:
             ],
         ),
         (_answer(question),),
+        (_size(question),),
     )
 
 
@@ -526,6 +533,15 @@ def _answer(question: Question) -> str:
     return f"{low} to {low + 1}"
 
 
+def _size(question: Question) -> str:
+    """Return how large the costliest error is, as in the report; by the sides of
+    COCO's small and large objects."""
+    facts = deciding(question, None)
+    if facts is None or not facts.area:
+        return NONE
+    return SIZE_NAMES[sum(facts.area**0.5 >= side for side in SIZES)]
+
+
 # ---------------------------------------------------------------- verdicts
 
 OUTCOMES = (
@@ -542,6 +558,8 @@ CONSISTENCY = (
     "same answer",
     "flipped by order",
     "not answered in both orders",
+    "first place in both orders",
+    "second place in both orders",
 )
 # Lines of a journal that are read at a time.
 VERDICTS = 2000
@@ -576,7 +594,9 @@ SELECT run, row,
         WHEN rights = asked - unsure THEN 1 WHEN rights = 0 THEN 3 ELSE 2 END,
     CASE WHEN NOT ordered OR asked_ba = 0 OR asked_ba = asked THEN 0
         WHEN read_ab = 0 OR read_ba = 0 THEN 3
-        WHEN (lean_ab > 0) - (lean_ab < 0) = (lean_ba > 0) - (lean_ba < 0) THEN 1 ELSE 2 END,
+        WHEN (lean_ab > 0) - (lean_ab < 0) = (lean_ba > 0) - (lean_ba < 0) THEN 1
+        WHEN lean_ab > 0 AND lean_ba < 0 THEN 4 WHEN lean_ab < 0 AND lean_ba > 0 THEN 5
+        ELSE 2 END,
     iif(open_ended, 0, iif(options = 1, answered, asked)), iif(open_ended, 0, answered), rights,
     failed, iif(open_ended, NULL, rights * 1.0 / asked), wrong, ifnull({_WRONG_CODE}, {NO_WRONG}),
     ifnull(reasons, 0)
@@ -671,8 +691,10 @@ class RunVerdicts:
         if now == self._seen:
             return False
         with self.study.writing() as db:
-            known = "SELECT stamp, size, last FROM run WHERE number = ?"
-            stamp, size, last = db.execute(known, (self.number,)).fetchone()
+            stamp, size, last = db.execute(
+                "SELECT stamp, size, last FROM run WHERE number = ?",
+                (self.number,),
+            ).fetchone()
             if (
                 stamp != now[0] or now[1] < size
             ):  # a resumed run writes another file
@@ -735,8 +757,10 @@ class RunVerdicts:
             "INSERT INTO replies (rowid, words) VALUES (?, ?)", replies
         )
         some = ", ".join({str(row) for _, _, row, *_ in rows})
-        values = (answered.orders_compare, self.number)
-        db.execute(f"{_SUM_UP}{some}) GROUP BY row)", values)
+        db.execute(
+            f"{_SUM_UP}{some}) GROUP BY row)",
+            (answered.orders_compare, self.number),
+        )
 
     # ---------------------------------------------------------------- what they say
 

@@ -569,13 +569,12 @@ class PeoplePages:
             raw = record_of(Json, jsons.loads(await request.body()), "the body")
             slot = self._named(name, str(raw.get("slot")))
             question = self._question(slot.id)
-            least = self.run.plan.settings.least_seconds
             answer = read_answer(
                 raw,
                 slot,
                 question.question_type,
                 ties=question.ties or (),
-                least_seconds=least,
+                least_seconds=self.run.plan.settings.least_seconds,
                 scale=self.scale,
                 criteria=self._criteria(question),
                 task=question.task,
@@ -650,9 +649,10 @@ class PeoplePages:
         """
         if slot.purpose != "practice":
             return None
-        right = answer.value == question.answer
-        shown = as_shown(question.answer, slot, self.scale)
-        return {"right": right, "answer": shown}
+        return {
+            "right": answer.value == question.answer,
+            "answer": as_shown(question.answer, slot, self.scale),
+        }
 
     def _question(self, identity: str) -> Question:
         row = self.study.row_of(identity)
@@ -745,8 +745,12 @@ def people_pages(
         drawn_rows(shelf, files.items) if files.items else None,
         named_rows(shelf, files.questions) if files.questions else None,
     )
-    dataset = {"path": str(place.root), "checksum": shelf.study.checksum}
-    run = RatingRun(folder, plan, dataset, list(raters))
+    run = RatingRun(
+        folder,
+        plan,
+        {"path": str(place.root), "checksum": shelf.study.checksum},
+        list(raters),
+    )
     return PeoplePages(run, shelf, Tokens(site.home, folder), guide)
 
 
