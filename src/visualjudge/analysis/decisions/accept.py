@@ -437,12 +437,11 @@ def _images_needed(
 def _parts(
     table: pl.DataFrame, cases: Cases, threshold: float, name: str
 ) -> Iterator[AcceptedPart]:
-    """Yield the figures of the predictions, and of each of their tasks and error
-    types."""
+    """Yield the figures of the predictions, and of each of their tasks and error types,
+    where they have several."""
     yield cases.part(name, threshold)
-    several = table["task"].n_unique() > 1
-    columns = ("task", "error_type") if several else ("error_type",)
-    for column in columns:
+    several = [k for k in ("task", "error_type") if table[k].n_unique() > 1]
+    for column in several:
         for value in table[column].unique().sort():
             rows = (table[column] == value).to_numpy()
             within = "" if name == ALL else f"{name}, "
