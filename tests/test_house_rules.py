@@ -90,12 +90,12 @@ OVER: dict[str, int] = {
     "judges": 1463,
     "runs": 1335,
     "analysis": 8253,
-    "apps": 6345,
+    "apps": 6341,
     "studio": 2489,
     "cli": 1731,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_910
+MOST_STATEMENTS = 35_908
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

@@ -20,16 +20,18 @@ from typer.testing import CliRunner
 import visualjudge as vj
 from folding import each
 from judged_records import pair, said, write_dataset, write_run
-from visualjudge.analysis import analyse, study_of
+from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.figure_text import number, with_ends
 from visualjudge.analysis.figures.comparisons import COMPARISONS
 from visualjudge.analysis.plots.plot import Plot
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.page import html as page_of
 from visualjudge.analysis.shape import shape_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import UNKNOWN
 
 Row = dict[str, Any]
 Parts = frozenset[str]
@@ -589,3 +591,24 @@ def test_models_are_named_where_a_question_compares_two(
     asked = [pair(k, (3.0, 1.0), sources=sources) for k in range(4)]
     study = study_of(asked, {"judge": [said(item, "A") for item in asked]})
     assert shape_of(study, 0) == shape
+
+
+@each(
+    ("common", "words"), [(1, ""), (2, "agrees with b"), (3, "agrees with b")]
+)
+def test_judges_agree_on_two_questions_at_least(
+    common: int, words: str
+) -> None:
+    asked = [
+        pair(k, (3.0, 1.0), answer=UNKNOWN, sources=(None, None))
+        for k in range(8)
+    ]
+    answers = {
+        "a": [said(item, "A") for item in asked[: 4 + common]],
+        "b": [said(item, "AB"[k % 2]) for k, item in enumerate(asked[4:])],
+    }
+    sentence = (
+        card_of(analyse_study(study_of(asked, answers))).judges[0].sentence
+    )
+    assert ("agrees with" in sentence) is bool(words)
+    assert words in sentence

@@ -426,7 +426,7 @@ def test_a_judge_that_gave_no_score_is_named_beside_people(
         err
         == "visualjudge: pairs: no rating in common with people: the judge has no "
         "usable score "
-        "of a named source\n"
+        "of a named model\n"
     )
 
 

@@ -186,7 +186,7 @@ def test_sources_are_matched_whatever_their_case_where_that_is_one(
 @pytest.mark.parametrize(
     ("said", "advice"),
     [
-        ("mixtral-8x", r"did you mean source 'mixtral'\?"),
+        ("mixtral-8x", r"did you mean model 'mixtral'\?"),
         ("3", r"`answers` 3=MEANING says which of A, B, tie"),
         ("both good", r"`answers` 'both good=MEANING' says which of A, B, tie"),
     ],
