@@ -444,11 +444,12 @@ def _images_needed(
 def _parts(
     table: pl.DataFrame, cases: Cases, threshold: float, name: str
 ) -> Iterator[AcceptedPart]:
-    """Yield the figures of the predictions, and of each of their tasks and error types,
-    where they have several."""
+    """Yield the figures of the predictions, and of each of their tasks and error
+    types."""
     yield cases.part(name, threshold)
-    several = [k for k in ("task", "error_type") if table[k].n_unique() > 1]
-    for column in several:
+    known = {"task": table["task"].n_unique() > 1}
+    known["error_type"] = set(table["error_type"]) != {"(none)"}
+    for column in (name for name, several in known.items() if several):
         for value in table[column].unique().sort():
             rows = (table[column] == value).to_numpy()
             within = "" if name == ALL else f"{name}, "
