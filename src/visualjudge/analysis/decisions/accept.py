@@ -447,9 +447,9 @@ def _parts(
     """Yield the figures of the predictions, and of each of their tasks and error
     types."""
     yield cases.part(name, threshold)
-    several = table["task"].n_unique() > 1
-    columns = ("task", "error_type") if several else ("error_type",)
-    for column in columns:
+    known = {"task": table["task"].n_unique() > 1}
+    known["error_type"] = set(table["error_type"]) != {"(none)"}
+    for column in (name for name, several in known.items() if several):
         for value in table[column].unique().sort():
             rows = (table[column] == value).to_numpy()
             within = "" if name == ALL else f"{name}, "
