@@ -14,6 +14,7 @@ from visualjudge.clients.protocol_fields import counts_of
 from visualjudge.clients.tool_calls import call_of
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, one_of
+from visualjudge.core.records import Mask
 from visualjudge.core.untrusted import stated_path
 from visualjudge.data.folder import AnnotationWire
 from visualjudge.data.writer import slug
@@ -27,7 +28,11 @@ from visualjudge.studio.serving import refused
 from visualjudge.studio.stars_and_notes import Change, Marked
 from visualjudge.vision import fields
 from visualjudge.vision.masks.texts import polygons_of
-from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons
+from visualjudge.vision.raster.masks import (
+    Budget,
+    mask_from_array,
+    mask_from_polygons,
+)
 
 SIZE = (8, 8)
 PAIR = Asked("pairwise", "AB")
@@ -67,6 +72,15 @@ def _keeps_its_corners(pixels: int) -> bool:
     return len(polygon) > 4
 
 
+def _admits(pixels: int) -> bool:
+    """Whether a prediction may have masks in boxes of so many pixels; they take no
+    memory."""
+    budget = Budget()
+    for width in (pixels // 2, pixels - pixels // 2):
+        budget.admit(Mask(SIZE, 0, 0, np.broadcast_to(np.True_, (1, width))))
+    return True
+
+
 BOUNDS: dict[str, tuple[int, Callable[[int], object]]] = {
     "characters of a call's arguments": (4000, _arguments),
     "tokens of a reply": (10**12, lambda n: counts_of({"n": n}, ["n"])[0]),
@@ -92,6 +106,10 @@ BOUNDS: dict[str, tuple[int, Callable[[int], object]]] = {
         lambda n: (
             not _raises(lambda: mask_from_polygons([[n, 0, n, 9, n, 0]], SIZE))
         ),
+    ),
+    "pixels in the boxes of an image's masks": (
+        600_000_000,
+        lambda n: not _raises(lambda: _admits(n)),
     ),
     "points of a polygon": (
         100_000,

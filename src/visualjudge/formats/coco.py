@@ -59,6 +59,8 @@ from visualjudge.vision.predictions import (
 )
 from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import (
+    Budget,
+    covered,
     mask_from_array,
     mask_from_wire,
     resized_mask,
@@ -415,8 +417,9 @@ def _by_own_tables(
     """
     if content.get("categories"):
         truth.predicted = _labels(content["categories"], pred)
-        own_joints = _joints(content["categories"], pred)
-        truth.predicted_joints = truth.joints | own_joints
+        truth.predicted_joints = truth.joints | _joints(
+            content["categories"], pred
+        )
         known = set(map(normal, truth.labels.values()))
         foreign = [
             name
@@ -540,10 +543,13 @@ def reader_of_rows(
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
         items = []
+        budget = Budget()
         for where, raw in rows:
             try:
                 label = _label(raw, truth, predicted)
-                item = read(raw, label, image, resize and predicted)
+                item = budget.admit(
+                    read(raw, label, image, resize and predicted)
+                )
                 if has_joints:
                     order = (
                         truth.predicted_joints if predicted else truth.joints
@@ -765,6 +771,7 @@ def _segments(
     if not isinstance(segments, list):
         raise invalid(file, where, "segments_info", "must be a list of objects")
     items = []
+    budget = Budget()
     seen: dict[Any, int] = {}
     for k, segment in enumerate(segments):
         try:
@@ -775,7 +782,7 @@ def _segments(
                     f"id: must occur once in an image, got {number!r} in "
                     f"segments_info[{seen[number]}] too"
                 )
-            mask = mask_from_array(ids == number)
+            mask = budget.admit(mask_from_array(ids == number))
             if mask.area == 0:
                 raise DataError(
                     f"id: must be a value of {path.name}, got {number!r}"
@@ -828,8 +835,10 @@ def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
 
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
     "semantic": lambda side, _things: side.with_items(
-        Instance(label, mask_from_array(dense))
-        for label, dense in sorted(side.union_by_label().items())
+        Instance(
+            label, mask_from_array(covered((x.mask for x in items), side.size))
+        )
+        for label, items in sorted(side.items_by_label().items())
     ),
     "instance": lambda side, things: side.only(things),
 }

@@ -55,6 +55,8 @@ from visualjudge.vision.predictions import (
 )
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import (
+    Budget,
+    covered,
     mask_from_array,
     mask_from_polygons,
     mask_from_rle,
@@ -195,22 +197,22 @@ def _gathered(
         ) from None
 
 
-def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
+def _joined(
+    shapes: Iterator[LabelledShape], size: Size
+) -> Iterator[LabelledShape]:
     """Return the objects: shapes of one label and group become one."""
-    collected: dict[Any, LabelledShape] = {}
+    collected: dict[Any, list[LabelledShape]] = {}
+    budget = Budget()
     for place, shape in enumerate(shapes):
         name = place if shape.group is None else (shape.label, str(shape.group))
-        first = collected.get(name)
-        if first is None:
-            collected[name] = shape
-        elif first.mask is None and shape.mask is None:
-            collected[name] = replace(first, rings=first.rings + shape.rings)
+        collected.setdefault(name, []).append(budget.admit(shape))
+    for parts in collected.values():
+        if len(parts) > 1 and any(part.mask for part in parts):
+            whole = covered((_mask(part, size) for part in parts), size)
+            yield replace(parts[0], rings=(), mask=mask_from_array(whole))
         else:
-            dense = _mask(first, size).dense() | _mask(shape, size).dense()
-            collected[name] = replace(
-                first, rings=(), mask=mask_from_array(dense)
-            )
-    return [*collected.values()]
+            rings = tuple(ring for part in parts for ring in part.rings)
+            yield replace(parts[0], rings=rings)
 
 
 def _mask(shape: LabelledShape, size: Size) -> Mask:
@@ -227,7 +229,7 @@ def _mask(shape: LabelledShape, size: Size) -> Mask:
     return mask
 
 
-def _detections(result: list[LabelledShape], _size: Size) -> Detections:
+def _detections(result: Iterator[LabelledShape], _size: Size) -> Detections:
     return Detections(
         tuple(
             Detection(
@@ -243,15 +245,21 @@ def _detections(result: list[LabelledShape], _size: Size) -> Detections:
     )
 
 
-def _masks(result: list[LabelledShape], size: Size) -> Masks:
+def _masks(result: Iterator[LabelledShape], size: Size) -> Masks:
+    budget = Budget()
     items = (
-        Instance(shape.label, _mask(shape, size), shape.score, shape.iscrowd)
+        Instance(
+            shape.label,
+            budget.admit(_mask(shape, size)),
+            shape.score,
+            shape.iscrowd,
+        )
         for shape in result
     )
     return Masks(size, tuple(items))
 
 
-_GATHER: dict[str, Callable[[list[LabelledShape], Size], Prediction]] = {
+_GATHER: dict[str, Callable[[Iterator[LabelledShape], Size], Prediction]] = {
     "detection": _detections,
     "instance": _masks,
 }
@@ -332,8 +340,11 @@ def _label_studio(
             box = [value["x"] * across, value["y"] * down]
             box += [value["width"] * across, value["height"] * down]
             ring = turned(box, value.get("rotation") or 0, about_corner=True)
-        score = item["score"] if "score" in item else chosen.get("score")
-        yield LabelledShape(str(names[0]), (ring,), score=_score(score))
+        yield LabelledShape(
+            str(names[0]),
+            (ring,),
+            score=_score(item.get("score", chosen.get("score"))),
+        )
 
 
 def _only(record: Any, predicted: bool) -> Any:

@@ -93,8 +93,11 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
             )
         )
 
-    pairs = [(stem, Path(name)) for name, stem in images_of.items()]
-    yield from compared(pairs, truth, None if pred is None else guess)
+    yield from compared(
+        ((stem, Path(name)) for name, stem in images_of.items()),
+        truth,
+        None if pred is None else guess,
+    )
     for stem in sorted(
         key for key in {*guesses, *results} if not truths.find(key)
     ):

@@ -54,7 +54,7 @@ from visualjudge.vision.predictions import (
     Prediction,
 )
 from visualjudge.vision.raster.images import image_size
-from visualjudge.vision.raster.masks import mask_from_polygons
+from visualjudge.vision.raster.masks import Budget, mask_from_polygons
 
 BOX = 4
 JOINTS = 17
@@ -242,11 +242,10 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
             folder, [cells[1:] for cells in every if len(cells) == 2 + BOX]
         )
     counts = {len(cells) - 1 for cells in every}
-    usual = {8, 9} if truth else {5, 8, 9}
     if (
         not (tracked or lines.pose)
         and len(every) > len(counts) == 1
-        and not counts <= usual
+        and not counts <= ({8, 9} if truth else {5, 8, 9})
     ):
         warn_once(
             folder,
@@ -294,6 +293,7 @@ def _items(
     item: Callable[..., Any],
     clipped: list[str],
 ) -> Iterator[Any]:
+    budget = Budget()
     for line, cells in _cells(path):
         try:
             label, values, score = _numbers(cells, form)
@@ -303,7 +303,7 @@ def _items(
                 and (abs(values - 0.5) > 0.5).any()
             ):
                 clipped.append(f"{path.name}: line {line}")
-            yield item(label, values, score, form, size)
+            yield budget.admit(item(label, values, score, form, size))
         except DataError as error:
             raise InvalidRecord(
                 Problem.of(error, path.name, f"line {line}", "numbers")

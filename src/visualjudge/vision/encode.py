@@ -103,7 +103,8 @@ def encode_each(
     typed = read_prediction(task, prediction, size=size, expression=expression)
     if isinstance(classes, str):
         classes = (classes,)
-    order = None if classes is None else tuple(classes)
-    scene = Scene(typed, pixels, order, expression)
+    scene = Scene(
+        typed, pixels, None if classes is None else tuple(classes), expression
+    )
     for row in asked:
         yield row.stem, scene.drawn(row.draw, row.style)

@@ -33,8 +33,11 @@ def encodings(task: str | None = None) -> list[Encoding]:
     >>> [row.stem for row in vj.encodings("depth_estimation")]
     ['plasma', 'turbo', 'gray']
     """
-    documented = (row for row in TASKS.values() if not row.extension)
-    wanted = documented if task is None else (task_named(task),)
+    wanted = (
+        (row for row in TASKS.values() if not row.extension)
+        if task is None
+        else (task_named(task),)
+    )
     return [
         replace(row, task=pattern.name)
         for pattern in wanted

@@ -61,8 +61,7 @@ def _letterboxed(
     side: float, corners: FloatArray, size: FloatArray
 ) -> FloatArray:
     factor = side / size.max()
-    border = (side - size * factor) / 2
-    return np.asarray((corners - border) / factor)
+    return np.asarray((corners - (side - size * factor) / 2) / factor)
 
 
 def _rescaled(

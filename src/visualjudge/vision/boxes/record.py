@@ -61,8 +61,13 @@ class Detections(LabelledItems):
         items = []
         for item in self.items:
             x1, y1, x2, y2 = item.xyxy
-            xyxy = (x1 * across, y1 * down, x2 * across, y2 * down)
-            items.append(replace(item, xyxy=xyxy, extent=None))
+            items.append(
+                replace(
+                    item,
+                    xyxy=(x1 * across, y1 * down, x2 * across, y2 * down),
+                    extent=None,
+                )
+            )
         return Detections(tuple(items))
 
 
@@ -81,11 +86,10 @@ def read(payload: Payload, _reading: ReadContext) -> Detections:
     items = []
     for k, item in enumerate(fields.objects(payload, "detections")):
         where = f"detections[{k}]"
-        box = fields.box(item.get("bbox"), f"{where}.bbox")
         items.append(
             Detection(
                 fields.label(item, where),
-                box,
+                fields.box(item.get("bbox"), f"{where}.bbox"),
                 fields.score(item, where),
                 fields.crowd(item),
             )

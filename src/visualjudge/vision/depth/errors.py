@@ -70,8 +70,7 @@ def ordinal(
     Equally many near and far pixels are affected, so that median alignment does not
     undo the error.
     """
-    known = truth.values[truth.valid]
-    low, middle, high = np.percentile(known, [2, 50, 98])
+    low, middle, high = np.percentile(truth.values[truth.valid], [2, 50, 98])
     field = smooth_field(truth.extent, rng, grain=0.2)
     near = truth.valid & (truth.values <= middle)
     far = truth.valid & (truth.values > middle)

@@ -29,11 +29,10 @@ def classification(
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
     struck = set(order[: counted(severity, len(order))].tolist())
-    renamed = (
+    return truth.with_items(
         replace(item, label=wrong[k]) if k in struck else item
         for k, item in enumerate(truth.items)
     )
-    return truth.with_items(renamed)
 
 
 def missed(

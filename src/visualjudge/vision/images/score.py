@@ -59,8 +59,9 @@ def _similarities(predicted: Pixels, real: Pixels) -> FloatArray:
     lights = mean_x**2 + mean_y**2
     contrast = 2 * _local_mean(x * y) - light
     contrasts = _local_mean(x * x) + _local_mean(y * y) - lights
-    below = (lights + C1) * (contrasts + C2)
-    return np.asarray((light + C1) * (contrast + C2) / below)
+    return np.asarray(
+        (light + C1) * (contrast + C2) / ((lights + C1) * (contrasts + C2))
+    )
 
 
 def _local_mean(values: FloatArray) -> FloatArray:
@@ -93,8 +94,10 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
 
 def decibels(image: Pixels, reference: Pixels) -> float:
     """Return the PSNR of two images that differ, in dB."""
-    difference = image.astype(np.float64) - reference
-    return float(20 * np.log10(255) - 10 * np.log10(np.mean(difference**2)))
+    return float(
+        20 * np.log10(255)
+        - 10 * np.log10(np.mean((image.astype(np.float64) - reference) ** 2))
+    )
 
 
 def pixels_of_pair(

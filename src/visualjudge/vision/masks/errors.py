@@ -324,10 +324,11 @@ def renumbered(truth: Masks, label_map: np.ndarray) -> Masks:
 
 def merged(truth: Masks, items: list[Instance]) -> Masks:
     """Return one segment per label, sorted by label, without empty segments."""
-    classes = sorted(truth.with_items(items).union_by_label().items())
     return truth.with_items(
         Instance(label, mask_from_array(dense))
-        for label, dense in classes
+        for label, dense in sorted(
+            truth.with_items(items).union_by_label().items()
+        )
         if dense.any()
     )
 

@@ -30,6 +30,7 @@ from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import read_samples, single_channel
 from visualjudge.vision.raster.in_memory import rows, shaped
 from visualjudge.vision.raster.masks import (
+    Budget,
     covered,
     distinct_values,
     mask_from_array,
@@ -117,10 +118,14 @@ def masks_from_label_map(
         if number not in classes:
             raise DataError(f"label_map: class {number} is not in classes")
         numbers.setdefault(classes[number], []).append(number)
+    budget = Budget()
     return Masks(
         values.shape,
         tuple(
-            Instance(name, mask_from_array(_any_of(values, numbers[name])))
+            Instance(
+                name,
+                budget.admit(mask_from_array(_any_of(values, numbers[name]))),
+            )
             for name in numbers
         ),
     )
@@ -184,8 +189,10 @@ def read_segments(payload: Payload, reading: ReadContext) -> Masks:
         values = payload["label_map"]
         if not isinstance(values, np.ndarray):
             with in_field("label_map"):
-                samples = read_samples(fields.path(values, reading.root))[0]
-                values = single_channel(samples, "colours are no class numbers")
+                values = single_channel(
+                    read_samples(fields.path(values, reading.root))[0],
+                    "colours are no class numbers",
+                )
         return masks_from_label_map(
             values, _classes(payload.get("classes")), unlabelled=UNLABELLED
         )
@@ -207,12 +214,15 @@ def _read_items(
     items: Sequence[Payload], name: str, reading: ReadContext
 ) -> Masks:
     read = []
+    budget = Budget()
     size = reading.size
     for k, item in enumerate(items):
         where = f"{name}[{k}]" if name else ""
         field = f"{where}.segmentation" if where else "segmentation"
         with in_field(field):
-            mask = mask_from_wire(item.get("segmentation"), size, reading.root)
+            mask = budget.admit(
+                mask_from_wire(item.get("segmentation"), size, reading.root)
+            )
         if size is not None and mask.size != size:
             sizes = fields.height_width(mask.size), fields.height_width(size)
             raise DataError(

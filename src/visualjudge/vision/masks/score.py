@@ -104,8 +104,11 @@ def semantic_note(
     for prediction, real in pairs:
         if prediction.size == real.size:
             pixels += real.size[0] * real.size[1]
-            outside = prediction.coverage(real.size) > real.coverage(real.size)
-            ignored += int(np.count_nonzero(outside))
+            ignored += int(
+                np.count_nonzero(
+                    prediction.coverage(real.size) > real.coverage(real.size)
+                )
+            )
     if not ignored:
         return ()
     return (

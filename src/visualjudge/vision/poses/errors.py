@@ -77,9 +77,8 @@ def swap(
     for k, person in enumerate(truth.items):
         other = _nearest(truth, k)
         if k < other or _nearest(truth, other) != k:
-            shared = person.present & truth.items[other].present
-            names = np.flatnonzero(shared).tolist()
-            pairs += [(k, other, name) for name in names]
+            names = np.flatnonzero(person.present & truth.items[other].present)
+            pairs += [(k, other, name) for name in names.tolist()]
     points = [person.keypoints.copy() for person in truth.items]
     for k, other, name in _some(pairs, 0.5 * severity, rng):
         points[k][name], points[other][name] = (

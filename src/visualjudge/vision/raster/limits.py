@@ -15,6 +15,8 @@ MOST_PIXELS = BOUNDS["image"].items
 # Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits
 # at once, 16-bit RGBA the byte limit first.
 BYTES_PER_PIXEL = 3
+# Maximum pixels in the boxes of all masks of a prediction, in images of that limit.
+MASKS_OF_AN_IMAGE = 5
 # Maximum points in the polygons of a mask.
 MOST_POINTS = 100_000
 # Maximum outline length in pixels of a mask's polygons; the native rasteriser needs

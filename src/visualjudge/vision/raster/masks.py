@@ -1,8 +1,9 @@
 """Masks in all forms found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import cv2
 import numpy as np
@@ -22,14 +23,45 @@ from visualjudge.vision.raster.images import (
 from visualjudge.vision.raster.limits import (
     LARGEST_VERTEX,
     LONGEST_OUTLINE,
+    MASKS_OF_AN_IMAGE,
     MOST_POINTS,
+    PIXELS_VARIABLE,
     check_pixels,
+    most_pixels,
 )
 
 # Maximum fraction of pixels in a mask file that are neither black nor white.
 MOST_BETWEEN = 0.2
 _NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True)
+class Budget:
+    """The pixels that the masks of a prediction may have. A hundred bytes of RLE are a
+    mask of the whole image, so each is counted before the next is made."""
+
+    spent: int = 0
+
+    def admit(self, item: Item) -> Item:
+        """Return a mask, or an item which may have one.
+
+        Raises
+        ------
+        DataError
+            If the boxes around the masks so far have too many pixels.
+        """
+        mask = getattr(item, "mask", item)  # of a box or a polygon None
+        self.spent += mask.crop.size if isinstance(mask, Mask) else 0
+        if self.spent > MASKS_OF_AN_IMAGE * most_pixels():
+            raise DataError(
+                "masks: must have at most "
+                f"{MASKS_OF_AN_IMAGE * most_pixels():,} pixels in the boxes around "
+                f"them, got {self.spent:,}; {PIXELS_VARIABLE} sets the bound, "
+                f"{MASKS_OF_AN_IMAGE} times as much"
+            )
+        return item
 
 
 def mask_from_array(dense: NDArray[Any]) -> Mask:
@@ -54,7 +86,7 @@ def empty_mask(size: Size) -> Mask:
 
 
 def covered(
-    masks: Sequence[Mask], size: Size, rows: slice = slice(None)
+    masks: Iterable[Mask], size: Size, rows: slice = slice(None)
 ) -> BoolArray:
     """Return the pixels of an image of (height, width) ``size`` that masks cover, H×W
     bool, or those ``rows`` of them."""
