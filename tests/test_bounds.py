@@ -170,3 +170,24 @@ def test_as_much_as_a_bound_is_let_in_and_one_more_is_not(what: str) -> None:
     bound, lets_in = BOUNDS[what]
     got = [bool(lets_in(bound + more)) for more in (-1, 0, 1)]
     assert got == [True, True, False]
+
+
+@each(
+    "wrong",
+    [
+        {"id": 1},
+        {"order": "AA"},
+        {"value": None},
+        {"value": True},
+        {"status": "fine"},
+        {"repeat": 1.0},
+        {"repeat": -1},
+        {"latency_s": "1"},
+        {"criteria": []},
+    ],
+)
+def test_a_line_with_one_wrong_field_is_no_verdict(
+    wrong: dict[str, object],
+) -> None:
+    assert verdict_of(VERDICT).status == "ok"
+    assert _raises(lambda: verdict_of(VERDICT | wrong))

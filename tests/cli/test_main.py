@@ -58,6 +58,10 @@ def ended(
             "mmbench report was removed in 1.1; use: mmbench eval --out",
         ),
         ("judge x --outt y", "No such option: --outt"),
+        (
+            "adopt x.csv --out y --judge j\udcff",
+            "--judge must be text in UTF-8",
+        ),
         ("judge x --temperature 0 --out y", "--set NAME=VALUE"),
         (
             "judge x --model a --model=b --out y",

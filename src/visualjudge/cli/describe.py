@@ -132,9 +132,15 @@ def _describe_data(
         following("build", folder, "--out", "DATASET")
     else:
         named = ("--task", compared[0]) if len(compared) > 1 else ()
-        several = any(len(each.by_source) > 1 for each in described)
-        goal = () if several else ("--goal", "right")
-        following("plan", folder, *named, *goal, "--json", "plan.json")
+        alone = all(len(each.by_source) <= 1 for each in described)
+        following(
+            "plan",
+            folder,
+            *named,
+            *(("--goal", "right") if alone else ()),
+            "--json",
+            "plan.json",
+        )
     tell(problems, skip=False)
 
 

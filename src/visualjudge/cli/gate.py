@@ -123,20 +123,31 @@ def check(
     locked = read_any_lock(lock)
     of_scores = isinstance(locked, ScoreLock)
     if run is not None:
-        checking = check_scores if of_scores else check_run
-        result = checking(locked, *_read(run, dataset), tolerance)  # type: ignore[arg-type]
+        result = (check_scores if of_scores else check_run)(
+            locked,  # type: ignore[arg-type]
+            *_read(run, dataset),
+            tolerance,
+        )
     else:
         assert dataset is not None
         first = locked.asks * (0 if of_scores else len(locked.canaries))  # type: ignore[union-attr]
         calls = first + locked.asks * locked.questions["number"]
-        few = f"{first:,} calls, and {calls:,} if the canaries do not decide"
-        say(f"the lock asks for {f'{calls:,} calls' if of_scores else few}")
+        say(
+            f"the lock asks for {calls:,} calls"
+            if of_scores
+            else f"the lock asks for {first:,} calls, and {calls:,} if the canaries do "
+            "not decide"
+        )
         if calls > max_calls:
             raise UsageError(
                 f"--max-calls: {max_calls:,} are fewer than {calls:,} calls"
             )
-        asking = _scores_of_model if of_scores else _of_model
-        result = asking(locked, model, load_dataset(dataset), tolerance)  # type: ignore[arg-type]
+        result = (_scores_of_model if of_scores else _of_model)(
+            locked,  # type: ignore[arg-type]
+            model,
+            load_dataset(dataset),
+            tolerance,
+        )
     print(results.text(result))
     write_to(junit, results.junit(result))
     page = results.markdown(result, locked)

@@ -326,6 +326,19 @@ class Checked(Described, TyperCommand):
             if isinstance(values.get(option.name), OutputFile)
         }
         values |= {option.name: output for option, output in outputs.items()}
+        for option in self.params:
+            value = values.get(option.name)
+            if any(
+                isinstance(text, str)
+                and re.search("[\ud800-\udfff]", text)
+                and not Path(text).exists()
+                for text in (
+                    value if isinstance(value, list | tuple) else [value]
+                )
+            ):
+                raise UsageError(
+                    f"{option.opts[0]} must be text in UTF-8, got {value!r:.80}"
+                )
         inputs = [*_files([values[name] for name in values if name != "out"])]
         ended: typer.Exit | None = None
         with (

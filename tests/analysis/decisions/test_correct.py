@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -187,6 +188,30 @@ def test_labels_from_1_to_5_are_not_on_the_judges_scale(
     for labels, holds in ((path, True), (low, False)):
         found = correct_study(_scored(world), labels).assumptions
         assert [one.holds for one in found if "scale" in one.assumes] == [holds]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda score: score, None),
+        (lambda score: score / 10, "the scale"),
+        (lambda score: 10 - score, "reversed"),
+    ],
+)
+def test_labels_on_another_scale_or_against_the_judge_are_told(
+    change: Callable[[float], float],
+    told: str | None,
+    world: World,
+    tmp_path: Path,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    path = _random_scores(world, tmp_path / "labels.csv", 30)
+    lines = [line.split(",") for line in path.read_text().split()[1:]]
+    rows = [(name, str(change(float(score)))) for name, score in lines]
+    correct_study(_scored(world), _labels(tmp_path / "l.csv", rows))
+    texts = [str(row.message) for row in recwarn]
+    assert len(texts) == (told is not None)
+    assert told is None or told in texts[0]
 
 
 def test_labels_of_which_only_some_have_a_probability_are_told(

@@ -327,14 +327,21 @@ class Cases:
             weight = np.where(
                 bad, base_rate / share, (1 - base_rate) / (1 - share)
             )
-        image = table["cluster"].rank("dense").to_numpy().astype(np.int64) - 1
-        score = table["score"].fill_null(-math.inf).to_numpy()
-        return cls(image, score, bad, weight)
+        return cls(
+            table["cluster"].rank("dense").to_numpy().astype(np.int64) - 1,
+            table["score"].fill_null(-math.inf).to_numpy(),
+            bad,
+            weight,
+        )
 
     def only(self, rows: BoolArray) -> Cases:
         """Return some of the predictions, with their weights."""
-        image = np.unique(self.image[rows], return_inverse=True)[1]
-        return Cases(image, self.score[rows], self.bad[rows], self.weight[rows])
+        return Cases(
+            np.unique(self.image[rows], return_inverse=True)[1],
+            self.score[rows],
+            self.bad[rows],
+            self.weight[rows],
+        )
 
     def score_at(self, share: float) -> float:
         """Return the score from which ``share`` of the predictions are accepted, or a
@@ -440,14 +447,16 @@ def _parts(
     """Yield the figures of the predictions, and of each of their tasks and error
     types."""
     yield cases.part(name, threshold)
-    several = table["task"].n_unique() > 1
-    columns = ("task", "error_type") if several else ("error_type",)
-    for column in columns:
+    known = {"task": table["task"].n_unique() > 1}
+    known["error_type"] = set(table["error_type"]) != {"(none)"}
+    for column in (name for name, several in known.items() if several):
         for value in table[column].unique().sort():
             rows = (table[column] == value).to_numpy()
             within = "" if name == ALL else f"{name}, "
-            part = value if column == "task" else f"{within}error type {value}"
-            yield cases.only(rows).part(part, threshold)
+            yield cases.only(rows).part(
+                (value if column == "task" else f"{within}error type {value}"),
+                threshold,
+            )
 
 
 COLUMNS = ("task", "image", "annotation", "classes", "source", "score")

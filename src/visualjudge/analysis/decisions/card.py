@@ -381,8 +381,12 @@ def _favour(ordered: SourceOrder) -> Check:
             "favour", replace(NOT_MEASURED, why=ordered.why or unknown)
         )
     value, note = main.moved()
-    ranks = Estimate(value, None, len(main.models.pairs), main.models.images)
-    return check("favour", ranks, note, tested=True)
+    return check(
+        "favour",
+        Estimate(value, None, len(main.models.pairs), main.models.images),
+        note,
+        tested=True,
+    )
 
 
 def _reason(result: JudgeResult) -> Iterator[str]:

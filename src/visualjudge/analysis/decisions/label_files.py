@@ -7,6 +7,7 @@ which each item was chosen; the answers of a people's run (``visualjudge studio
 --items``) have it too.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +30,10 @@ from visualjudge.core.records import TIES
 from visualjudge.formats.tables import read_texts
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
 
+# Labels from which a mistake of all is looked for, the correlation with the judge, in
+# standard errors, below which they go against it, and how many times as high its scores
+# are if the scale is another.
+MANY, AGAINST, OTHER_SCALE = 10, -4.0, 1.8
 FORMS = {"annotation_id": "score", "question_id": "answer"}
 WANTED = {
     "pairwise": "A, B or tie",
@@ -219,8 +224,12 @@ def of_kind(
             f"labels: must answer questions of one kind, got {names}; choose one with "
             "`kind`"
         )
-    own = table.filter(pl.col("kind").fill_null(chosen) == chosen).drop("kind")
-    return chosen, replace(labels, table=own)
+    return chosen, replace(
+        labels,
+        table=table.filter(pl.col("kind").fill_null(chosen) == chosen).drop(
+            "kind"
+        ),
+    )
 
 
 def place(
@@ -295,10 +304,33 @@ def place(
             maintain_order="left",
         )
     )
+    _warn(labels.file, items, rows["y"])
     return rows, (
         *labels.problems,
         *(Problem(labels.file, *reason) for reason in reasons),
     )
+
+
+def _warn(file: str, items: Items, labels: pl.Series) -> None:
+    """Warn of labels on another scale than the judge's answers, or against them."""
+    both = pl.DataFrame({"judge": items.rows["said"], "label": labels})
+    both = (
+        both.fill_nan(None)
+        .drop_nulls()
+        .with_columns(r=pl.corr("judge", "label") * pl.len().sqrt())
+    )
+    judge, label, r = (
+        both.fill_null(0.0).max().row(0) if len(both) else (0, 0, 0)
+    )
+    doubts = {
+        f"labels go up to {label:g} and the judge's scores up to {judge:g}; labels must "
+        "have the scale that was asked for": items.kind == "scoring"
+        and OTHER_SCALE * label <= judge,
+        "labels go against the judge's answers; are their letters or their scale "
+        "reversed?": r < AGAINST,
+    }
+    for doubt in filter(doubts.get, doubts if len(both) >= MANY else ()):
+        warnings.warn(f"{file}: {doubt}", stacklevel=2)
 
 
 def _answered(

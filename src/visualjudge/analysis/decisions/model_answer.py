@@ -344,9 +344,12 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         asked = many(models.images, "image")
         few = f"at least {LEAST_IMAGES} images are needed"
         verdict = f"{NOT_THESE}: models are compared on only {asked}"
-        so_far = _so_far(pairs, accuracy)
         return _Draft(
-            "too_few", NOT_THESE, verdict, (Reason("?", few),), so_far
+            "too_few",
+            NOT_THESE,
+            verdict,
+            (Reason("?", few),),
+            _so_far(pairs, accuracy),
         )
     if len(unknown) == len(pairs):
         return _without_truth(pairs, total)
@@ -364,8 +367,13 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         none = f"none of {total} is separated"
         verdict = f"{NOT_THESE}: {none}"
         head = f"{verdict} on {many(models.images, 'image')}"
-        advice = _next(accuracy, "" if helps else ANOTHER)
-        return _Draft("too_few", head, verdict, others, advice)
+        return _Draft(
+            "too_few",
+            head,
+            verdict,
+            others,
+            _next(accuracy, "" if helps else ANOTHER),
+        )
     rightly = (
         "are separated, all rightly"
         if len(right) > 1
@@ -379,8 +387,9 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
             if share
             else ""
         )
-        reasons = (Reason("✓", separated), *others)
-        return _Draft("yes", f"Yes{won}", f"Yes{won}", reasons)
+        return _Draft(
+            "yes", f"Yes{won}", f"Yes{won}", (Reason("✓", separated), *others)
+        )
     verdict = f"In part: {separated}"
     return _Draft("in_part", verdict, verdict, others)
 
@@ -504,9 +513,12 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> _Draft:
         else f"it separates none of {total}"
     )
     why = f"{orders}, but without ground truth nobody knows whether rightly"
-    verdict = "Not known: no ground truth"
     return _Draft(
-        "too_few", UNKNOWN, verdict, (Reason("?", why),), "Label some."
+        "too_few",
+        UNKNOWN,
+        "Not known: no ground truth",
+        (Reason("?", why),),
+        "Label some.",
     )
 
 
@@ -516,9 +528,13 @@ def _unknown(images: int, accuracy: str | None, why: str | None) -> _Draft:
     advice = "Import or perturb predictions of two models."
     if why == NO_ANSWER:
         advice = "`visualjudge report` says why its replies could not be used."
-    reasons = (Reason("?", str(why)), Reason("?", known))
-    verdict = f"{UNKNOWN}: no two models are compared"
-    return _Draft("too_few", UNKNOWN, verdict, reasons, advice)
+    return _Draft(
+        "too_few",
+        UNKNOWN,
+        f"{UNKNOWN}: no two models are compared",
+        (Reason("?", str(why)), Reason("?", known)),
+        advice,
+    )
 
 
 def more_images(images: int, needed: int | None) -> str:

@@ -210,18 +210,19 @@ def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
 # ---------------------------------------------------------------- pieces
 
 
-def _bisected(
-    mask: Mask,
+def _share(
+    real: BoolArray,
     severity: float,
     changed: Callable[[float], BoolArray],
-) -> Mask:
-    """Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 ×
-    severity."""
-    dense = mask.dense()
-    share = reach(
-        lambda t: dense_iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity
+    inside: int = 0,
+) -> float:
+    """Return the t at which the IoU of ``changed(t)`` with ``real`` falls to 1 − 0.55 ×
+    severity; ``inside`` further pixels are in both.
+    """
+    return reach(
+        lambda t: dense_iou(real, changed(t), inside),
+        1 - (1 - LOWEST_IOU) * severity,
     )
-    return mask_from_array(changed(share))
 
 
 def _displaced(mask: Mask, severity: float, rng: Rng) -> Mask:
@@ -229,8 +230,10 @@ def _displaced(mask: Mask, severity: float, rng: Rng) -> Mask:
     height, width = mask.crop.shape
     angle = rng.uniform(0, 2 * np.pi)
     # Towards the farther edge, so that a mask at the border does not leave the image.
-    centre = np.array([mask.left + width / 2, mask.top + height / 2])
-    room = np.array([mask.size[1], mask.size[0]]) / 2 - centre
+    room = (
+        mask.size[1] / 2 - mask.left - width / 2,
+        mask.size[0] / 2 - mask.top - height / 2,
+    )
     step = np.array([np.cos(angle), np.sin(angle)])
     step = np.where(
         np.sign(step) * np.sign(room) < 0,
@@ -248,7 +251,7 @@ def _displaced(mask: Mask, severity: float, rng: Rng) -> Mask:
             round(float(step[1]) * t),
         )
 
-    return _bisected(mask, severity, shifted)
+    return mask_from_array(shifted(_share(dense, severity, shifted)))
 
 
 def translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
@@ -265,12 +268,10 @@ def translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
 
 def wobbled(mask: Mask, severity: float, rng: Rng) -> Mask:
     dense = mask.dense()
-    outside = cv2.distanceTransform(
-        (~dense).view(np.uint8),
-        cv2.DIST_L2,
-        3,
+    outside, inside = (
+        cv2.distanceTransform(side.view(np.uint8), cv2.DIST_L2, 3)
+        for side in (~dense, dense)
     )
-    inside = cv2.distanceTransform(dense.view(np.uint8), cv2.DIST_L2, 3)
     signed = outside - inside
     size = max(4.0, mask.area**0.5)
     field = smooth_field(
@@ -278,7 +279,17 @@ def wobbled(mask: Mask, severity: float, rng: Rng) -> Mask:
         rng,
         grain=min(0.3, 0.4 * size / max(mask.size)),
     )
-    return _bisected(mask, severity, lambda t: signed < t * size * field)
+    # other pixels stay where they are at any t up to 1
+    near = np.abs(signed) <= np.abs(size * field)
+    edge = signed[near]
+    pull = field[near]
+    share = _share(
+        dense[near],
+        severity,
+        lambda t: edge < t * size * pull,
+        int(np.count_nonzero(dense & ~near)),
+    )
+    return mask_from_array(signed < share * size * field)
 
 
 def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:

@@ -38,10 +38,16 @@ def box_ious(
     return _by_rows(coco_mask.bbox_iou, *extents, crowd)
 
 
-def dense_iou(first: BoolArray, second: BoolArray) -> float:
-    """Return the IoU of two H×W masks; 1 if both are empty."""
-    union = int(np.count_nonzero(first | second))
-    return int(np.count_nonzero(first & second)) / union if union else 1.0
+def dense_iou(first: BoolArray, second: BoolArray, inside: int = 0) -> float:
+    """Return the IoU of two masks of one shape, with so many further pixels ``inside``
+    both; 1 if both are empty.
+    """
+    union = inside + int(np.count_nonzero(first | second))
+    return (
+        (inside + int(np.count_nonzero(first & second))) / union
+        if union
+        else 1.0
+    )
 
 
 def mask_ious(
