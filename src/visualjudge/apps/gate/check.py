@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge import __version__
-from visualjudge.analysis.estimate import TINY, gap_ends, ratio
+from visualjudge.analysis.estimate import divided, gap_ends, ratio
 from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import (
     Lock,
@@ -155,8 +155,7 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     run = analysis.study.runs[0]
     table = counted(analysis)
     if run.folder is not None:
-        identity = identity_of(RunFolder(run.folder))
-        if stale := tuple(changes(lock, identity)):
+        if stale := tuple(changes(lock, identity_of(RunFolder(run.folder)))):
             return Check("stale", stale)
     before = {row["id"]: right_answers(row) for row in lock.canaries}
     counts = pl.Series("before", [before[name] for name in table["id"]])
@@ -179,13 +178,16 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     )
     cases = sums["n"].to_numpy().astype(float)
     value, spread = ratio(sums["gain"].to_numpy(), cases)
-    n = cases.sum()
+    n = cases.sum(keepdims=True)
     # Of questions asked once, those whose answers differ; of repeats, parts of such a
     # question.
-    apart = sums["apart"].sum()
+    apart = sums["apart"].to_numpy().sum(keepdims=True)
     # A loss of the tolerance scatters at least so much: few lost answers would
     # otherwise exclude it too often.
-    least = tolerance * apart / max(sums["moved"].sum(), TINY) - tolerance**2
+    least = (
+        tolerance * divided(apart, sums["moved"].to_numpy().sum(keepdims=True))
+        - tolerance**2
+    )
     wide = replace(spread, variance=np.maximum(spread.variance, least / n))
     change = float(value[0])
     worst = float(gap_ends(value, wide, apart, n, EXCLUDED)[0][0])
