@@ -154,9 +154,10 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     """Check a run of the canaries alone."""
     run = analysis.study.runs[0]
     table = counted(analysis)
-    if run.folder is not None:
-        if stale := tuple(changes(lock, identity_of(RunFolder(run.folder)))):
-            return Check("stale", stale)
+    if run.folder is not None and (
+        stale := tuple(changes(lock, identity_of(RunFolder(run.folder))))
+    ):
+        return Check("stale", stale)
     before = {row["id"]: right_answers(row) for row in lock.canaries}
     counts = pl.Series("before", [before[name] for name in table["id"]])
     return compared(table.with_columns(counts), lock.asks, tolerance)
