@@ -95,7 +95,7 @@ OVER: dict[str, int] = {
     "cli": 1731,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_903
+MOST_STATEMENTS = 35_902
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

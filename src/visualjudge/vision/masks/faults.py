@@ -43,24 +43,28 @@ def _shifted(item: Instance, real: Instance) -> str:
     least halves what is lost, otherwise "boundary"."""
     mask = item.mask.dense()
     other = real.mask.dense()
-    down, across = np.argwhere(other).mean(axis=0) - np.argwhere(mask).mean(
-        axis=0
+    ours, theirs = (  # np.argwhere takes 16 bytes a pixel
+        cv2.moments(side.view(np.uint8), binaryImage=True)
+        for side in (mask, other)
+    )
+    across, down = (
+        theirs[sums] / theirs["m00"] - ours[sums] / ours["m00"]
+        for sums in ("m10", "m01")
     )
     move = np.array(
         [[1, 0, round(across)], [0, 1, round(down)]], dtype=np.float32
     )
     moved = (
         cv2.warpAffine(
-            mask.astype(np.uint8),
+            mask.view(np.uint8),
             move,
             mask.shape[::-1],
         )
         > 0
     )
-    left = 1 - dense_iou(moved, other)
     return (
         "localization"
-        if left <= (1 - dense_iou(mask, other)) / 2
+        if 1 - dense_iou(moved, other) <= (1 - dense_iou(mask, other)) / 2
         else "boundary"
     )
 
