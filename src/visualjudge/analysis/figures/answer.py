@@ -103,7 +103,7 @@ def _section(view: Shown) -> Section:
     ]
     return Section(
         "answers",
-        "What holds for each task, and for each pair of models?",
+        "What holds for each task?",
         asked=[replace(tasks_table(compared), title=""), *pairs],
     )
 
