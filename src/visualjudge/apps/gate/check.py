@@ -7,13 +7,14 @@ tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %).
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from visualjudge import __version__
-from visualjudge.analysis.estimate import gap_ends, ratio
+from visualjudge.analysis.estimate import divided, gap_ends, ratio
 from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import (
     Lock,
@@ -107,8 +108,9 @@ def not_comparable(
     if run.folder is None:
         raise DataError("the run must have a folder")
     questions = None if run.unfinished else questions_of(dataset, table["id"])
-    identity = identity_of(RunFolder(run.folder))
-    if stale := tuple(changes(lock, identity, questions)):
+    if stale := tuple(
+        changes(lock, identity_of(RunFolder(run.folder)), questions)
+    ):
         return Check("stale", stale)
     others = table.filter(pl.col("asks") != asks).height
     if not others and not run.unfinished:
@@ -137,15 +139,13 @@ def check_run(
     # locks of 1.1 have the word in small letters
     was_yes = lock.answer.lower() == "yes"
     if was_yes and card_of(analysis).judges[0].models.state == "no":
-        reason = (
-            "the answer was yes, and is no: models may not be ranked with it"
-        )
-        return Check(
-            "broken",
-            (reason, *check.reasons),
-            check.change,
-            check.low,
-            check.high,
+        return replace(
+            check,
+            state="broken",
+            reasons=(
+                "the answer was yes, and is no: models may not be ranked with it",
+                *check.reasons,
+            ),
         )
     return check
 
@@ -154,10 +154,10 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     """Check a run of the canaries alone."""
     run = analysis.study.runs[0]
     table = counted(analysis)
-    if run.folder is not None:
-        identity = identity_of(RunFolder(run.folder))
-        if stale := tuple(changes(lock, identity)):
-            return Check("stale", stale)
+    if run.folder is not None and (
+        stale := tuple(changes(lock, identity_of(RunFolder(run.folder))))
+    ):
+        return Check("stale", stale)
     before = {row["id"]: right_answers(row) for row in lock.canaries}
     counts = pl.Series("before", [before[name] for name in table["id"]])
     return compared(table.with_columns(counts), lock.asks, tolerance)
@@ -168,27 +168,38 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     image."""
     gain = (pl.col("right") - pl.col("before")) / asks
     sums = (
-        table.group_by("image").agg(gain=gain.sum(), n=pl.len()).sort("image")
+        table.group_by("image")
+        .agg(
+            gain=gain.sum(),
+            apart=(gain**2).sum(),
+            moved=gain.abs().sum(),
+            n=pl.len(),
+        )
+        .sort("image")
     )
     cases = sums["n"].to_numpy().astype(float)
     value, spread = ratio(sums["gain"].to_numpy(), cases)
+    n = cases.sum(keepdims=True)
     # Of questions asked once, those whose answers differ; of repeats, parts of such a
     # question.
-    apart = table.select((gain**2).sum()).to_series().to_numpy()
-    ends = [
-        gap_ends(value, spread, apart, cases.sum(), tail)
-        for tail in (WORSE, EXCLUDED)
-    ]
+    apart = sums["apart"].to_numpy().sum(keepdims=True)
+    # A loss of the tolerance scatters at least so much: few lost answers would
+    # otherwise exclude it too often.
+    least = (
+        tolerance * divided(apart, sums["moved"].to_numpy().sum(keepdims=True))
+        - tolerance**2
+    )
+    wide = replace(spread, variance=np.maximum(spread.variance, least / n))
     change = float(value[0])
-    worst = float(ends[1][0][0])
-    best = float(ends[0][1][0])
+    worst = float(gap_ends(value, wide, apart, n, EXCLUDED)[0][0])
+    best = float(gap_ends(value, spread, apart, n, WORSE)[1][0])
     about = (
         f"right answers changed by {100 * change:+.1f} points on {table.height} "
         "questions"
     )
     lost = f"a loss of {100 * tolerance:g} points"
     figures = (change, worst, best, table.height, sums.height)
-    if not apart.any() and sums.height >= LEAST_IMAGES:
+    if not apart and sums.height >= LEAST_IMAGES:
         return Check(
             "holds", (f"{about}: no question has more or fewer",), *figures
         )
