@@ -105,6 +105,7 @@ def _section(view: Shown) -> Section:
         "answers",
         "What holds for each task?",
         asked=[replace(tasks_table(compared), title=""), *pairs],
+        notes=["The tables have each pair of models, by judge."][: len(pairs)],
     )
 
 
