@@ -83,19 +83,19 @@ BUDGET = {
 row."""
 OVER: dict[str, int] = {
     "core": 1474,
-    "vision": 4628,
+    "vision": 4627,
     "formats and data": 3053,
     "prompts": 554,
     "dataset": 1785,
     "judges": 1463,
     "runs": 1335,
-    "analysis": 8253,
+    "analysis": 8251,
     "apps": 6341,
-    "studio": 2489,
+    "studio": 2487,
     "cli": 1731,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_908
+MOST_STATEMENTS = 35_903
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

@@ -68,7 +68,7 @@ NO_ANSWER = ("Choose {X} if you like colour.", "{X} would be better if it had fo
                                                                      "better.", "Format: Answer: {X}",
              "If colour matters, {X} is better; if shape matters, {Y} is better.", "Answer: {X}\n\nWait, actually I am not sure.",
              "{X} is better in colour but {Y} is better in shape.", "Neither {X} nor "
-                                                                    "{Y} is convincing.", "- A\n- B", "A/B",
+                                                                    "{Y} is convincing.", "- A\n- B", "A/B", "a|b", "b|a", "a b",
              "1. A is better: [[A>B]]\nIt is sharp.\n\n2. B is better: [[B>A]]\nIt is "
              "complete.", "Overall, {X} has better edges; {Y} has better colour.",
              "Overall, {X} would be better with sharper edges.", "Both images are "

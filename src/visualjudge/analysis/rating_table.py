@@ -36,7 +36,7 @@ from visualjudge.analysis.study_table import (
 )
 from visualjudge.core.errors import DataError, Problem, UsageError, one_of
 from visualjudge.core.tables import check_table, readable, scan
-from visualjudge.formats.tables import read_texts
+from visualjudge.formats.tables import first_row, read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -111,7 +111,9 @@ def read_ratings(
     raw = _read(Path(path))
     for name in {*chain(*stated.values())}.difference(raw.columns):
         raise DataError(f"{path}: has no column {name}")
-    raw = _renamed(raw, {**NAMES, **stated}).with_row_index("__line", 2)
+    raw = _renamed(raw, {**NAMES, **stated}).with_row_index(
+        "__line", first_row(path)
+    )
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
     if votes and "verdict" in raw.columns:
         raise DataError(

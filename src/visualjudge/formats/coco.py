@@ -826,14 +826,10 @@ def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
     )
 
 
-def _by_class(side: Masks, _things: set[str]) -> Masks:
-    return side.with_items(
+_FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
+    "semantic": lambda side, _things: side.with_items(
         Instance(label, mask_from_array(dense))
         for label, dense in sorted(side.union_by_label().items())
-    )
-
-
-_FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
-    "semantic": _by_class,
+    ),
     "instance": lambda side, things: side.only(things),
 }

@@ -19,7 +19,7 @@ from visualjudge.core.tables import check_table
 from visualjudge.formats.hugging_face import read_data_set
 from visualjudge.formats.pairing import stated_file
 from visualjudge.formats.samples import Sample, Samples, check_type
-from visualjudge.formats.tables import read_table, whole
+from visualjudge.formats.tables import first_row, read_table, whole
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
@@ -120,7 +120,7 @@ def outputs(
     rows = _rows(Path(table), scratch, column or {}, needed)
     # the files of each (output, image_id, prompt, source), and its ratings
     rated: dict[Output, tuple[Files, list[float]]] = {}
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(rows, first_row(table)):
         try:
             output, paths, stated = _row(task, row, root, limits, score_column)
             if output[-1] is None and source is None:

@@ -29,6 +29,7 @@ from visualjudge.formats.samples import (
     other_size,
 )
 from visualjudge.formats.tables import (
+    first_row,
     read_json,
     read_pickle,
     read_table,
@@ -199,7 +200,7 @@ def _predictions(pred: Path) -> dict[str, Any]:
     if pred.is_dir():
         return dict(files_by_key(pred))
     collected = {}
-    for number, row in enumerate(read_table(pred), 1):
+    for number, row in enumerate(read_table(pred), first_row(pred)):
         key = next(
             (
                 row[name]

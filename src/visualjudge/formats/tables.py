@@ -297,6 +297,11 @@ def _cell(row: Mapping[Any, Any], columns: tuple[str, ...]) -> Any:
     return next((cells[name] for name in columns if name in cells), None)
 
 
+def first_row(path: str | Path) -> int:
+    """Return the number of a table's first record: 2 below a header."""
+    return 2 if Path(path).suffix.lower() in (".csv", ".tsv", ".xlsx") else 1
+
+
 def whole(value: Any) -> Any:
     """Return a whole number for one that is written 99.0, as data frames do, or as
     text; other values unchanged.

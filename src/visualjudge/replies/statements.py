@@ -41,7 +41,11 @@ _MARKS = " \t\n.,:;!()[]{}'|/\\=→~<>–—≈-"
 _SEVERAL = re.compile(
     r"(?:[^\W\d_a-z]|[\W\d]|\b(?:or|and|oder|und|ou|et)\b|或|和)+"
 )
-_ARTICLE = re.compile(r"(?<![\w'])A(?= (?!or |and )[a-z])")
+# "a" beside the other letter, as in "a|b" and "b a", is no article
+_ARTICLE = re.compile(
+    r"(?<![\w'])A(?= (?!or |and )[a-z])"
+    r"|(?<![\w'])a(?=\W+b(?![\w']))|(?<=(?<![\w'])b\W)a(?![\w'])"
+)
 THAN = "\ue002"
 _COMPARED = re.compile(
     rf"(.)\s*(>+|{THAN}|<+|=+|~+)\s*(.)(?:\s*=\s*(good|bad))?"
@@ -120,7 +124,8 @@ def _prepared(text: str, asked: Asked) -> str:
         return text
     verbs = lists("is", "wins", "beats", "than", "because")
     text = _ARTICLE.sub(
-        lambda a: "A" if verbs.begin(text, a.end()) else "@", text
+        lambda a: "A" if a[0] == "a" or verbs.begin(text, a.end()) else "@",
+        text,
     )
     return lists("than", "beats").replaced(named(text, asked), THAN)
 

@@ -43,7 +43,7 @@ TITLES = {
     "error_type": "Error type",
     "class": "Class",
     "image": "Image",
-    "source": "Source",
+    "source": "Model",
     "probe": "Probe",
     "group": "Probe group",
     "star": "Star",

@@ -153,7 +153,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
     [
         (
             [row(), row(verdict="B")],
-            r"row 3: 1 row .* has answered before; `drop_duplicates` .* the order shown",
+            r"row 2: 1 row .* has answered before; `drop_duplicates` .* the order shown",
         ),
         (
             [row(), row(verdict="A", truth="B", repeat=1)],
@@ -161,7 +161,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
         ),
         (
             [row(verdict="0")],
-            r"row 2: verdict must be A, B, tie, both_bad or the name of a model, got "
+            r"row 1: verdict must be A, B, tie, both_bad or the name of a model, got "
             r"'0'; "
             r"`answers` 0=MEANING says which",
         ),
@@ -172,17 +172,17 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(
         ),
         (
             [row(order="third")],
-            r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option "
+            r"row 1: order must be A or B, 1 or 2, model_a or model_b \(the option "
             r"shown first\), "
             "AB, BA, or the name of a model of the row, got 'third'",
         ),
         (
             [row(repeat="often")],
-            "row 2: repeat must be a whole number from 0, got 'often'",
+            "row 1: repeat must be a whole number from 0, got 'often'",
         ),
         (
             [row(repeat=2**70)],
-            "row 2: repeat must be a whole number from 0, got '1180",
+            "row 1: repeat must be a whole number from 0, got '1180",
         ),
     ],
 )
@@ -410,7 +410,7 @@ def test_numbers_from_0_are_read_only_as_stated(tmp_path: Path) -> None:
     rows = [row("q1", verdict=0, truth=0), row("q2", verdict=1, truth=0)]
     with pytest.raises(
         DataError,
-        match=r"row 3: verdict must be .*got '1'; `answers` 1=MEANING",
+        match=r"row 2: verdict must be .*got '1'; `answers` 1=MEANING",
     ):
         vj.adopt(rows, tmp_path / "out", answers={"0": "A"})
     done = vj.adopt(rows, tmp_path / "out", answers={"0": "A", "1": "B"})
@@ -433,7 +433,7 @@ def test_names_of_options_are_answers(noun: str, tmp_path: Path) -> None:
 def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(
         DataError,
-        match=r"row 3: 1 row \(row 3\) answer.* `drop_duplicates` leaves",
+        match=r"row 2: 1 row \(row 2\) answer.* `drop_duplicates` leaves",
     ):
         vj.adopt([row(), row()], tmp_path / "twice")
     for value in (0, True):  # of "order" or "a_first", either might be meant
@@ -538,7 +538,7 @@ def test_cells_without_a_name_are_missing_whatever_their_type(
     ]
     done = vj.adopt(pl.DataFrame(rows, strict=False), tmp_path / "out")
     questions = vj.load_dataset(done.dataset).questions
-    assert [question.image_id for question in questions] == ["row 2", "q1"]
+    assert [question.image_id for question in questions] == ["row 1", "q1"]
     assert any(note.startswith("order: no column") for note in done.notes)
 
 
@@ -547,7 +547,7 @@ def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(
 ) -> None:
     rows = [row("q1"), row("q2"), row("q2"), row("q1"), row("q2")]
     with pytest.raises(
-        DataError, match=r"row 4: 3 rows \(row 4, 5, 6\) answer a question"
+        DataError, match=r"row 3: 3 rows \(row 3, 4, 5\) answer a question"
     ):
         vj.adopt(rows, tmp_path / "out")
     done = vj.adopt(rows, tmp_path / "out", drop_duplicates=True)
@@ -555,7 +555,7 @@ def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(
     rows.append(row("q1", verdict="B"))
     with pytest.raises(
         DataError,
-        match=r"row 7: verdict must be that of .*row 2, .* 'A' .* got 'B'",
+        match=r"row 6: verdict must be that of .*row 1, .* 'A' .* got 'B'",
     ):
         vj.adopt(rows, tmp_path / "other", drop_duplicates=True)
 

@@ -31,7 +31,7 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INTERVALS = "Intervals (95 %) leave out each item in turn, with the others of its image."
-SAME_ORDER = "Same order: pairs of sources of an item that are put in the order of the people."
+SAME_ORDER = "Same order: pairs of models of an item that are put in the order of the people."
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
 :mod:`visualjudge.analysis.rating_table`."""

@@ -17,6 +17,7 @@ from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.roles import NAMES
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.typed_records import Rows, record_of
+from visualjudge.formats.tables import first_row
 
 
 def read(table: Any, form: str | None) -> Records:
@@ -79,8 +80,10 @@ def _placed(
     name: str,
     rows: Iterable[Mapping[str, Any]],
 ) -> PlacedRows:
-    # The first row of a file is its header.
-    return [(f"{name}: row {k}", dict(row)) for k, row in enumerate(rows, 2)]
+    return [
+        (f"{name}: row {k}", dict(row))
+        for k, row in enumerate(rows, first_row(name))
+    ]
 
 
 def _file(

@@ -151,8 +151,7 @@ def _criteria(
 def _letter(value: Any, order: str) -> str:
     """Return which edit of the pair a word of the results means in a row; "" if it is
     none."""
-    words = str(value).strip().lower().replace("_", " ")
-    letter = WORDS.get(words, "")
+    letter = WORDS.get(str(value).strip().lower().replace("_", " "), "")
     return TURNED.get(letter, letter) if order == "BA" else letter
 
 
