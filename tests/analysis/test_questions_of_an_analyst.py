@@ -102,7 +102,7 @@ def below(
 def test_how_often_does_it_prefer_one_model_to_another(
     judge: str, tables: list[SeenTable], rows: dict[str, list[Row]]
 ) -> None:
-    (table,) = below(tables, "each pair of models", judge)
+    (table,) = below(tables, "each task", judge)
     won = defaultdict(list)
     for row in rows[judge]:
         if row["status"] == "ok" and row["sources"] == ["elm", "fir"]:

@@ -43,7 +43,7 @@ class DatasetFacts:
         asked = f"{questions} on {_of(self.images_asked, self.images, 'image')}"
         if self.probed:
             asked += (
-                f", and {more:,} changed copies of them (probes)"
+                f", and {more:,} copies of them with a part changed (probes)"
                 if more
                 else ", for probes"
             )

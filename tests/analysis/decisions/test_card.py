@@ -412,7 +412,7 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
         "These questions can be gamed. Choosing more boxes, masks or points, without "
         "looking, is right in 100.0 % "
     )
-    assert " of 30 questions; " in said
+    assert " of the 30 questions where it differs; " in said
 
 
 def _two(

@@ -383,15 +383,17 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
         won = (
-            f", where one model wins {percent(share, 0)} of images or more"
+            f", where one model truly wins {percent(share, 0)} of images or more"
             if share
             else ""
         )
         return _Draft(
             "yes", f"Yes{won}", f"Yes{won}", (Reason("✓", separated), *others)
         )
-    verdict = f"In part: {separated}"
-    return _Draft("in_part", verdict, verdict, others)
+    verdict = f"In part: only the {len(right)} of {total} that it separates"
+    return _Draft(
+        "in_part", "In part", verdict, (Reason("✓", separated), *others)
+    )
 
 
 def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:

@@ -103,8 +103,9 @@ def _section(view: Shown) -> Section:
     ]
     return Section(
         "answers",
-        "What holds for each task, and for each pair of models?",
+        "What holds for each task?",
         asked=[replace(tasks_table(compared), title=""), *pairs],
+        notes=["The tables have each pair of models, by judge."][: len(pairs)],
     )
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 from visualjudge.analysis.figures.vocabulary import (
-    INTERVALS,
     NO_ACCURACY,
     NONE,
     Cell,
@@ -63,18 +62,6 @@ def _by_task(judge: JudgeResult) -> Cells:
     return _accuracies(judge[BY_TASK])
 
 
-def _by_error_type(judge: JudgeResult) -> Cells:
-    return _accuracies(judge[BY_ERROR_TYPE])
-
-
-def _errors(view: Shown) -> Section:
-    return Section(
-        "errors",
-        "Which errors does the judge see?",
-        asked=[across("Error type", view.judges, BY_ERROR_TYPE, plain_name)],
-    )
-
-
 def _tasks(view: Shown) -> Section:
     return Section(
         "tasks",
@@ -113,21 +100,25 @@ BY_ENCODING = JudgeFigure[Found](
     cells=True,
     place=31,
 )
-BY_ERROR_TYPE = JudgeFigure[Found](
+BY_ERROR_TYPE: JudgeFigure[Found] = JudgeFigure(
     "by_error_type",
     partial(_rows, by=("error_type",)),
     json=_json,
     cells=True,
     place=40,
-    section=_errors,
+    section=lambda view: Section(
+        "errors",
+        "Which errors does the judge see?",
+        asked=[across("Error type", view.judges, BY_ERROR_TYPE, plain_name)],
+    ),
     plots=(
         estimates_of_judges(
             "errors",
             "Right answers by the error in the worse option",
-            "Share of pairs in which the judge gives the right answer.",
-            _by_error_type,
+            "Share of pairs in which the judge gives the right answer; the dashed line marks "
+            "guessing.",
+            lambda judge: _accuracies(judge[BY_ERROR_TYPE]),
             "the questions do not have several error types and known answers",
-            reading=f"The dashed line marks guessing. {INTERVALS}",
             least=2,
         ),
     ),
@@ -144,9 +135,8 @@ TASKS_PLOT = estimates_of_judges(
     "tasks",
     "Right answers by task",
     "Share of pairs in which the judge gives the right answer; a reply without an "
-    "answer counts as wrong.",
+    "answer counts as wrong. The dashed line marks guessing.",
     _by_task,
     "the first figure has them, or no pair has a known answer",
-    reading=f"The dashed line marks guessing. {INTERVALS}",
     opening=True,
 )

@@ -58,6 +58,10 @@ NEEDED = ("kind", "answer", "task", "cluster", *map(more, RULES))
 """Columns of the questions that the audit uses."""
 OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
 
+ALIKE = (
+    "similar accuracy of a judge does not show that the judge uses the image."
+)
+
 
 def _of_rules(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
     """Yield each rule's accuracy, in each cell of ``by``, on the questions to which it
@@ -163,14 +167,17 @@ def _section(view: Shown) -> Section:
         "A rule chooses by one property of the options, such as the size of the file. "
         "Its accuracy is a property of the questions, not of the judges.",
         [grid(COLUMNS, rows, keys=2)],
-        [f"{_right(row)}." for row in rows if row.scope == ALL],
+        [
+            *(f"{_right(row)}." for row in rows if row.scope == ALL),
+            f"A {ALIKE}",
+        ],
     )
 
 
 def _right(row: Leak) -> str:
     return (
         f"Choosing {row.rule}, without looking, is right in {with_ends(row.share)} of "
-        f"{row.share.n:,} questions"
+        f"the {row.share.n:,} questions where it differs"
     )
 
 
@@ -184,10 +191,7 @@ def gamed(rows: Sequence[Leak]) -> list[str]:
         or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value
     ):
         return []
-    return [
-        f"These questions can be gamed. {_right(best)}; a similar accuracy of a judge "
-        "does not show that the judge uses the image."
-    ]
+    return [f"These questions can be gamed. {_right(best)}; a {ALIKE}"]
 
 
 LEAKS = StudyFigure(

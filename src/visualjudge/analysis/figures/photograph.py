@@ -265,13 +265,13 @@ PHOTOGRAPH = JudgeFigure(
         estimates_of_judges(
             "photograph",
             "Accuracy gained from the photograph",
-            "Accuracy with the photograph minus accuracy without it, on the same pairs.",
+            "Accuracy with the photograph minus accuracy with grey or another photograph in "
+            "its place, whichever differs less, on the same pairs.",
             _gains,
             "no question was asked without its photograph",
             "Points gained from the photograph",
-            "“Without” means with uniform grey or with another photograph, whichever "
-            "makes the difference smaller. A judge does not need the photograph if the "
-            f"difference is significantly below {100 * MARGIN:g} points. {INTERVALS}",
+            "A judge does not need the photograph if the difference is significantly below "
+            f"{100 * MARGIN:g} points. {INTERVALS}",
         ),
     ),
 )

@@ -126,8 +126,8 @@ RIGHT_COLUMNS = Layout[RightReason](
 
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
-        f"Right in {percent(row.right.value)}, for the right reason in "
-        f"{with_ends(row.both)}."
+        f"Right in {percent(row.right.value)} of answers; right, and also "
+        f"{TITLES.get(row.reason, ' or '.join(TITLES.values())).lower()}, in {with_ends(row.both)}."
         for row in rows[-1:]
         if row.both.interval is not None
     ]
@@ -244,7 +244,7 @@ REASON_SHARES = JudgeFigure(
     sentences=_sentences,
     section=Section(
         "reasons",
-        "Does the judge see what is wrong, and where?",
+        "Does the judge find what is wrong?",
         "The costliest error is the kind that costs the worse option most in "
         "comparison with the better one. A place is right if the worse option has an "
         "error there, and the better one not the same. The judge’s reasons, shuffled among the "

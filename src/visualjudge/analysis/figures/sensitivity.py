@@ -15,7 +15,7 @@ interval shows. It is open where the band does not reach ¾ within the distances
 Weakness: with few images the 75 % point is a few per cent too high.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -404,9 +404,9 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
     )
 
 
+MARKERS = "larger markers stand for more pairs."
 CURVE = (
-    "Each marker stands for a part of the verdicts; larger markers have more. Only "
-    "where right answers rise significantly, there is a curve: Weibull’s psychometric "
+    "Only where right answers rise significantly, there is a curve: Weibull’s psychometric "
     "function with its 95 % band by image, and a hollow marker where it reaches 75 %, "
     "with its interval."
 )
@@ -450,6 +450,21 @@ def threshold_text(
     )
 
 
+def answers(
+    rows: Iterable[tuple[str, Sensitivity]],
+    what: str,
+    show: Callable[[float | None], str] = number,
+) -> list[str]:
+    """Return what each judge, by name, needs to be right in 75 % of all pairs."""
+    return [
+        f"{judge}: 75 % right from a {what} of {with_ends(row.jnd, show)}."
+        if row.jnd.value is not None
+        else f"{judge}: no {what} can be named: {row.jnd.why}."
+        for judge, row in rows
+        if row.scope == ALL and row.points[2:]
+    ]
+
+
 def _section(view: Shown) -> Section:
     cells = {
         (
@@ -467,6 +482,19 @@ def _section(view: Shown) -> Section:
         "lower is better. It is given where accuracy rises significantly with the "
         "difference and the curve fits.",
         [by_rows("Questions · difference in", view.judges, cells, NONE)],
+        [
+            line
+            for against, words in DIFFERENCES.items()
+            for line in answers(
+                (
+                    (judge.name, row)
+                    for judge in view.judges
+                    for row in judge[SENSITIVITY]
+                    if row.against == against
+                ),
+                f"difference in {words}",
+            )
+        ],
     )
 
 
@@ -475,7 +503,7 @@ def _plot(against: str, label: str, words: str) -> FigurePlot:
     return lines_of_judges(
         against,
         f"Right answers by the difference in {difference}",
-        f"Share of right answers to pairs, by how far {words} differ.",
+        f"Share of right answers to pairs, by how far {words} differ; {MARKERS}",
         (against, "accuracy"),
         lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),

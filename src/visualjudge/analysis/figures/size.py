@@ -9,7 +9,9 @@ from visualjudge.analysis import reasons
 from visualjudge.analysis.figures.sensitivity import (
     COLUMNS,
     CURVE,
+    MARKERS,
     Sensitivity,
+    answers,
     curves_of,
     threshold_text,
     trace,
@@ -68,6 +70,11 @@ def _section(view: Shown) -> Section:
         "error (that which costs the worse option most), at which a judge is right "
         "in 75 % of pairs.",
         [by_rows("Questions · side in pixels", view.judges, cells, NONE)],
+        answers(
+            ((j.name, row) for j in view.judges for row in j[FAULT_SIZE]),
+            "side in pixels",
+            partial(number, digits=0),
+        ),
     )
 
 
@@ -82,8 +89,8 @@ FAULT_SIZE: JudgeFigure[tuple[Sensitivity, ...]] = JudgeFigure(
         lines_of_judges(
             "fault_size",
             "Right answers by the size of the costliest error",
-            "Share of right answers to pairs, by the size of the error that costs the worse "
-            "option most.",
+            "Share of right answers to pairs, by the error that costs the worse option most: "
+            f"the side of a square as large as its box; {MARKERS}",
             ("side", "accuracy"),
             lambda judge: trace(judge[FAULT_SIZE], SIZE),
             ("Side of the costliest error, pixels", "Right answers"),

@@ -27,7 +27,7 @@ WIDE_ENOUGH = 560
 """Width in pixels from which two rankings stand side by side."""
 SIGNS: Mapping[Sign, str] = {
     "right": "separated rightly",
-    "open": "not separated yet",
+    "open": "not separated",
     "wrong": "in the wrong order",
     "close": "too close by truth",
 }
