@@ -156,7 +156,9 @@ def _checked(config: Fields) -> Json:
             displayed=field
             not in ("api_key", "base_url", "headers", "extra_body"),
         )
-        raise UsageError(f"`{field}` {reason}") from None
+        raise UsageError(
+            f"`{field}` {reason.removeprefix('the field ')}"
+        ) from None
     if checked.base_url:
         check_url(checked.base_url, "`base_url`")
     return {

@@ -180,6 +180,7 @@ def coco(
                 for where, raw in rows
                 if _READERS[kind][2]
                 and isinstance(raw.get("keypoints"), list)
+                and _all_finite(raw["keypoints"])
                 and not any(raw["keypoints"][2::3])
             ],
         )

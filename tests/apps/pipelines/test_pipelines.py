@@ -154,7 +154,7 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(
         ("version: v1", "version: v77", "v77"),
         ("metric_configs:", "metrics:", "got no metric_configs"),
         ("init_config:", "init_confg:", "init_confg"),
-        ("model_name: m", "model: m", "model_name: the field is missing"),
+        ("model_name: m", "model: m", "`model_name` is missing"),
         ("max_tokens: 222", "max_tokens: many", "max_tokens"),
         ("retries: 1", "retries: -1", "retries"),
         ("backend: api", "backend: [1, 2", "c.yaml"),

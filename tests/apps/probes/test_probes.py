@@ -5,6 +5,7 @@ fault alone.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ import visualjudge as vj
 from making import make_folder
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.figures.probes import probe_results
+from visualjudge.analysis.figures.probes import ProbeResult, probe_results
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.study_table import study_of
@@ -658,11 +659,9 @@ def test_the_oracle_knows_nothing_where_nothing_can_be_known(
     assert 0.3 < np.mean(right) < 0.7
 
 
-def test_a_step_of_a_staircase_is_compared_with_every_other_and_not_with_itself() -> (
-    None
-):
-    """Scores 9, 5, 7 from best to worst: two of three pairs in the right order."""
-    steps = ((0.0, 9.0), (0.5, 5.0), (1.0, 7.0))
+def staircase(groups: Sequence[tuple[float, float, float]]) -> ProbeResult:
+    """The result of scores of three steps each, from best to worst, on an image
+    each."""
     table = pl.DataFrame(
         [
             {
@@ -670,17 +669,34 @@ def test_a_step_of_a_staircase_is_compared_with_every_other_and_not_with_itself(
                 "probe_name": "severity",
                 "probe_group": f"g{k}",
                 "cluster": k,
-                "probe_level": level,
+                "probe_level": step / 2,
                 "number": score,
-                "id": f"{k}-{level}",
+                "id": f"{k}-{step}",
                 "usable": True,
             }
-            for k in range(20)
-            for level, score in steps
+            for k, scores in enumerate(groups)
+            for step, score in enumerate(scores)
         ]
     )
     (row,) = probe_results(table)
+    return row
+
+
+def test_a_step_of_a_staircase_is_compared_with_every_other_and_not_with_itself() -> (
+    None
+):
+    """Scores 9, 5, 7 from best to worst: two of three pairs in the right order."""
+    row = staircase([(9.0, 5.0, 7.0)] * 20)
     assert row.effect.value == pytest.approx(-1 / 3)
+
+
+def test_a_staircase_is_as_uncertain_as_its_groups_scatter() -> None:
+    """Groups of −1/3 and 1/3 scatter less than answers that are right or wrong."""
+    row = staircase([(9.0, 5.0, 7.0)] * 15 + [(5.0, 9.0, 7.0)] * 5)
+    mean, error = -1 / 6, math.sqrt((1 / 9 - 1 / 36) / 19)
+    assert row.effect.interval == pytest.approx(
+        (mean - 2.093 * error, mean + 2.093 * error), abs=1e-3
+    )
 
 
 def test_a_judge_that_is_wrong_without_the_original_leaks_nothing(

@@ -290,7 +290,7 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> _Effect:
     """Return the mean of ``x`` over groups, times ``scale``."""
     x = pl.col("x")
     sums = image_sums(
-        units, [], {"gap": x, "n": x.is_not_null(), "apart": x != 0}
+        units, [], {"gap": x, "n": x.is_not_null(), "apart": x**2}
     )
     ((gap, p),) = gaps(sums)
     low, high = inner_ends(sums)
