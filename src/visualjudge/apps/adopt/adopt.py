@@ -223,9 +223,12 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
             "model_a was shown first (`columns` order=NAME; order=model_a where it "
             "always was)"
         )
-    if len(judged) >= MANY and all(
-        entry.row.get("verdict") == entry.row.get("truth", table)
-        for entry in judged
+    if (
+        len(judged) >= MANY
+        and "truth" in columns
+        and all(
+            entry.row.get("verdict") == entry.row["truth"] for entry in judged
+        )
     ):
         yield (
             f"{columns['verdict']}, {columns['truth']}: equal in all {len(judged)} "
