@@ -44,7 +44,7 @@ OTHER_FORMS: dict[frozenset[str], str] = {
     **dict.fromkeys(
         (frozenset(("samples",)), frozenset(("classes", "labels"))),
         "is an export of FiftyOne, which is not read; export COCO: "
-        "`dataset.export(FOLDER, dataset_type=fo.types.COCODetectionDataset, "
+        "`dataset.export(FOLDER, dataset_type=fiftyone.types.COCODetectionDataset, "
         "label_field=FIELD)`, once for the ground truth and once for predictions",
     ),
 }
