@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from commanding import command
 from folding import each
 from visualjudge.core.errors import PluginError
-from visualjudge.data import import_mistakes
+from visualjudge.data import import_mistakes, importing
 from visualjudge.data.import_mistakes import Files, Sides, likely_mistake
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.depth.record import DepthMap
@@ -569,3 +570,26 @@ def test_predictions_in_no_order_and_of_one_class_are_named() -> None:
         "object_detection", list(zip(one, truths, strict=True)), {}
     )
     assert found is not None and "one class, cat" in found
+
+
+def test_few_large_images_are_kept_for_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve of 12 megapixels took gigabytes."""
+    tried: list[int] = []
+    monkeypatch.setattr(importing, "MOST_PIXELS", 2 * 24 * 32)
+    monkeypatch.setattr(
+        importing,
+        "likely_mistake",
+        lambda _task, sides, *_: tried.append(len(sides)),
+    )
+    for name in ("gt", "lq", "net"):
+        (tmp_path / name).mkdir()
+        for k in range(5):
+            Image.new("RGB", (32, 24), (k, 0, 0)).save(
+                tmp_path / name / f"{k}.png"
+            )
+    places = [str(tmp_path / name) for name in ("lq", "gt", "net", "data")]
+    words = "import pairs --task lowlevel-deblur --source net --images {} --gt {} --pred {} --out {}"
+    command(*words.format(*places).split())
+    assert tried == [2]

@@ -47,6 +47,8 @@ from visualjudge.vision.tasks import task_named
 # Images on which mistakes of content are tried, and those of place and of pairing.
 MOST_TRIED = 12
 MOST_KEPT = 64
+# Pixels of masks, maps and images, from which on no further one is kept.
+MOST_PIXELS = 24_000_000
 # Minimum gain of each image if there are fewer than so many.
 FEW_SAMPLES = 4
 FEW_GAIN = 3.0

@@ -29,6 +29,7 @@ from visualjudge.data.folder import LONGEST_NAME, check_labels
 from visualjudge.data.import_mistakes import (
     FEW_SAMPLES,
     MOST_KEPT,
+    MOST_PIXELS,
     MOST_TRIED,
     UNNAMED,
     Files,
@@ -141,6 +142,7 @@ class Imported:
     # explained, and the images.
     tried: list[Sides] = field(default_factory=list)
     tried_images: list[Path | None] = field(default_factory=list)
+    tried_pixels: int = 0
     # How the scores were made, and what a default of the metric hides.
     notes: tuple[str, ...] = ()
     # Labels of the ground truth, and those of predictions that were read as one of
@@ -237,8 +239,7 @@ def import_samples(
     threshold = how.min_score
     samples = (_checked(item, files.prediction, done) for item in samples)
     if writer.kind.ranked is not None:
-        samples = list(samples)
-        samples = [_with_names_of_truth(item, done) for item in samples]
+        samples = [_with_names_of_truth(item, done) for item in list(samples)]
         check_forms(writer.task, samples, files)
         done.evaluated = _evaluated(writer.task, samples, how)
         done.federated = any(
@@ -255,7 +256,6 @@ def import_samples(
         done.point = None if done.unmatched else point
         threshold = threshold if done.point is None else done.point.min_score
     measured = measured_by(writer.task, options)
-    most = MOST_TRIED if writer.kind.ranked is None else MOST_KEPT
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
@@ -269,7 +269,11 @@ def import_samples(
                 )
                 _note(noted, done)
                 displayed = _thresholded(noted, threshold, how, done)
-                _try_later(noted, most, done)
+                _try_later(
+                    noted,
+                    MOST_TRIED if writer.kind.ranked is None else MOST_KEPT,
+                    done,
+                )
                 _add(writer, displayed, source, classes, options, done)
             except DataError as error:
                 done.problems.append(
@@ -334,11 +338,20 @@ def _with_names_of_truth(sample: Any, done: Imported) -> Any:
 
 
 def _try_later(sample: Sample, most: int, done: Imported) -> None:
-    scored = sample.truth is not None and sample.final_score is None
-    if scored and len(done.tried) < most:
-        assert sample.truth is not None
+    """Keep a scored sample for trials, unless there are enough, or large ones."""
+    if (
+        sample.truth is not None
+        and sample.final_score is None
+        and len(done.tried) < most
+        and done.tried_pixels < MOST_PIXELS
+    ):
         done.tried.append((sample.prediction, sample.truth))
         done.tried_images.append(sample.image)
+        height, width = (
+            sample.truth.extent
+            or getattr(sample.truth.image, "shape", (0, 0))[:2]
+        )
+        done.tried_pixels += height * width
 
 
 def _check_given(sample: Sample) -> None:
