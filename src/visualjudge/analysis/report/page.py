@@ -171,11 +171,13 @@ def _sections(
     misses = Section(
         "questions",
         "Examples of errors",
-        "Answers that were wrong by a wide margin, and replies that could not be read. "
-        "True scores compare an option with ground truth; the place of an error covers "
-        "what was predicted and what is true."
-        + LETTERS
-        * any(judge.pairs.height for judge in judges),
+        "Answers that were wrong by a wide margin, and replies that could not be read."
+        + (
+            " True scores compare an option with ground truth; the place of an error "
+            "covers what was predicted and what is true."
+        )
+        * view.analysis.study.has_scores
+        + LETTERS * any(judge.pairs.height for judge in judges),
         examples=collected,
     )
     out += [misses, headline_section(view.analysis)]
