@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import yaml
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from folding import each
 from visualjudge.apps.mmbench.evaluate import READERS
@@ -85,6 +85,7 @@ def test_text_across_a_line_end_is_found():
     ] == ["A"]
 
 
+@example("0=B;00", ["0", "0"])
 @given(
     reply=st.text(max_size=80),
     texts=st.lists(st.text(min_size=1, max_size=12), min_size=2, max_size=6),

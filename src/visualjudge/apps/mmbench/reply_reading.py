@@ -116,12 +116,16 @@ def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
         and lists("denies", "cannot").within(sentence)
         for sentence in answer_text
     )
-    if isinstance(result.value, str) and not (
-        result.rule == "sentence" and refused
+    if result.value in options and not (result.rule == "sentence" and refused):
+        return ChoiceReading(str(result.value), result.rule)
+    # "A = B" is a tie, which is no option
+    if (
+        result.value is not None
+        or result.cause in ("several answers", "unknown option")
+        or refused
     ):
-        return ChoiceReading(result.value, result.rule)
-    if result.cause in ("several answers", "unknown option") or refused:
-        return ChoiceReading(None, "refusal" if refused else result.cause or "")
+        why = "refusal" if refused else result.cause or "several answers"
+        return ChoiceReading(None, why)
     return _alone(answer_text, "".join(options))
 
 
