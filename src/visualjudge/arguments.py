@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import visualjudge
 from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.escaping import SURROGATE
 
 Result = TypeVar("Result")
 NO_PATH = re.compile(
@@ -85,7 +86,7 @@ def checked(
                 name != "read_reply"
                 and hint in (str, str | None)
                 and isinstance(value, str)
-                and re.search("[\ud800-\udfff]", value)
+                and SURROGATE.search(value)
             )
             if half or not (
                 value is parameter.default or several or _is(value, hint)

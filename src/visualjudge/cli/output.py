@@ -37,7 +37,7 @@ import typer
 from typer.core import TyperCommand
 
 from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
-from visualjudge.core.escaping import for_terminal
+from visualjudge.core.escaping import SURROGATE, for_terminal
 from visualjudge.core.outputs import OutputFile, together
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import folded
@@ -330,7 +330,7 @@ class Checked(Described, TyperCommand):
             value = values.get(option.name)
             if any(
                 isinstance(text, str)
-                and re.search("[\ud800-\udfff]", text)
+                and SURROGATE.search(text)
                 and not Path(text).exists()
                 for text in (
                     value if isinstance(value, list | tuple) else [value]

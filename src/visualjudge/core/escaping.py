@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a pair of UTF-16, which a text in UTF-8 cannot hold."""
 # Lone surrogates, U+FFFE and U+FFFF cannot stand in XML 1.0 or UTF-8 at all.
 _HIDDEN = re.compile(
-    f"\\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff\ufffe\uffff]"
+    "\\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029"
+    # changes of direction
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufffe\uffff]"
 )
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$@])|(?<=:)(?=//)|^(?=[-+=])")
 _NUMBERED = re.compile(r"^(\d+)(?=[.)](\s|$))")

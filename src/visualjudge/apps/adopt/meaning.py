@@ -110,6 +110,8 @@ class Table:
         The criteria of columns.
     left_out
         Number of rows without a truth, which ``rows`` omits.
+    letters
+        The letter of the column of each source, by its name in lower case.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Table:
     replies: bool
     rubric: Rubric | None
     left_out: int
+    letters: Mapping[str, str]
     questions: dict[tuple[str, ...], tuple[Item, Row]] = field(
         default_factory=dict
     )
@@ -135,15 +138,6 @@ class Table:
         """Whether no column holds a truth."""
         scored = set(self.columns) >= {"score_a", "score_b"}
         return not ("truth" in self.columns or scored or self.raters)
-
-    @property
-    def letters(self) -> dict[str, str]:
-        """The letter of the column of each source, by its name in lower case."""
-        return {
-            self.columns[role].lower(): role[-1].upper()
-            for role in ("model_a", "model_b")
-            if role in self.columns
-        }
 
     @property
     def raters(self) -> list[str]:
@@ -464,6 +458,11 @@ def meaning_of(
         replies,
         rubric_of_rows(labelled, roles, pairs=pairs),
         len(rows) - len(labelled),
+        {
+            roles[role].lower(): letter
+            for role, letter in (("model_a", "A"), ("model_b", "B"))
+            if role in roles
+        },
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from visualjudge.apps.mmbench.table import Row, Table, whole_number
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
+from visualjudge.core.escaping import SURROGATE
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
 from visualjudge.core.workbooks import workbook_rows
@@ -25,7 +26,6 @@ CELL = 32_767
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def write_workbook(
@@ -90,7 +90,7 @@ def fit(text: str, whole: str) -> str:
     """Return ``text`` as a cell can hold it: truncated with a mark if it is too long,
     lone surrogates replaced by U+FFFD.
     """
-    clean = _SURROGATE.sub("\ufffd", text)
+    clean = SURROGATE.sub("\ufffd", text)
     units = clean.encode("utf-16-le")
     if len(units) <= 2 * CELL:
         return clean

@@ -47,8 +47,7 @@ def depth_faults(
         prediction.scaled(prediction.values.shape, size),
         truth.scaled(truth.values.shape, size),
     )
-    detail = _details(predicted, known)
-    true = _details(real, known)
+    detail, true = _details(known, predicted, real)
     middle = np.median(real[known]) if known.any() else 0.0
     new = detail - true
     for box, part in worst_regions(
@@ -75,18 +74,20 @@ def depth_faults(
         yield Fault(kind, box, float(weights.sum() / np.count_nonzero(known)))
 
 
-def _details(values: FloatArray, known: BoolArray) -> FloatArray:
+def _details(known: BoolArray, *maps: FloatArray) -> Iterator[FloatArray]:
+    """Yield what each map, 0 where it is not known, has beside its surroundings."""
     sigma = DETAIL * max(known.shape)
-    total, weight = (
+    weight, *totals = (
         cv2.GaussianBlur(
             table.astype(np.float32),
             (0, 0),
             sigma,
         )
-        for table in (values, known)
+        for table in (known, *maps)
     )
-    return np.where(
-        known,
-        values - total / np.maximum(weight, 1e-9),
-        0.0,
-    )
+    for values, total in zip(maps, totals, strict=True):
+        yield np.where(
+            known,
+            values - total / np.maximum(weight, 1e-9),
+            0.0,
+        )
