@@ -14,7 +14,7 @@ from math import comb, prod
 
 import numpy as np
 
-from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.estimate import shares, sums
 from visualjudge.analysis.figure_text import number, percent, percents
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
@@ -138,9 +138,9 @@ def interval(
     None with fewer than five images.
     """
     place = {image: k for k, image in enumerate(dict.fromkeys(images))}
-    at = [place[image] for image in images]
-    hits = np.bincount(at, weights=values) if values else np.zeros(1)
-    cases = np.bincount(at, minlength=1).astype(float)
+    at = np.array([place[image] for image in images], dtype=np.int64)
+    hits = sums(at, np.array(values, dtype=float), 1)
+    cases = sums(at, np.ones(at.size), 1)
     return shares(hits, cases)[0].interval
 
 
