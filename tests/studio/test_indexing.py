@@ -20,9 +20,9 @@ from visualjudge.studio import (
     study as study_module,
 )
 from visualjudge.studio.app import create_app
+from visualjudge.studio.dataset_index import RunVerdicts, Share
 from visualjudge.studio.places import find_places
 from visualjudge.studio.studio_data import Site
-from visualjudge.studio.study import RunVerdicts, Share
 
 
 class Gate:

@@ -29,7 +29,7 @@ from visualjudge.analysis.figures.scoring import RANKINGS, SCORES
 from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Fault, Probe, Question, Verdict
 from visualjudge.prompts.rubric import rubric_of
-from visualjudge.studio import study as verdicts_module
+from visualjudge.studio import dataset_index as verdicts_module
 from visualjudge.studio.app import MOST_REPLIES, create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State

@@ -23,18 +23,18 @@ from judged_records import (
     write_run,
 )
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.studio import study as study_module
+from visualjudge.studio import dataset_index as study_module
 from visualjudge.studio.app import create_app
-from visualjudge.studio.places import find_places
-from visualjudge.studio.selection import State
-from visualjudge.studio.studio_data import Site
-from visualjudge.studio.study import (
+from visualjudge.studio.dataset_index import (
     OUTCOMES,
     RunVerdicts,
     Share,
     open_study,
     read_in,
 )
+from visualjudge.studio.places import find_places
+from visualjudge.studio.selection import State
+from visualjudge.studio.studio_data import Site
 
 
 def _study(root: Path) -> study_module.Study:
