@@ -12,7 +12,10 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.figures.leaks import Leak, as_right
-from visualjudge.analysis.figures.variance import Variance, variance_share
+from visualjudge.analysis.figures.variance_components import (
+    Variance,
+    variance_share,
+)
 from visualjudge.analysis.plots.plot import Plot, unbroken
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.value_and_interval import Estimate

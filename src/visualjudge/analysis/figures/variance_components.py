@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import mean_ends, spread, sums
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     NONE,
     TASK,
     Column,
