@@ -15,26 +15,20 @@ Intervals leave out each image in turn (jackknife).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import mean_ends, spread, sums
 from visualjudge.analysis.figures.vocabulary import (
-    NONE,
-    TASK,
     Column,
     Ends,
     JudgeFigure,
     JudgeResult,
     Layout,
-    Section,
     as_named,
     by_task,
-    named,
-    number,
-    of_row,
-    percent,
 )
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -189,21 +183,7 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
     return Variance(task, table.height, total, parts, ends)
 
 
-def variance_share(row: Variance, name: str, most: float = np.inf) -> str:
-    """Format the share of a component, at most that of ``most``; – if the interval is wider
-    than the whole variance."""
-    value = row.parts.get(name)
-    ends = row.ends.get(name)
-    if (
-        value is None
-        or ends is None
-        or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total
-    ):
-        return NONE
-    return percent(max(0.0, min(value, most, row.total)) / row.total, 0)
-
-
-def _part(name: str, title: str) -> tuple[Column, Column, Column]:
+def _part(name: str) -> tuple[Column, Column]:
     def share(row: Variance) -> float | None:
         return (
             max(0.0, row.parts[name]) / row.total
@@ -214,25 +194,15 @@ def _part(name: str, title: str) -> tuple[Column, Column, Column]:
     return (
         Column(name, lambda v: v.parts.get(name)),
         Column(f"{name}_share", share),
-        of_row(title, lambda v: variance_share(v, name)),
     )
 
 
 COLUMNS = Layout[Variance](
-    TASK,
-    named("n", "Verdicts", number),
-    *_part("item", "Pair"),
-    *_part("encoding", "Encoding"),
-    *_part("item_x_encoding", "Pair × encoding"),
-    *_part("order", "Order + chance"),
-    *_part("repeat", "Repeat"),
+    *as_named("task", "n"),
+    *chain.from_iterable(map(_part, COMPONENTS)),
     *as_named("total"),
     Column("image", lambda v: v.parts.get("image")),
     Column("ci95", "ends"),
-    of_row(
-        "From the image",
-        lambda v: variance_share(v, "image", v.parts.get("item", 0.0)),
-    ),
 )
 
 
@@ -254,19 +224,5 @@ VARIANCE = JudgeFigure(
     COLUMNS,
     needs={"truth"},
     place=150,
-    section=Section(
-        "variance",
-        "Components of variance",
-        "The share of the variance of right and wrong answers that comes from the pair "
-        "of options, its encoding, the order shown and chance. From the image: the part "
-        "of the pair’s that all pairs of an image have in common. A part whose interval "
-        "is wider than the whole is not shown, nor a task with only one part.",
-        detail=True,
-    ),
-    tabled=lambda rows: [
-        row
-        for row in rows
-        if sum(variance_share(row, name) != NONE for name in COMPONENTS) > 1
-    ],
-    link=lambda judge, row: judge.address(type="pairwise", task=row.task),
 )
+"""In files only: with few images its shares are too uncertain for a page."""
