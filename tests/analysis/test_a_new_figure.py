@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Estimate,
     estimates_of_judges,
     JudgeFigure,

@@ -25,7 +25,7 @@ from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.plot import BEHIND, LeftOut, Plot
 from visualjudge.analysis.report.page import drawn as every_plot
-from visualjudge.analysis.report.paired import differences, opening_notes
+from visualjudge.analysis.report.two_judges import differences, opening_notes
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.main import app

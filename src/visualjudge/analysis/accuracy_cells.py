@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from visualjudge.analysis.image_sums import image_sums
-from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
-from visualjudge.analysis.scores import Ranking, Scoring
+from visualjudge.analysis.pairwise_verdicts import OF_TWO, Accuracy
+from visualjudge.analysis.ranking_and_scoring import Ranking, Scoring
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 

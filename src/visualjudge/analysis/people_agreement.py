@@ -23,8 +23,8 @@ from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.alpha import Level, alpha
 from visualjudge.analysis.statistics.alternative_annotator import alt_test
+from visualjudge.analysis.statistics.rater_agreement import Level, alpha
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.records import FloatArray, IntArray
 

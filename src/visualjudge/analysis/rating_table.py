@@ -35,7 +35,7 @@ from visualjudge.analysis.study_table import (
     remarks_on,
 )
 from visualjudge.core.errors import DataError, Problem, UsageError, one_of
-from visualjudge.core.tables import check_table, readable, scan
+from visualjudge.core.parquet import check_table, readable, scan
 from visualjudge.formats.tables import first_row, read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")

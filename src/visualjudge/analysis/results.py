@@ -13,10 +13,10 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.identity import ServedBy, moved, served_by
 from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.scores import RANKED, SCORED
-from visualjudge.analysis.statistics.reliability import DRAWS
+from visualjudge.analysis.ranking_and_scoring import RANKED, SCORED
+from visualjudge.analysis.served_model import ServedBy, moved, served_by
+from visualjudge.analysis.statistics.calibration import DRAWS
 from visualjudge.analysis.study_facts import (
     DATASET,
     DatasetFacts,

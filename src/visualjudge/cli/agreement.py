@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from visualjudge.cli.console import (
+    end_with,
+    following,
+    remark,
+    say,
+    tell,
+    write,
+)
 from visualjudge.cli.options import JsonFile, PageFile, pairs_of
-from visualjudge.cli.output import end_with, following, remark, say, tell, write
 from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.console import as_options, following, say, stages, tell
 from visualjudge.cli.options import SkipInvalid, settings, with_settings
-from visualjudge.cli.output import as_options, following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
 from visualjudge.options import JUDGE_ANALYSIS, BuildOptions

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import (
+from visualjudge.cli.console import (
     as_options,
     end_with,
     following,
@@ -14,6 +13,7 @@ from visualjudge.cli.output import (
     unused_bar,
     write,
 )
+from visualjudge.cli.options import JsonFile
 from visualjudge.options import AnswerOptions
 
 

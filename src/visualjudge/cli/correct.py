@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.console import end_with, following, write
 from visualjudge.cli.label import KindOption
 from visualjudge.cli.options import JsonFile, MovedDataset
-from visualjudge.cli.output import end_with, following, write
 from visualjudge.core.plurals import pluralize
 
 

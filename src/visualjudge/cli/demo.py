@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.apps.demo import PROBED, PROBED_TASKS
+from visualjudge.cli.console import shell, stages
 from visualjudge.cli.options import SeedOption
-from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.text_tables import folded, screen_width
 

@@ -2,14 +2,14 @@
 
 from dataclasses import asdict
 
-from visualjudge.cli.options import ModelOptions
-from visualjudge.cli.output import (
+from visualjudge.cli.console import (
     AsJson,
     as_options,
     end_with,
     following,
     print_json,
 )
+from visualjudge.cli.options import ModelOptions
 from visualjudge.core.text_tables import Table
 
 

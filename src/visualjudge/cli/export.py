@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following, stages
+from visualjudge.cli.console import following, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 from visualjudge.options import Choice

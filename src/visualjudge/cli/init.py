@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following
+from visualjudge.cli.console import following
 from visualjudge.core.errors import UsageError
 
 MOST_LINES = 12
@@ -24,7 +24,7 @@ def init(
 
     Example: visualjudge init my-data
     """
-    from visualjudge.apps.starting.look import look
+    from visualjudge.apps.starting.folder_contents import look
 
     if not folder.exists():
         raise UsageError(f"FOLDER: there is no {folder}")

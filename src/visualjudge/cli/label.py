@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from visualjudge.cli.console import end_with, following, say, write
 from visualjudge.cli.options import MovedDataset, SeedOption, output
-from visualjudge.cli.output import end_with, following, say, write
 from visualjudge.core.escaping import for_csv
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.plurals import pluralize
 
 KindOption = Annotated[

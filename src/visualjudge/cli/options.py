@@ -27,7 +27,7 @@ import typer
 
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.yamls import loads
 from visualjudge.options import Options, nested, option
 

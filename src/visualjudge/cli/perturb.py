@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from visualjudge.cli.console import following, last_of, tell
 from visualjudge.cli.options import SeedOption, SkipInvalid, settings
-from visualjudge.cli.output import following, last_of, tell
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import added

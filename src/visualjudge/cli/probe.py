@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following, say, tell
+from visualjudge.cli.console import following, say, tell
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 from visualjudge.options import WorkOptions

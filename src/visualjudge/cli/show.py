@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.console import AsJson, print_json
 from visualjudge.cli.main import command_of
-from visualjudge.cli.output import AsJson, print_json
 from visualjudge.core.text_tables import Table
 
 

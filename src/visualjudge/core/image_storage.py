@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal, NamedTuple
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.tables import is_remote, readable, scan
+from visualjudge.core.parquet import is_remote, readable, scan
 from visualjudge.core.untrusted import (
     confined_path,
     decoding,

@@ -214,7 +214,7 @@ class Table:
         Pages style ``wide`` (around the table), ``keys`` (two columns identify a row),
         ``n`` (numbers) and ``hit`` (marked rows).
         """
-        from visualjudge.core.templates import environment
+        from visualjudge.core.page_templates import environment
 
         return (
             environment("visualjudge", "core")

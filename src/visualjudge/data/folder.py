@@ -41,9 +41,9 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.folder_kinds import what_it_is
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.parquet import table_parts
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.registry import lacking
-from visualjudge.core.tables import table_parts
 from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.outputs import given_score

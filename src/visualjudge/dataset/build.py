@@ -36,7 +36,7 @@ from visualjudge.dataset.plan import (
 )
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.question_filter import chosen
-from visualjudge.dataset.questions import turned
+from visualjudge.dataset.question_identity import turned
 from visualjudge.dataset.render import Renderer
 from visualjudge.dataset.sampling import Drawn, deal, drawn_of
 from visualjudge.dataset.write_dataset import (

@@ -14,8 +14,8 @@ import orjson
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import PACKED, Place, bytes_of
+from visualjudge.core.parquet import is_remote, readable, scan, write_parquet
 from visualjudge.core.records import Question
-from visualjudge.core.tables import is_remote, readable, scan, write_parquet
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.question_storage import Stored
 

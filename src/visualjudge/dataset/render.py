@@ -37,7 +37,7 @@ from visualjudge.dataset.json_form import question_json
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import Job
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
-from visualjudge.dataset.questions import identified
+from visualjudge.dataset.question_identity import identified
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.question_text import (
     Option,

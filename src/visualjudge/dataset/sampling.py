@@ -24,7 +24,7 @@ import numpy as np
 
 from visualjudge.core.records import Annotation, IntArray, Question
 from visualjudge.core.seeding import seed_for
-from visualjudge.dataset.questions import draft
+from visualjudge.dataset.question_identity import draft
 from visualjudge.options import ENCODING_ANALYSIS, JUDGE_ANALYSIS, SUBSETS, Caps
 
 Group = tuple[Annotation, ...]

@@ -20,7 +20,7 @@ from visualjudge.core.errors import (
     UsageError,
     in_field,
 )
-from visualjudge.core.tables import table_metadata, table_parts
+from visualjudge.core.parquet import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.coco import (
     CocoTruth,

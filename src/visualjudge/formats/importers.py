@@ -135,7 +135,7 @@ _OWN = (
     ),
     Importer(
         "shapes",
-        "visualjudge.formats.shape_files:shapes",
+        "visualjudge.formats.labelling_tools:shapes",
         ("detection", "instance"),
         "Labelling tools: labelme, Label Studio (JSON), CVAT (Datumaro JSON).",
         "visualjudge import shapes --format labelme --task instance_segmentation "

@@ -15,7 +15,7 @@ from visualjudge.core.errors import (
     UsageError,
     check_score_range,
 )
-from visualjudge.core.tables import check_table
+from visualjudge.core.parquet import check_table
 from visualjudge.formats.hugging_face import read_data_set
 from visualjudge.formats.pairing import stated_file
 from visualjudge.formats.samples import Sample, Samples, check_type

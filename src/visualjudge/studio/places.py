@@ -8,7 +8,7 @@ from pathlib import Path
 
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.outputs import default_cache_dir
+from visualjudge.core.output_files import default_cache_dir
 from visualjudge.dataset.folder import (
     META,
     DatasetMeta,

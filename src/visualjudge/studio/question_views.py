@@ -22,9 +22,9 @@ from visualjudge.prompts.spans import (
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
 from visualjudge.runs.budget import token_counts
+from visualjudge.studio.dataset_index import CONSISTENCY, OUTCOMES, shown_as
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf, spaced
-from visualjudge.studio.study import CONSISTENCY, OUTCOMES, shown_as
 from visualjudge.vision.encodings import encoding_title
 
 # Maximum number of layers for images that belong to no option; the prompt shows all

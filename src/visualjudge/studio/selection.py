@@ -17,9 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from visualjudge.studio.places import RunPlace
-from visualjudge.studio.stars_and_notes import Marked, WorkingSets
-from visualjudge.studio.study import (
+from visualjudge.studio.dataset_index import (
     AMONG,
     CONSISTENCY,
     FACETS,
@@ -32,6 +30,8 @@ from visualjudge.studio.study import (
     Study,
     words_of,
 )
+from visualjudge.studio.places import RunPlace
+from visualjudge.studio.stars_and_notes import Marked, WorkingSets
 from visualjudge.vision.encodings import encoding_title
 
 TITLES = {

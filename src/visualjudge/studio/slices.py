@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from visualjudge.studio.dataset_index import MARGIN_NAMES, OUTCOMES, SIZE_NAMES
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import (
     COPIES,
@@ -20,7 +21,6 @@ from visualjudge.studio.selection import (
     State,
     spaced,
 )
-from visualjudge.studio.study import MARGIN_NAMES, OUTCOMES, SIZE_NAMES
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,10 +17,15 @@ from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.jsons import Fields
 from visualjudge.core.workers import Workers
 from visualjudge.runs.folder import RunFolder
+from visualjudge.studio.dataset_index import (
+    RunVerdicts,
+    Totals,
+    open_study,
+    read_in,
+)
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.slices import worst_tasks
-from visualjudge.studio.study import RunVerdicts, Totals, open_study, read_in
 
 # Time that the first page waits for datasets that open quickly.
 SHOWN_AFTER_S = 0.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from visualjudge.analysis.statistics.reliability import abstaining
+from visualjudge.analysis.statistics.calibration import abstaining
 from visualjudge.analysis.statistics.score_agreement import (
     Scores,
     image_groups,

@@ -7,7 +7,7 @@ import polars as pl
 
 from visualjudge.analysis.answers import points
 from visualjudge.analysis.figure_text import listed, number, percent, with_ends
-from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.pairwise_verdicts import Pairwise
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics.correlation import spearman
 from visualjudge.analysis.study_table import Study

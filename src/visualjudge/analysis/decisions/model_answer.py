@@ -30,8 +30,8 @@ from visualjudge.analysis.separation import (
     PairsOfModels,
     PairState,
 )
-from visualjudge.analysis.shape import QUESTIONS, Shape
 from visualjudge.analysis.statistics.score_bar import Level
+from visualjudge.analysis.study_shape import QUESTIONS, Shape
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,

@@ -28,8 +28,8 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import ScoreScale, scale_of
-from visualjudge.analysis.scores import scores_of
 from visualjudge.analysis.statistics.score_agreement import (
     NO_RANGES,
     ScoreRange,

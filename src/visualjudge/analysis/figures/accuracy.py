@@ -13,7 +13,7 @@ from visualjudge.analysis.figures.bias import (
     both_orders,
     swap_figures,
 )
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     ACCURACY,
     ESTIMATE,
     Column,
@@ -28,7 +28,7 @@ from visualjudge.analysis.figures.vocabulary import (
     percent,
     with_ends,
 )
-from visualjudge.analysis.pairwise_figures import (
+from visualjudge.analysis.pairwise_verdicts import (
     OF_TWO,
     Pairwise,
     Swap,

@@ -14,9 +14,7 @@ from visualjudge.analysis.decisions.model_answer import (
     separated,
 )
 from visualjudge.analysis.decisions.source_order import KIND, SourceOrder
-from visualjudge.analysis.figures.cells import TASKS_PLOT
-from visualjudge.analysis.figures.opening import opening_plot
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Column,
     FigurePlot,
     Json,
@@ -33,6 +31,8 @@ from visualjudge.analysis.figures.vocabulary import (
     of_row,
     plain_name,
 )
+from visualjudge.analysis.figures.opening import opening_plot
+from visualjudge.analysis.figures.tasks_and_encodings import TASKS_PLOT
 
 CARD_OF_TASK = Layout[Answer](
     *as_named("state", "verdict"),

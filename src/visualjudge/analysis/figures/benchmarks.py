@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Column,
     Estimate,
     Layout,
@@ -26,7 +26,10 @@ from visualjudge.analysis.figures.vocabulary import (
     number3,
     span3,
 )
-from visualjudge.analysis.scores import ranking_cells, scoring_cells
+from visualjudge.analysis.ranking_and_scoring import (
+    ranking_cells,
+    scoring_cells,
+)
 from visualjudge.analysis.study_table import Study
 
 MEASURES = {

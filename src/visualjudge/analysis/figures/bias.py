@@ -27,8 +27,7 @@ from visualjudge.analysis.estimate import (
     renumbered,
     too_few,
 )
-from visualjudge.analysis.figures.leaks import RULES
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
     Cells,
@@ -46,6 +45,7 @@ from visualjudge.analysis.figures.vocabulary import (
     named,
     points,
 )
+from visualjudge.analysis.figures.leaks import RULES
 from visualjudge.analysis.fits import (
     effective,
     fit,
@@ -53,7 +53,7 @@ from visualjudge.analysis.fits import (
     of_others,
     p_value,
 )
-from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
+from visualjudge.analysis.pairwise_verdicts import Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
 from visualjudge.core.records import BoolArray, FloatArray
 

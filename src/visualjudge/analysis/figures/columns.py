@@ -2,13 +2,13 @@
 
 from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import p_value, plain_name
-from visualjudge.analysis.pairwise_figures import (
+from visualjudge.analysis.pairwise_verdicts import (
     CANNOT_TELL,
     DECLINED,
     Accuracy,
     of_status,
 )
-from visualjudge.analysis.scores import Ranking, Scoring
+from visualjudge.analysis.ranking_and_scoring import Ranking, Scoring
 from visualjudge.analysis.statistics.score_agreement import ScoreRange
 from visualjudge.analysis.table_layout import (
     Column,

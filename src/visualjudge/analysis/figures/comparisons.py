@@ -22,7 +22,7 @@ import polars as pl
 from visualjudge.analysis.answers import as_dealt, letters_dealt
 from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figure_text import signed
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
     UNADJUSTED,
@@ -50,15 +50,15 @@ from visualjudge.analysis.figures.vocabulary import (
     points,
     with_ends,
 )
-from visualjudge.analysis.identity import moved_between
-from visualjudge.analysis.pairwise_figures import kappa_of_two
+from visualjudge.analysis.pairwise_verdicts import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
+from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import (
     ZERO_TO_TEN,
     ScoreScale,
     scale_of,
 )
-from visualjudge.analysis.scores import scores_of
+from visualjudge.analysis.served_model import moved_between
 from visualjudge.analysis.statistics.score_agreement import (
     Figure,
     Scores,

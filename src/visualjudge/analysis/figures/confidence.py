@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import exact
-from visualjudge.analysis.figures.probabilities import RELIABILITY
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.calibration import RELIABILITY
+from visualjudge.analysis.figures.figure_parts import (
     RANGE,
     Column,
     JudgeFigure,
@@ -32,7 +32,7 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.statistics.reliability import (
+from visualjudge.analysis.statistics.calibration import (
     Abstaining,
     Calibration,
     abstaining,

@@ -20,8 +20,7 @@ from itertools import combinations
 import polars as pl
 
 from visualjudge.analysis.estimate import LEVEL, holm
-from visualjudge.analysis.figures.cells import BY_ENCODING
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     UNADJUSTED,
     Cells,
     Column,
@@ -48,6 +47,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     scaled,
 )
+from visualjudge.analysis.figures.tasks_and_encodings import BY_ENCODING
 from visualjudge.vision.encodings import encoding_title
 
 

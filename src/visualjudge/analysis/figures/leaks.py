@@ -12,7 +12,7 @@ import polars as pl
 
 from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, holm, test
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     ALL,
     HOLM,
     Analysis,
@@ -31,7 +31,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.pairwise_verdicts import OF_TWO
 from visualjudge.analysis.study_table import more, unchanged
 
 

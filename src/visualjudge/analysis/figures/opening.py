@@ -8,8 +8,7 @@ from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.model_answer import separated
-from visualjudge.analysis.figures.choices import CHOICES
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     SHARES,
     Estimate,
     LeftOut,
@@ -23,6 +22,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.figures.unnamed_pairs import CHOICES
 from visualjudge.analysis.plots.canvas import Sign
 from visualjudge.analysis.plots.ranking import (
     Place,
@@ -37,8 +37,8 @@ from visualjudge.analysis.separation import (
     Ranks,
     Side,
 )
-from visualjudge.analysis.shape import CHOOSING, QUESTIONS
 from visualjudge.analysis.statistics.score_bar import Level
+from visualjudge.analysis.study_shape import CHOOSING, QUESTIONS
 
 NAME = "ranking"
 MOST_COMPARED = 3

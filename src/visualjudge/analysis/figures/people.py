@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     ALL,
     NOTHING,
     Estimate,
@@ -33,11 +33,11 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import (
     ScoreScale,
     scale_of,
 )
-from visualjudge.analysis.scores import scores_of
 from visualjudge.judges.panel import majority
 
 

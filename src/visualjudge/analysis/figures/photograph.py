@@ -19,12 +19,7 @@ from typing import Literal
 
 import polars as pl
 
-from visualjudge.analysis.figures.probes import (
-    LEAST_QUESTIONS,
-    MARGIN,
-    inner_ends,
-)
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     INTERVALS,
     Cells,
     Column,
@@ -46,6 +41,11 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     points,
     with_ends,
+)
+from visualjudge.analysis.figures.probes import (
+    LEAST_QUESTIONS,
+    MARGIN,
+    inner_ends,
 )
 from visualjudge.analysis.plots.series import ALL
 

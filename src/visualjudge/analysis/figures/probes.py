@@ -44,7 +44,7 @@ from typing import Literal
 import polars as pl
 
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     Cells,
     Column,

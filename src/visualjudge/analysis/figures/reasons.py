@@ -1,5 +1,5 @@
 """Does the judge name the error that decides, and does it point at it? Is it right for
-the right reason? See :mod:`visualjudge.analysis.reasons`.
+the right reason? See :mod:`visualjudge.analysis.stated_reasons`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,12 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import Ends, divided
+<<<<<<< HEAD
 from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.vocabulary import (
+=======
+from visualjudge.analysis.figures.figure_parts import (
+>>>>>>> main
     ALL,
     Column,
     Estimate,
@@ -31,7 +35,7 @@ from visualjudge.analysis.figures.vocabulary import (
     points,
     with_ends,
 )
-from visualjudge.analysis.reasons import REASONS
+from visualjudge.analysis.stated_reasons import REASONS
 
 TITLES = {
     "names": "Names the costliest error",
@@ -180,7 +184,7 @@ def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
 
 def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
     """Return the figures of a table of
-    :data:`~visualjudge.analysis.reasons.REASONS`."""
+    :data:`~visualjudge.analysis.stated_reasons.REASONS`."""
     sums = image_sums(table, [], {"n": pl.lit(1), "right": pl.col(name)})
     paired = table.filter(pl.col(f"{name}_gap").is_not_null())
     own = pl.col(name).cast(pl.Float64)

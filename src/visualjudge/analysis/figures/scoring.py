@@ -1,4 +1,4 @@
-"""Rankings and scores; see :mod:`visualjudge.analysis.scores`."""
+"""Rankings and scores; see :mod:`visualjudge.analysis.ranking_and_scoring`."""
 
 from dataclasses import astuple, replace
 
@@ -9,7 +9,7 @@ from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
     score_answer,
 )
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     NONE,
     RANKING,
     SCORING,
@@ -28,8 +28,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.scores import (
+from visualjudge.analysis.ranking_and_scoring import (
     NO_RANKING,
     NO_SCORING,
     Ranking,
@@ -37,6 +36,7 @@ from visualjudge.analysis.scores import (
     ranking_cells,
     scoring_cells,
 )
+from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics.score_bar import ScoreState
 
 

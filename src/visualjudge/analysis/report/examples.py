@@ -13,10 +13,10 @@ from PIL import Image
 
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.load import read_reply
-from visualjudge.analysis.pairwise_figures import withheld
+from visualjudge.analysis.pairwise_verdicts import withheld
 from visualjudge.analysis.plots.plot import data_uri
+from visualjudge.analysis.ranking_and_scoring import rank_taus
 from visualjudge.analysis.score_scale import ScoreScale, asked_scale
-from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study
 from visualjudge.core.addresses import question_address
 from visualjudge.core.errors import DataError

@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from visualjudge.apps.adopt.items import ImageSource, Scale
+from visualjudge.apps.adopt.adopted_question import ImageSource, Scale
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.tables import check_table, table_parts
+from visualjudge.core.parquet import check_table, table_parts
 from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.core.untrusted import (
     BOUNDS,

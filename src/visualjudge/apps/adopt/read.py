@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from visualjudge.apps.adopt.adopted_question import UNIT, Scale
 from visualjudge.apps.adopt.files import (
     PlacedRows,
     Records,
     check_rows,
     contents,
 )
-from visualjudge.apps.adopt.items import UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.roles import NAMES
 from visualjudge.core.errors import DataError, UsageError

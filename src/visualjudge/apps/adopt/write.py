@@ -13,7 +13,12 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.adopt.items import ImageSource, Item, Origin, safe
+from visualjudge.apps.adopt.adopted_question import (
+    ImageSource,
+    Item,
+    Origin,
+    safe,
+)
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Json

@@ -17,7 +17,7 @@ import orjson
 from PIL import Image
 
 from visualjudge.apps.connectors.training_rewards import reward
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.media import absolute_paths, truth_columns
 from visualjudge.dataset.exports.vlmevalkit import numbered

@@ -119,7 +119,7 @@ def client(
                 f"`backend` {backend} asks no server"
             )
         return Baseline(model, supplied.get("seed", 42), backend)
-    from visualjudge.core.outputs import default_cache_dir
+    from visualjudge.core.output_files import default_cache_dir
 
     folder = (
         supplied.pop("cache_dir", default_cache_dir())

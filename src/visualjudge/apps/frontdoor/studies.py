@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.options import AnswerOptions, keywords
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.study_table import has_truth
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.typed_records import Record, record_of

@@ -23,7 +23,7 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import FAILED, Status, Verdict
 from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.store import PromptTemplate

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from visualjudge.apps.mmbench.table import ROTATION, Row, Table
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
-from visualjudge.core.outputs import OutputFile
-from visualjudge.core.tables import tsv_writer
+from visualjudge.core.output_files import OutputFile
+from visualjudge.core.parquet import tsv_writer
 
 
 def without_image(table: Table) -> dict[int, Problem]:

@@ -15,7 +15,7 @@ from visualjudge.apps.mmbench.table import Row, Table, whole_number
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.core.escaping import SURROGATE
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.tables import read_table
 from visualjudge.runs.journal import read_records

@@ -21,7 +21,7 @@ from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError
-from visualjudge.core.templates import environment
+from visualjudge.core.page_templates import environment
 from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"

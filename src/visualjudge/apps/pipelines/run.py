@@ -40,7 +40,7 @@ from visualjudge.core.errors import (
     VisualJudgeError,
 )
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.judges.judge_module import ClientPipe, Judgement
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.budget import Budget

@@ -32,7 +32,7 @@ from visualjudge.analysis.estimate import (
     share_test,
     shares,
 )
-from visualjudge.analysis.figures.variance import products
+from visualjudge.analysis.figures.variance_components import products
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEVELS = ("image", "pair", "order")

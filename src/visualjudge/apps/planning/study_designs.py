@@ -32,10 +32,10 @@ from visualjudge.apps.planning.judge_simulation import (
     Studies,
 )
 from visualjudge.apps.planning.plan_inputs import Target, read_target
-from visualjudge.apps.planning.shape_plan import ShapePlan, shape_plan
+from visualjudge.apps.planning.plan_without_models import ShapePlan, shape_plan
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError, must_end_in
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import BoolArray
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.text_tables import Table, folded

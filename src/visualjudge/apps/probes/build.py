@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 
 from visualjudge.apps.probes.kinds import PROBES, Base, Pool, ProbeKind
+from visualjudge.apps.probes.probe_questions import pools
 from visualjudge.apps.probes.question_edits import Edit, Paint
-from visualjudge.apps.probes.sampling import pools
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Probe, Question
 from visualjudge.data.folder import DataFolder

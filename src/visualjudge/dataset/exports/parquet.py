@@ -17,8 +17,8 @@ import polars as pl
 
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.jsons import Json
+from visualjudge.core.parquet import write_parquet
 from visualjudge.core.records import Question
-from visualjudge.core.tables import write_parquet
 from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import (
     answer_text,

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import IMAGE_MARK, TURNED, Question
 from visualjudge.dataset.exports.media import truth_columns
 from visualjudge.dataset.folder import Dataset

@@ -12,9 +12,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
+from visualjudge.core.parquet import tsv_writer
 from visualjudge.core.records import IMAGE_MARK, Question
-from visualjudge.core.tables import tsv_writer
 from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset

@@ -31,7 +31,7 @@ from visualjudge.judges.base import (
     failed,
 )
 from visualjudge.judges.local.criteria import criteria_of
-from visualjudge.judges.local.questions import QuestionFeatures, changed
+from visualjudge.judges.local.question_features import QuestionFeatures, changed
 from visualjudge.judges.registry import LOCAL
 from visualjudge.prompts.rubric import Rubric
 from visualjudge.vision.view import Features

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from visualjudge.apps.adopt.adopted_question import Item, Origin
 from visualjudge.apps.adopt.benchmarks import of_answers, of_images
 from visualjudge.apps.adopt.benchmarks.layout import (
     OWN,
@@ -16,7 +17,6 @@ from visualjudge.apps.adopt.benchmarks.layout import (
     Study,
     own_replies,
 )
-from visualjudge.apps.adopt.items import Item, Origin
 from visualjudge.apps.adopt.meaning import verdict_of
 from visualjudge.apps.adopt.write import write_study
 from visualjudge.core.errors import DataError, UsageError, one_of

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from visualjudge.analysis.figures.published import Score
+from visualjudge.analysis.figures.published_scores import Score
+from visualjudge.apps.adopt.adopted_question import Item, Option, Reply
 from visualjudge.apps.adopt.files import Images, Row, at, records
-from visualjudge.apps.adopt.items import Item, Option, Reply
 
 Scores = Callable[[tuple[str, ...]], tuple[Score, ...]]
 JudgeFile = tuple[Path, re.Match[str]]

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.analysis.figures.published import Score
+from visualjudge.analysis.figures.published_scores import Score
+from visualjudge.apps.adopt.adopted_question import (
+    Item,
+    Option,
+    Reply,
+    on_ten,
+    safe,
+)
 from visualjudge.apps.adopt.benchmarks.layout import (
     Benchmark,
     JudgeFile,
@@ -26,7 +33,6 @@ from visualjudge.apps.adopt.files import (
     first_tables,
     records,
 )
-from visualjudge.apps.adopt.items import Item, Option, Reply, on_ten, safe
 from visualjudge.core.records import FAILED, IMAGE_MARK, LETTERS, TURNED, Order
 
 # -------------------------------------------------------------- judgebench

@@ -10,8 +10,8 @@ import polars as pl
 
 from visualjudge.analysis.answers import is_right, join
 from visualjudge.analysis.load import counted_of
-from visualjudge.analysis.reasons import is_reason_right, rubric_in
 from visualjudge.analysis.score_scale import scale_in
+from visualjudge.analysis.stated_reasons import is_reason_right, rubric_in
 from visualjudge.analysis.study_table import Run, question_table, verdict_table
 from visualjudge.core.records import LETTERS, STATUSES, Question, Verdict
 from visualjudge.dataset.fault_truth import deciding, shown_sizes

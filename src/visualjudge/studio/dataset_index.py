@@ -732,7 +732,9 @@ class RunVerdicts:
         db.execute(reset, (stamp, self.number))
 
     def _store(self, db: sqlite3.Connection, lines: Sequence[Line]) -> None:
-        from visualjudge.studio.answered import Answered  # loads the analysis
+        from visualjudge.studio.answers_of_runs import (
+            Answered,  # loads the analysis
+        )
 
         read = dict[int, Verdict]()
         for line in lines:

@@ -35,7 +35,7 @@ from visualjudge.dataset.plan import (
     sample_tasks,
 )
 from visualjudge.dataset.predictions_file import PREDICTIONS
-from visualjudge.dataset.questions import turned
+from visualjudge.dataset.question_identity import turned
 from visualjudge.dataset.render import Renderer
 from visualjudge.dataset.sampling import Stems, deal
 from visualjudge.options import JUDGE_ANALYSIS, Caps, WorkOptions

@@ -38,7 +38,7 @@ from typer.core import TyperCommand
 
 from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
 from visualjudge.core.escaping import SURROGATE, for_terminal
-from visualjudge.core.outputs import OutputFile, together
+from visualjudge.core.output_files import OutputFile, together
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import folded
 

@@ -12,7 +12,7 @@ import pytest
 from skimage import data as photographs
 
 from runs.made_dataset import make_dataset
-from visualjudge.apps.planning.dataset_faults import audit, near, thumbnail
+from visualjudge.apps.planning.dataset_audit import audit, near, thumbnail
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.vision.raster.images import read_rgb, write_png

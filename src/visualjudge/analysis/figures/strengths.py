@@ -24,7 +24,7 @@ from visualjudge.analysis.estimate import (
     renumbered,
     too_few,
 )
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Column,
     Ends,
     Estimate,

@@ -11,11 +11,11 @@ from visualjudge.analysis.figures.comparisons import (
     shown_gap,
 )
 from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.series import ALL
 from visualjudge.analysis.report.examples import changed
 from visualjudge.analysis.results import Analysis
+from visualjudge.analysis.served_model import moved_between
 from visualjudge.core.errors import UsageError
 
 

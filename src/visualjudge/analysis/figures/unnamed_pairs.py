@@ -3,8 +3,7 @@
 """
 
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
-from visualjudge.analysis.figures.scoring import ALL_TASKS, WORDS
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Column,
     JudgeFigure,
     JudgeResult,
@@ -18,7 +17,8 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     points,
 )
-from visualjudge.analysis.shape import CHOOSING, shape_of
+from visualjudge.analysis.figures.scoring import ALL_TASKS, WORDS
+from visualjudge.analysis.study_shape import CHOOSING, shape_of
 
 
 def _rows(judge: JudgeResult) -> tuple[PairsOfTask, ...]:

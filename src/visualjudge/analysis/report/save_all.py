@@ -8,10 +8,10 @@ from pathlib import Path
 
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import PRINTED, Plot
-from visualjudge.analysis.report.exports import WRITERS
 from visualjudge.analysis.report.page import drawn, sections
+from visualjudge.analysis.report.table_forms import WRITERS
 from visualjudge.analysis.results import Analysis
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 
 NO_CONVERTER = (
     "PDF and PNG of figures need vl-convert: pip install "

@@ -16,9 +16,12 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     span,
 )
+from visualjudge.analysis.ranking_and_scoring import (
+    ranking_cells,
+    scoring_cells,
+)
 from visualjudge.analysis.report.headline import APART
 from visualjudge.analysis.results import Analysis, JudgeResult
-from visualjudge.analysis.scores import ranking_cells, scoring_cells
 from visualjudge.analysis.value_and_interval import ALL, Ends, Estimate, unknown
 from visualjudge.core.text_tables import Styled, Table
 from visualjudge.options import SUBSETS

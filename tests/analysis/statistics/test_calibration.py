@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visualjudge.analysis.statistics.reliability import calibration
+from visualjudge.analysis.statistics.calibration import calibration
 
 
 def _held(

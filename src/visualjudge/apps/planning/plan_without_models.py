@@ -24,8 +24,8 @@ from visualjudge.analysis.figure_text import many, number, percent, plain_name
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.shape import QUESTIONS, Shape, shape_of
 from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, Bar
+from visualjudge.analysis.study_shape import QUESTIONS, Shape, shape_of
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import FloatArray

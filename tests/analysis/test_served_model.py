@@ -13,7 +13,7 @@ import visualjudge as vj
 from runs.made_dataset import make_dataset
 from scripted_client import ScriptedClient
 from visualjudge.analysis import analyse
-from visualjudge.analysis.report.paired import opening_notes
+from visualjudge.analysis.report.two_judges import opening_notes
 from visualjudge.clients.base import Reply
 from visualjudge.core.records import Served
 from visualjudge.dataset.folder import load_dataset

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Column,
     Json,
     JudgeFigure,
@@ -16,7 +16,7 @@ from visualjudge.analysis.figures.vocabulary import (
     number3,
     span3,
 )
-from visualjudge.analysis.statistics.reliability import (
+from visualjudge.analysis.statistics.calibration import (
     Calibration,
     calibration,
 )

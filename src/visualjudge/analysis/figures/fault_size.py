@@ -5,18 +5,8 @@ from functools import partial
 
 import polars as pl
 
-from visualjudge.analysis import reasons
-from visualjudge.analysis.figures.sensitivity import (
-    COLUMNS,
-    CURVE,
-    MARKERS,
-    Sensitivity,
-    answers,
-    curves_of,
-    threshold_text,
-    trace,
-)
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis import stated_reasons
+from visualjudge.analysis.figures.figure_parts import (
     ALL,
     NONE,
     JudgeFigure,
@@ -30,6 +20,16 @@ from visualjudge.analysis.figures.vocabulary import (
     number,
     plain_name,
 )
+from visualjudge.analysis.figures.psychometric_curve import (
+    COLUMNS,
+    CURVE,
+    MARKERS,
+    Sensitivity,
+    answers,
+    curves_of,
+    threshold_text,
+    trace,
+)
 
 SIZE = "size"
 
@@ -38,7 +38,7 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
     """Return the curves of all pairs and of each task; ``jnd`` is the side of a square
     as large as the heaviest faulty place, in pixels, at which 75 % is reached.
     """
-    facts = judge.analysis[reasons.FAULT_FACTS]
+    facts = judge.analysis[stated_reasons.FAULT_FACTS]
     areas = {name: fact.area for name, fact in facts.items() if fact.area}
     pairs = judge.joined.filter(
         pl.col("kind") == "pairwise", pl.col("id").is_in(list(areas))

@@ -15,7 +15,7 @@ import pytest
 import visualjudge as vj
 from making import make_folder
 from visualjudge.analysis.figures.reasons import reason_of
-from visualjudge.analysis.reasons import NOWHERE, exchanged, points_at
+from visualjudge.analysis.stated_reasons import NOWHERE, exchanged, points_at
 from visualjudge.core.records import BoolArray, IntArray
 
 IMAGES, EACH = 30, 4

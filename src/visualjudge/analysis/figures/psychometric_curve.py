@@ -28,7 +28,7 @@ from visualjudge.analysis.estimate import (
     renumbered,
     t_isf,
 )
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     ALL,
     NONE,
     Column,
@@ -51,7 +51,7 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.fits import effective, moved, rising_p
-from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.pairwise_verdicts import OF_TWO
 from visualjudge.core.records import FloatArray
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     NO_ACCURACY,
     NONE,
     Cell,
@@ -25,9 +25,12 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.ranking_and_scoring import (
+    ranking_cells,
+    scoring_cells,
+)
 from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.scores import ranking_cells, scoring_cells
-from visualjudge.analysis.shape import CHOOSING, shape_of
+from visualjudge.analysis.study_shape import CHOOSING, shape_of
 from visualjudge.core.text_tables import Styled
 
 Found = tuple[Cell, ...]

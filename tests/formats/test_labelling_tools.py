@@ -17,9 +17,9 @@ from PIL import Image
 
 from corpus.workspace import HEIGHT, WIDTH, coco_gt, dump, photo, region
 from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.formats.labelling_tools import shapes
 from visualjudge.formats.referring import referring
 from visualjudge.formats.samples import Sample
-from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.tables import read_pickle
 from visualjudge.vision.predictions import Detections
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from commanding import command
-from visualjudge.apps.starting.look import look
+from visualjudge.apps.starting.folder_contents import look
 
 BOX = {"image_id": 1, "category_id": 1, "bbox": [2, 2, 8, 8]}
 

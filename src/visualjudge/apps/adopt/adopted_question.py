@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.figures.published import Score
+    from visualjudge.analysis.figures.published_scores import Score
     from visualjudge.prompts.rubric import Rubric
 
 ImageSource = Path | bytes

@@ -18,7 +18,7 @@ import polars as pl
 from visualjudge.analysis import estimate
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.image_sums import image_sums
-from visualjudge.analysis.statistics.alpha import kappa
+from visualjudge.analysis.statistics.rater_agreement import kappa
 from visualjudge.analysis.value_and_interval import (
     NOTHING,
     UNANSWERED,

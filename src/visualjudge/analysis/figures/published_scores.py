@@ -30,7 +30,7 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     NONE,
     JudgeFigure,
     JudgeResult,
