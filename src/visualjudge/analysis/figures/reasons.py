@@ -9,12 +9,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import Ends, divided
-<<<<<<< HEAD
 from visualjudge.analysis.figure_text import lower_first
-from visualjudge.analysis.figures.vocabulary import (
-=======
 from visualjudge.analysis.figures.figure_parts import (
->>>>>>> main
     ALL,
     Column,
     Estimate,

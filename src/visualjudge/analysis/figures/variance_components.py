@@ -21,13 +21,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import mean_ends, spread, sums
-<<<<<<< HEAD:src/visualjudge/analysis/figures/variance.py
-from visualjudge.analysis.figures.vocabulary import (
-=======
 from visualjudge.analysis.figures.figure_parts import (
-    NONE,
-    TASK,
->>>>>>> main:src/visualjudge/analysis/figures/variance_components.py
     Column,
     Ends,
     JudgeFigure,
