@@ -84,18 +84,18 @@ row."""
 OVER: dict[str, int] = {
     "core": 1474,
     "vision": 4628,
-    "formats and data": 3053,
+    "formats and data": 3045,
     "prompts": 554,
     "dataset": 1785,
-    "judges": 1463,
+    "judges": 1459,
     "runs": 1335,
     "analysis": 8251,
-    "apps": 6341,
+    "apps": 6340,
     "studio": 2487,
     "cli": 1731,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_904
+MOST_STATEMENTS = 35_901
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

@@ -193,11 +193,10 @@ class Shares:
 
     def __getitem__(self, k: int) -> Estimate:
         """Return share ``k`` as a figure."""
-        estimable = not np.isnan(self.low[k])
         n = round(self.cases[k])
         value = float(self.value[k]) if np.isfinite(self.value[k]) else None
         images = int(self.images[k])
-        if not estimable:
+        if np.isnan(self.low[k]):
             why = too_few() if n else NOTHING.why
             return Estimate(value, None, n, images, why)
         interval = float(self.low[k]), float(self.high[k])

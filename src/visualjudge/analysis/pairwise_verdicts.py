@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.statistics.rater_agreement import kappa
 from visualjudge.analysis.value_and_interval import (
@@ -205,7 +204,9 @@ def macro(pairs: pl.DataFrame) -> Estimate:
             weight * (sums.columns["top"] - value[cell] * n),
         )
     )
-    share = shares(beyond + value.mean() * bottom, bottom, squares=squares)[0]
+    share = estimate.shares(
+        beyond + value.mean() * bottom, bottom, squares=squares
+    )[0]
     few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
     if not few.any():
         return share

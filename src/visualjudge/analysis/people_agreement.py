@@ -19,7 +19,6 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import correlation
@@ -257,7 +256,7 @@ def _row(
         estimate.sums(images, values, int(images.max()) + 1)
         for values in pair_order(a, b)
     )
-    share = shares(alike, measured, graded=True)
+    share = estimate.shares(alike, measured, graded=True)
     return RaterRow(
         *who,
         items=items,

@@ -19,11 +19,10 @@ from visualjudge.analysis.image_sums import (
     image_sums,
 )
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.score_agreement import (
+from visualjudge.analysis.statistics.score_agreement import Scores, image_groups
+from visualjudge.analysis.statistics.score_ranges import (
     NO_RANGES,
     ScoreRanges,
-    Scores,
-    image_groups,
     score_ranges,
 )
 from visualjudge.analysis.study_table import ordered

@@ -141,7 +141,7 @@ def __getattr__(name: str) -> Any:
     if name != "Judged":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(
-        "a judge returns a Verdict, with calls and paid; Judged goes with 1.3",
+        "a judge returns a Verdict, with calls and paid; Judged goes with 1.4",
         DeprecationWarning,
         stacklevel=2,
     )

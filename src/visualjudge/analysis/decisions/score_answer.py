@@ -30,14 +30,7 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import ScoreScale, scale_of
-from visualjudge.analysis.statistics.score_agreement import (
-    NO_RANGES,
-    ScoreRange,
-    ScoreRanges,
-    Scores,
-    of_items,
-    score_ranges,
-)
+from visualjudge.analysis.statistics.score_agreement import Scores, of_items
 from visualjudge.analysis.statistics.score_bar import (
     LEAST_IMAGES,
     Bar,
@@ -49,6 +42,12 @@ from visualjudge.analysis.statistics.score_bar import (
     order_level,
     over_tasks,
     state,
+)
+from visualjudge.analysis.statistics.score_ranges import (
+    NO_RANGES,
+    ScoreRange,
+    ScoreRanges,
+    score_ranges,
 )
 from visualjudge.analysis.study_table import Study
 

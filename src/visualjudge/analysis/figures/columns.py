@@ -9,7 +9,7 @@ from visualjudge.analysis.pairwise_verdicts import (
     of_status,
 )
 from visualjudge.analysis.ranking_and_scoring import Ranking, Scoring
-from visualjudge.analysis.statistics.score_agreement import ScoreRange
+from visualjudge.analysis.statistics.score_ranges import ScoreRange
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,

@@ -38,10 +38,10 @@ from visualjudge.analysis.statistics.calibration import (
     abstaining,
     calibration,
 )
-from visualjudge.analysis.statistics.score_agreement import (
+from visualjudge.analysis.statistics.score_agreement import image_groups
+from visualjudge.analysis.statistics.score_ranges import (
     NO_RANGES,
     ScoreRanges,
-    image_groups,
     score_ranges,
 )
 from visualjudge.analysis.study_table import has_truth
@@ -166,8 +166,9 @@ def _displayed(judge: JudgeResult) -> Table:
                     f"others {widths[1]}",
                 )
             )
-    titles = ("Of", "Answered", "Loss", "Against all")
-    return Table(titles, tuple(rows), (), judge.name)
+    return Table(
+        ("Of", "Answered", "Loss", "Against all"), tuple(rows), (), judge.name
+    )
 
 
 def _section(view: Shown) -> Section:

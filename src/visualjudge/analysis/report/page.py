@@ -286,5 +286,6 @@ def html(
     """Return the whole page; ``compare`` gives the numbers of two judges to compare
     first, ``summary`` asks for one page to pass on.
     """
-    result = context(analysis, compare, summary=summary)
-    return template("report.html.j2").render(result)
+    return template("report.html.j2").render(
+        context(analysis, compare, summary=summary)
+    )

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from visualjudge.core.records import Mask
 from visualjudge.vision.drawing.canvas import merged_by_label
 from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.drawing.grid import Grid, grid_of
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.drawing.texts import array, compact
+from visualjudge.vision.masks.label_grid import Grid, grid_of
 from visualjudge.vision.raster.masks import rle_of
 
 Polygon = list[list[int]]
