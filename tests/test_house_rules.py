@@ -394,6 +394,38 @@ def test_a_map_of_a_package_names_its_modules() -> None:
     assert missing == {}
 
 
+OF_OTHERS = {"cal.py", "compute_accuracy.py", "metrics.py", "utils.py"}
+"""Files of benchmarks and of lmms-eval that docstrings name."""
+
+
+def _stands_for_a_file(name: str, path: Path) -> bool:
+    """Whether a path that a docstring names is below a folder above its own file."""
+    name = name.replace("<type>", "masks")
+    return any((folder / name).exists() for folder in path.parents)
+
+
+def test_a_docstring_names_neighbours_that_exist() -> None:
+    absent = [
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in SOURCES
+        for name in re.findall(
+            r"``([\w/<>]+\.py)``", ast.get_docstring(tree(path)) or ""
+        )
+        if name not in OF_OTHERS and not _stands_for_a_file(name, path)
+    ]
+    assert absent == []
+    modules = [
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in SOURCES
+        for name in re.findall(
+            r":mod:`~?visualjudge\.([\w.]+)`", path.read_text("utf-8")
+        )
+        if not (ROOT / name.replace(".", "/")).is_dir()
+        and not (ROOT / f"{name.replace('.', '/')}.py").exists()
+    ]
+    assert modules == []
+
+
 def test_the_map_of_the_house_has_each_room_once_in_the_order_of_its_layers() -> (
     None
 ):

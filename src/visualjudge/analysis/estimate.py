@@ -1,5 +1,6 @@
 """Values and intervals with the image as the unit: shares, differences, means and
-correlations.
+correlations. The record of one value is in ``value_and_interval.py``; regressions, in
+``fits.py``.
 
 Every figure is a function of sums over images. Its variance comes from leaving out each
 image once (the delete-one-cluster jackknife, CR3), and Student's t has Kish's effective

@@ -1,5 +1,6 @@
 """Sums by cell and image, from which every share in the report is computed. The
-intervals are in ``estimate.py``.
+intervals are in ``estimate.py``. Tables of the answers they are summed from are in
+``answers.py``.
 """
 
 from collections.abc import Mapping, Sequence

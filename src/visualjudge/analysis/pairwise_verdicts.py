@@ -1,5 +1,7 @@
-"""Figures of the pairwise verdicts of one judge, as frozen records; accuracy as a mean
-over tasks, and Cohen's κ.
+"""The records of one judge's verdicts on pairs: accuracy as a mean over tasks, answers
+in both orders, Cohen's κ, replies without an answer. Accuracy by cell is in
+``accuracy_cells.py``; rankings and scores, in ``ranking_and_scoring.py``; the sections
+that show them, in ``figures/``.
 
 Verdicts without an answer are replies that could not be read, calls that failed,
 questions that a judge declined and questions to which a person answered "cannot tell".

@@ -1,5 +1,7 @@
 """Agreement of judges with people, and among people. The latter is the ceiling: no
-judge can be expected to exceed it.
+judge can be expected to exceed it. The ratings are read in ``rating_table.py`` and
+shown in ``report/agreement_page.py``; people inside of a study are in
+``figures/people.py``.
 
 For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (averaged over
 sources), the share of pairs of sources on an item that are put in the same order, and

@@ -1,6 +1,6 @@
 """A run's verdicts as a table, in the one form of ``study_table``, and a dataset's
-questions, without one record per question: 250,000 questions
-load in a second or two.
+questions, without one record per question: 250,000 questions load in a second or two.
+How both are joined and held is in ``study_table.py``.
 
 Prompts and image paths stay on disk; :func:`find` reads them again for the few
 questions that a report shows.

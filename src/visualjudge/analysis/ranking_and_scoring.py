@@ -1,5 +1,6 @@
 """Ranking and scoring questions: agreement of the judge's order and numbers with the
-scores.
+scores. Verdicts on pairs are in ``pairwise_verdicts.py``; the sections that show them,
+in ``figures/scoring.py``.
 
 Correlations and errors use only replies that could be read. For exact and top-1, a
 failed reply is wrong.

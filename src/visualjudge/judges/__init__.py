@@ -1,5 +1,6 @@
-"""Judges: judge modules for edited images, and the judge that asks a dataset's
-questions.
+"""Judges: the judge that asks a dataset's questions (``question_judge.py``), those that
+need no language model, and judge modules for edited images. Their names are in
+``registry.py``. How a judge is run is in ``visualjudge.runs``.
 
 The names below are imported when first used.
 """

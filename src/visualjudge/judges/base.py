@@ -1,5 +1,6 @@
 """The interface of every judge of a dataset's questions: it takes an ``Ask`` and
-returns a ``Verdict``. ``runs/verdicts.py`` writes verdicts to files.
+returns a ``Verdict``. ``runs/verdicts.py`` writes verdicts to files. Judge modules of
+pipelines have their own, in ``judge_module.py``.
 """
 
 import time

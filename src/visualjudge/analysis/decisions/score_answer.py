@@ -1,5 +1,6 @@
 """May I use its scores? A judge's scores beside the true ones, by task and over tasks,
-and one sentence.
+and one sentence. The requirements are in ``statistics/score_bar.py``; from which score
+a prediction is accepted, in ``accept.py``.
 
 Everything is computed on the scale from 0 to 10 and shown on the scale of the study
 (:class:`ScoreScale`). Over tasks, correlations mix the items of all tasks, as is usual;

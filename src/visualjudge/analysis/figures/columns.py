@@ -1,4 +1,6 @@
-"""Columns that several figures have."""
+"""Columns that several figures have. The classes of columns are in
+``analysis/table_layout.py``.
+"""
 
 from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import p_value, plain_name

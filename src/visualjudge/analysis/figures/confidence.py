@@ -1,5 +1,6 @@
 """What a judge's stated confidence is worth: is it as often right as it says, what
-abstaining gains, and how much narrower the ranges of its surer scores are.
+abstaining gains, and how much narrower the ranges of its surer scores are. Whether
+stated probabilities come true is in ``calibration.py``.
 
 A score is right if it is off by less than half a step; its loss is the absolute error,
 that of a choice 0 or 1. The confidence of a choice is the stated one, or the

@@ -1,4 +1,6 @@
-"""The report as one HTML file that makes no requests."""
+"""The report as one HTML file that makes no requests. Its sections are in
+``analysis/figures``; the terminal is in ``terminal.py``.
+"""
 
 import base64
 import hashlib

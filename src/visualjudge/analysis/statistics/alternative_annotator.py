@@ -1,4 +1,5 @@
-"""The alternative annotator test: may a judge replace a person?
+"""The alternative annotator test: may a judge replace a person? How well raters agree
+is in ``rater_agreement.py``.
 
 Each person is left out in turn; on that person's items, the judge and the person are
 both scored against the other people. ω, the winning rate, is the share of people over

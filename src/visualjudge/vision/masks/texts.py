@@ -1,4 +1,6 @@
-"""Masks as JSON text: polygons, run lengths, or the subsampled grid."""
+"""Masks as JSON text: polygons, run lengths, or the subsampled grid. Images are in
+``draw.py`` and ``label_grid.py``.
+"""
 
 import cv2
 import numpy as np

@@ -1,4 +1,7 @@
-"""Prediction types of instances, label maps and referring expressions."""
+"""The rows of instances, label maps and referring expressions: their tasks, metrics,
+encodings, errors and faults, which are in the other files of this folder. What a row
+has is in ``vision/rows.py``.
+"""
 
 from dataclasses import replace
 from functools import partial
