@@ -1,5 +1,6 @@
 """What a figure is, and the analysis: figures of each judge and of the study, computed
-when they are read."""
+when they are read. It is made by ``analysing.py``; the figures are in ``figures/``.
+"""
 
 from __future__ import annotations
 

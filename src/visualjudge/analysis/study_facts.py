@@ -1,5 +1,5 @@
 """The facts of a study: what its dataset holds and how much of it was asked, and which
-runs were asked the same questions.
+runs were asked the same questions. Which kind of study it is, is in ``study_shape.py``.
 """
 
 from collections.abc import Mapping

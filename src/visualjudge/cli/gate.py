@@ -1,5 +1,6 @@
-"""``visualjudge gate``: write a lock of a tested judge, and check a judge against
-it."""
+"""``visualjudge gate``: write a lock of a tested judge, and check a judge against it.
+The work is done in ``apps/gate``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``visualjudge mmbench``: multiple-choice evaluation of a model itself."""
+"""``visualjudge mmbench``: multiple-choice evaluation of a model itself. The work is
+done in ``apps/mmbench``; judges are run by ``judge.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``visualjudge probe``: questions whose answer is known without ground truth."""
+"""``visualjudge probe``: questions whose answer is known without ground truth. The
+probes are in ``apps/probes/kinds.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated

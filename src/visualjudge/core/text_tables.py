@@ -1,5 +1,6 @@
 """Tables for terminals and HTML. All values are escaped, and tables are safe in
-spreadsheet programs.
+spreadsheet programs. Files of tables are in ``parquet.py``; columns of figures, in
+``analysis/table_layout.py``.
 """
 
 from __future__ import annotations

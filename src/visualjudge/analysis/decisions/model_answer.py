@@ -1,5 +1,6 @@
 """The answer to "may I rank my models with this judge?" in one sentence, from the pairs
-of models.
+of models. Studies without named models are answered in ``pair_answer.py``,
+``score_answer.py`` and ``consistency.py``.
 
 *No* only for what is proven: a pair in the wrong order, or an accuracy that does not
 exceed chance. Everything else that the checks find qualifies the answer.

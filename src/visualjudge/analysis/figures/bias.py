@@ -1,5 +1,6 @@
 """Preferences of a judge that do not depend on the truth: for an option's position, and
-for features that a shallow reader could use.
+for features that a shallow reader could use. Favour for one model is in
+``statistics/favour.py``; effects of planted changes, in ``probes.py``.
 
 A *preference* is half the difference between the judge's accuracy on questions where
 the option with more of the feature is better and its accuracy where that option is

@@ -1,4 +1,5 @@
-"""Comparisons of two judges on the questions that both answered.
+"""Comparisons of two judges on the questions that both answered. The page of two judges
+is ``report/two_judges.py``; differences of *models* are in ``analysis/separation.py``.
 
 p and interval come from one standard error
 (:func:`visualjudge.analysis.estimate.gap_ends`). A missing answer counts as wrong, but

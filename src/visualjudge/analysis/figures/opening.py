@@ -1,4 +1,6 @@
-"""The first figure of a report: what answers the study's question, by its shape."""
+"""The first figure of a report: what answers the study's question, by its shape. The
+answer in words is in ``answer.py``.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,5 @@
-"""Whether a judge needs the photograph.
+"""Whether a judge needs the photograph. Other changes of a question are in
+``probes.py``.
 
 Whether a judge needs the photograph is measured on pairs that are asked unchanged, over
 uniform grey, and over another photograph. A question whose photograph is replaced keeps

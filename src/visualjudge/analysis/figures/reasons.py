@@ -1,5 +1,6 @@
 """Does the judge name the error that decides, and does it point at it? Is it right for
-the right reason? See :mod:`visualjudge.analysis.stated_reasons`.
+the right reason? See :mod:`visualjudge.analysis.stated_reasons`. The criteria of a
+rubric in general are in ``criteria.py``.
 """
 
 from collections.abc import Iterator, Sequence

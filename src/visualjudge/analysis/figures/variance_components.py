@@ -1,4 +1,5 @@
 """Components of the variance of verdicts: image, pair, encoding, order, repeat.
+Intervals do not use them; they are in ``analysis/estimate.py``.
 
 The variance components of a crossed random-effects model are estimated without bias
 from products of two verdicts that share exactly the named factors (the method of

@@ -1,4 +1,5 @@
-"""SVG elements in pixels, axes, panels, and the stylesheet shared by all figures.
+"""SVG elements in pixels, axes, panels, and the stylesheet shared by all figures. What
+is drawn on it is in the other files; a plot with its caption, in ``plot.py``.
 
 On a page the colours are CSS variables, so that figures follow light and dark; in a
 file they are those of LIGHT. Series (judges) differ by colour and by marker, none of

@@ -1,5 +1,5 @@
 """Forest plots: one row for each task, encoding, bias or comparison, with one estimate
-and interval for each series.
+and interval for each series. Lines and curves are in ``points.py``.
 """
 
 from collections.abc import Callable, Sequence

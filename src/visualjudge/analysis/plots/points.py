@@ -1,5 +1,6 @@
 """Points on two axes, one series for each judge, with a line through them or a fitted
-curve: values against the truth, and accuracy against distance.
+curve: values against the truth, and accuracy against distance. Intervals side by side
+are in ``forest.py``.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,6 @@
 """Plots with a series for each judge: estimates with intervals, and lines through
-points."""
+points. The forms that they call are ``forest.py`` and ``points.py``.
+"""
 
 from __future__ import annotations
 

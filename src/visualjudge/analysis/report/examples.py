@@ -1,5 +1,6 @@
 """Questions that are most informative about a judge, with what it was shown and what it
-replied."""
+replied. The same questions in the studio are in ``studio/question_views.py``.
+"""
 
 import io
 import re

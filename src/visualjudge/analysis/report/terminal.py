@@ -1,5 +1,6 @@
 """The report in the terminal: whether models can be ranked with the judge, then the
-headline."""
+headline. The card is in ``card.py``; the page, in ``page.py``.
+"""
 
 from collections.abc import Sequence
 

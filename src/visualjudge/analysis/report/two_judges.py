@@ -1,5 +1,6 @@
-"""Comparison of two judges: paired differences by task, and the questions whose answers
-changed."""
+"""The page's part about two judges: paired differences by task, and the questions whose
+answers changed. The differences are computed in ``figures/comparisons.py``.
+"""
 
 from pathlib import Path
 
