@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from visualjudge.analysis.pairwise_figures import Preference
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.figures.leaks import Leak, as_right
+from visualjudge.analysis.pairwise_verdicts import Preference
 from visualjudge.analysis.plots.plot import Plot, unbroken
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.value_and_interval import Estimate
