@@ -66,7 +66,8 @@ def products(table: pl.DataFrame, keys: Sequence[str]) -> FloatArray:
     for name in ("s", "n"):
         whole = pl.col(name).sum()
         every = own.select(
-            own=name, every=whole.over(list(keys)) if keys else whole
+            own=name,
+            every=whole.over(list(keys)) if keys else whole,
         )
         values, totals = (
             every[column].to_numpy() for column in ("own", "every")
@@ -106,9 +107,13 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
         ["pair", "encoding"],
         ["pair", "encoding", "order"],
     )
-    everything, item, encoding, cell, order = (
-        products(y, keys) for keys in selected
-    )
+    (
+        everything,
+        item,
+        encoding,
+        cell,
+        order,
+    ) = (products(y, keys) for keys in selected)
     itself = products(y.with_row_index("row"), ["row"])
     apart = _mean(everything - item - encoding + cell)
     others = _mean(encoding - cell)
@@ -121,7 +126,9 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
     else:
         base = others + collected["item"]
         collected |= _nested(
-            base, ("item_x_encoding", "order", "repeat"), levels
+            base,
+            ("item_x_encoding", "order", "repeat"),
+            levels,
         )
     if sum(np.isfinite(values[0]) for values in collected.values()) < 2:
         return dict.fromkeys(COMPONENTS, unknown)
