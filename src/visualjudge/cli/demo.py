@@ -1,5 +1,5 @@
-"""``visualjudge demo``: a study from predictions to an answer, offline, on
-photographs; with ``--all``, all tasks, judges and probes.
+"""``visualjudge demo``: a study from predictions to an answer, offline, on photographs;
+with ``--all``, all tasks, judges and probes. The data are made in ``apps/demo``.
 """
 
 import os
@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.apps.demo import PROBED, PROBED_TASKS
+from visualjudge.cli.console import shell, stages
 from visualjudge.cli.options import SeedOption
-from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.text_tables import folded, screen_width
 

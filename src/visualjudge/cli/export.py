@@ -1,12 +1,13 @@
 """``visualjudge export``: write a dataset, or the figures of a run, in the format of
-another tool."""
+another tool. The formats are in ``dataset/exports`` and ``apps/connectors/results.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following, stages
+from visualjudge.cli.console import following, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 from visualjudge.options import Choice

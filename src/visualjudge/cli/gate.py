@@ -1,5 +1,6 @@
-"""``visualjudge gate``: write a lock of a tested judge, and check a judge against
-it."""
+"""``visualjudge gate``: write a lock of a tested judge, and check a judge against it.
+The work is done in ``apps/gate``.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visualjudge.cli.console import following, say, write as write_to
 from visualjudge.cli.main import command_of
 from visualjudge.cli.options import ModelOptions, MovedDataset, output
-from visualjudge.cli.output import following, say, write as write_to
 from visualjudge.core.errors import UsageError
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 
 if TYPE_CHECKING:
     from visualjudge.apps.gate.check import Check

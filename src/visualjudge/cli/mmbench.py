@@ -1,4 +1,6 @@
-"""``visualjudge mmbench``: multiple-choice evaluation of a model itself."""
+"""``visualjudge mmbench``: multiple-choice evaluation of a model itself. The work is
+done in ``apps/mmbench``; judges are run by ``judge.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from visualjudge.cli.console import (
+    following,
+    interruptible,
+    remark,
+    say,
+    tell,
+    write,
+)
 from visualjudge.cli.main import command_of
 from visualjudge.cli.options import (
     BudgetOptions,
@@ -19,16 +29,8 @@ from visualjudge.cli.options import (
     SkipInvalid,
     output,
 )
-from visualjudge.cli.output import (
-    following,
-    interruptible,
-    remark,
-    say,
-    tell,
-    write,
-)
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.plurals import pluralize
 from visualjudge.options import CallOptions
 

@@ -1,11 +1,13 @@
-"""``visualjudge probe``: questions whose answer is known without ground truth."""
+"""``visualjudge probe``: questions whose answer is known without ground truth. The
+probes are in ``apps/probes/kinds.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following, say, tell
+from visualjudge.cli.console import following, say, tell
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 from visualjudge.options import WorkOptions

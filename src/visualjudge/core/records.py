@@ -1,4 +1,5 @@
-"""Frozen records that modules exchange, in the order of the data flow.
+"""Frozen records that modules exchange, in the order of the data flow. Predictions are
+in ``vision/<type>/record.py``; the plug-in tables, in ``registry.py``.
 
 Conventions: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height,
 width)``, boxes ``xyxy`` in pixels with the origin at the top-left corner of the

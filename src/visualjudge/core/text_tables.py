@@ -1,5 +1,6 @@
 """Tables for terminals and HTML. All values are escaped, and tables are safe in
-spreadsheet programs.
+spreadsheet programs. Files of tables are in ``parquet.py``; columns of figures, in
+``analysis/table_layout.py``.
 """
 
 from __future__ import annotations
@@ -213,7 +214,7 @@ class Table:
         Pages style ``wide`` (around the table), ``keys`` (two columns identify a row),
         ``n`` (numbers) and ``hit`` (marked rows).
         """
-        from visualjudge.core.templates import environment
+        from visualjudge.core.page_templates import environment
 
         return (
             environment("visualjudge", "core")

@@ -1,4 +1,6 @@
-"""Read workbooks (``.xlsx``) of strangers, apart."""
+"""Read workbooks (``.xlsx``) of strangers, apart. Parquet and Arrow files are in
+``parquet.py``.
+"""
 
 from functools import partial
 from pathlib import Path

@@ -1,5 +1,5 @@
 """Apply a function to chunks of work: in this process, in processes of this machine, or
-on Ray.
+on Ray. Calls to servers are limited in ``clients/concurrency.py``.
 
 The function and the chunks are pickled, so the function must be one of a module. A
 worker has the rows that a script registered, ignores Ctrl-C, which the starting process

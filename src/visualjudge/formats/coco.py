@@ -1,5 +1,5 @@
 """COCO instances, boxes, keypoints and results, and LVIS, whose images are not
-annotated exhaustively.
+annotated exhaustively. Masks of COCO panoptic PNGs are in ``label_maps.py``.
 
 Formats: https://cocodataset.org/#format-data and #format-results;
 https://www.lvisdataset.org.

@@ -1,5 +1,7 @@
-"""The parts of a prediction type: the rows that built-in types and plug-ins
-register."""
+"""The parts of a prediction type: the rows that built-in types and plug-ins register.
+The built-in rows are in ``vision/<type>/type.py``; registering one's own, in
+``visualjudge/plugins.py``.
+"""
 
 from collections.abc import (
     Callable,

@@ -1,5 +1,6 @@
-"""Features of a set of labelled regions for the local judge: along their outlines, sums
-over the items, overlaps, colour differences, coverage.
+"""Features of a set of labelled regions on a view, for the local judge: along their
+outlines, sums over the items, overlaps, colour differences, coverage. Whether another
+place would fit better is in ``view_places.py``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -30,7 +30,7 @@ from visualjudge.apps.gate.lock import (
 )
 from visualjudge.apps.gate.results import junit, markdown
 from visualjudge.core.errors import DataError
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import load_dataset
 

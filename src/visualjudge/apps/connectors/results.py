@@ -1,4 +1,5 @@
-"""The figures of a run in forms that other sites read.
+"""The figures of a run in forms that other sites read. Exports of a *dataset* are in
+``dataset/exports``.
 
 ``eee``
     A record of Every Eval Ever (schema 0.3.0, github.com/evaleval/every_eval_ever):
@@ -19,10 +20,10 @@ from pathlib import Path
 from visualjudge import __version__
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.scoring import SCORES
+from visualjudge.analysis.figures.tasks_and_encodings import BY_TASK
+from visualjudge.analysis.ranking_and_scoring import Scoring
 from visualjudge.analysis.results import JudgeResult
-from visualjudge.analysis.scores import Scoring
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.atomic import json_bytes, write_bytes
 from visualjudge.core.errors import DataError

@@ -1,5 +1,6 @@
 """The report as one HTML file: the table, and wrong answers with their images. Needs no
-network."""
+network. The report about judges is in ``analysis/report/page.py``.
+"""
 
 import io
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError
-from visualjudge.core.templates import environment
+from visualjudge.core.page_templates import environment
 from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -1,4 +1,5 @@
 """The figures of an evaluation, with intervals: ``scores.json`` and MMBench's table.
+Right and wrong are decided in ``evaluate.py``.
 
 The rotations of a question are correlated, so each interval leaves out one question in
 turn (95 %, see :mod:`visualjudge.analysis.estimate`); with fewer than five questions no

@@ -1,5 +1,5 @@
 """PROBES, the table of probes: the sampled questions each one uses, and the changes it
-makes.
+makes. What probes show is in ``analysis/figures/probes.py``.
 
 A probe is a function from one sampled question to the questions that replace it. The
 design named in each :class:`~visualjudge.core.records.Probe` determines how answers are

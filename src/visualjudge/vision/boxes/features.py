@@ -1,4 +1,6 @@
-"""Features of boxes for the local judge: those of rectangular masks."""
+"""Features of boxes for the local judge: those of rectangular masks. They are computed
+in ``vision/view_items.py``.
+"""
 
 import numpy as np
 

@@ -1,5 +1,6 @@
 """Fills and lines on an H×W×3 uint8 array, with sizes that scale with the image.
-Coordinates are integers.
+Coordinates are integers. Words are drawn in ``tags.py``; plots of figures, in
+``analysis/plots/canvas.py``.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Input and result of an encoding."""
+"""Input and result of an encoding. The rows of encodings are in ``vision/rows.py``."""
 
 from __future__ import annotations
 

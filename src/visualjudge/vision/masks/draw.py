@@ -1,4 +1,6 @@
-"""Draw masks: instances with boxes and tags, filled classes, or one referred region."""
+"""Draw masks: instances with boxes and tags, filled classes, or one referred region.
+Grids of labels are in ``label_grid.py``, texts in ``texts.py``.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,5 +1,6 @@
-"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic
-segmentation and referring segmentation.
+"""Errors of masks that are made on purpose: of instances (TIDE's names, and
+``boundary``), of label maps and of referred regions. What is wrong in a *given*
+prediction is measured in ``faults.py``.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,7 @@
-"""Faults of masks: of instances named as in TIDE, of label maps and of a referred
-region."""
+"""How predicted masks are wrong, measured: of instances named as in TIDE, of label maps
+and of a referred region. Errors made on purpose are in ``errors.py``, files read in
+another form than theirs in ``misread.py``.
+"""
 
 from collections.abc import Collection, Iterator
 

@@ -1,4 +1,5 @@
 """Masks with labels: the instances, the segments or the referred region of an image.
+Decoding one mask is in ``raster/masks.py``.
 
 instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments":
 [{"label", "segmentation"}]}`` or ``{"label_map": "x.png", "classes": {"1": "road"}}`` ·

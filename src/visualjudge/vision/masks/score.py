@@ -1,5 +1,6 @@
 """Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred
-region."""
+region. Matching is in ``vision/scoring``.
+"""
 
 from collections.abc import Sequence
 from typing import Any

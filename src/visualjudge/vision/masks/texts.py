@@ -1,4 +1,6 @@
-"""Masks as JSON text: polygons, run lengths, or the subsampled grid."""
+"""Masks as JSON text: polygons, run lengths, or the subsampled grid. Images are in
+``draw.py`` and ``label_grid.py``.
+"""
 
 import cv2
 import numpy as np
@@ -6,9 +8,9 @@ from numpy.typing import NDArray
 
 from visualjudge.core.records import Mask
 from visualjudge.vision.drawing.encoded import Encoded, Scene, masks_by_label
-from visualjudge.vision.drawing.grid import Grid, grid_of
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.drawing.texts import array, compact
+from visualjudge.vision.masks.label_grid import Grid, grid_of
 from visualjudge.vision.raster.masks import rle_of
 
 Polygon = list[list[int]]

@@ -1,4 +1,6 @@
-"""Masks in all forms found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
+"""Masks in all forms found in files: COCO RLE, COCO polygons, PNG paths, arrays.
+Records of labelled masks are in ``vision/masks/record.py``.
+"""
 
 import math
 import zlib
