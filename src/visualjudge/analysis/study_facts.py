@@ -111,6 +111,22 @@ def overlap(a: IntArray, b: IntArray) -> float:
     return common / max(1, a.size + b.size - common)
 
 
+def most_accurate(study: Study, most: int) -> list[int]:
+    """Return the numbers of the runs; of more than ``most``, of the most accurate
+    ones."""
+    numbers = list(range(len(study.runs)))
+    if len(numbers) <= most:
+        return numbers
+    right = [
+        table.filter(pl.col("kind") == "pairwise")
+        .select(pl.col("right").mean())
+        .item()
+        or 0.0
+        for table in study.joined
+    ]
+    return sorted(numbers, key=lambda k: -right[k])[:most]
+
+
 def nothing_in_common(study: Study) -> tuple[str, ...]:
     """Return a one-line warning about runs that share no question with any other
     run."""

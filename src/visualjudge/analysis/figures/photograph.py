@@ -67,9 +67,9 @@ class Without:
 
 
 NEEDS: Mapping[Need, str] = {
-    "needed": "Needs the photograph",
-    "not_needed": "Does not need the photograph",
-    "not_shown": "Can’t tell yet whether the judge needs the photograph",
+    "needed": "It needs the photograph",
+    "not_needed": "It does not need the photograph",
+    "not_shown": "It is open whether it needs the photograph",
 }
 
 

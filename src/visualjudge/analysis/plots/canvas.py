@@ -344,4 +344,4 @@ def y_axis(
         canvas.line(box.left, box.y(tick), box.right, box.y(tick), "grid")
         canvas.text(box.left - 5, box.y(tick) + 4, show(tick), "small", "end")
     if label:
-        canvas.text(max(2, box.left - 38), box.top - 9, label)
+        canvas.text(2, box.top - 16, label)
