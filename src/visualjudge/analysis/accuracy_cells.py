@@ -1,4 +1,6 @@
-"""Accuracy by task, encoding, error type or margin, and that of guessing.
+"""Accuracy by task, encoding, error type or margin, and that of guessing. Its intervals
+are in ``estimate.py``; the sections that show it, in ``figures/accuracy.py`` and
+``figures/tasks_and_encodings.py``.
 
 A guess never picks a tie option that is the right answer to no question, so a pair
 without right ties has a guessing accuracy of one half.

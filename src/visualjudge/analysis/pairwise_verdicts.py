@@ -1,5 +1,7 @@
-"""Figures of the pairwise verdicts of one judge, as frozen records; accuracy as a mean
-over tasks, and Cohen's κ.
+"""The records of one judge's verdicts on pairs: accuracy as a mean over tasks, answers
+in both orders, Cohen's κ, replies without an answer. Accuracy by cell is in
+``accuracy_cells.py``; rankings and scores, in ``ranking_and_scoring.py``; the sections
+that show them, in ``figures/``.
 
 Verdicts without an answer are replies that could not be read, calls that failed,
 questions that a judge declined and questions to which a person answered "cannot tell".
@@ -16,7 +18,6 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.statistics.rater_agreement import kappa
 from visualjudge.analysis.value_and_interval import (
@@ -205,7 +206,9 @@ def macro(pairs: pl.DataFrame) -> Estimate:
             weight * (sums.columns["top"] - value[cell] * n),
         )
     )
-    share = shares(beyond + value.mean() * bottom, bottom, squares=squares)[0]
+    share = estimate.shares(
+        beyond + value.mean() * bottom, bottom, squares=squares
+    )[0]
     few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
     if not few.any():
         return share

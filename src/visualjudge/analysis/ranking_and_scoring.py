@@ -1,5 +1,6 @@
 """Ranking and scoring questions: agreement of the judge's order and numbers with the
-scores.
+scores. Verdicts on pairs are in ``pairwise_verdicts.py``; the sections that show them,
+in ``figures/scoring.py``.
 
 Correlations and errors use only replies that could be read. For exact and top-1, a
 failed reply is wrong.
@@ -19,11 +20,10 @@ from visualjudge.analysis.image_sums import (
     image_sums,
 )
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.score_agreement import (
+from visualjudge.analysis.statistics.score_agreement import Scores, image_groups
+from visualjudge.analysis.statistics.score_ranges import (
     NO_RANGES,
     ScoreRanges,
-    Scores,
-    image_groups,
     score_ranges,
 )
 from visualjudge.analysis.study_table import ordered

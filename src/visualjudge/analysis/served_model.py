@@ -1,5 +1,5 @@
 """Who answered a run, as the server stated it: routers and aliases may change the model
-in mid-run.
+in mid-run. What a run's own file states is in ``runs/folder.py``.
 """
 
 from collections.abc import Sequence

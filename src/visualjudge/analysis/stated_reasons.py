@@ -1,5 +1,6 @@
 """What judges said of their reasons, beside the measured faults: the tables that
-figures of rubrics read.
+figures of rubrics read. The sections that show them are ``figures/reasons.py`` and
+``figures/criteria.py``.
 
 A judge *names the error* if its word is the kind of fault that decides the question. It
 *points at it* if the centre of its place lies in a faulty place of the worse option, or

@@ -1,4 +1,7 @@
-"""The shape of a study: which question its questions and its truth can answer."""
+"""The shape of a study: which question its questions and its truth can answer. The
+answers to these questions are in ``decisions/``; counts of a study, in
+``study_facts.py``.
+"""
 
 from collections.abc import Mapping
 from typing import Literal

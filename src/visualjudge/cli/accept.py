@@ -1,5 +1,6 @@
 """``visualjudge accept``: from which score predictions may be accepted, and which they
-are."""
+are. The method is in ``analysis/decisions/accept.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,6 @@
-"""``visualjudge adopt``: import verdicts, benchmarks and question sets of others."""
+"""``visualjudge adopt``: import verdicts, benchmarks and question sets of others. The
+work is done in ``apps/adopt``.
+"""
 
 from __future__ import annotations
 

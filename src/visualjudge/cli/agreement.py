@@ -1,5 +1,6 @@
-"""``visualjudge agreement``: compare a judge with people, and people with each
-other."""
+"""``visualjudge agreement``: compare a judge with people, and people with each other.
+It is computed in ``analysis/people_agreement.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``visualjudge build``: convert a data folder into a judge dataset."""
+"""``visualjudge build``: convert a data folder into a judge dataset. The work is done
+in ``dataset/build.py``.
+"""
 
 from __future__ import annotations
 

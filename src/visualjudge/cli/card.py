@@ -1,4 +1,6 @@
-"""``visualjudge card``: whether a judge can rank models."""
+"""``visualjudge card``: whether a judge can rank models. It is decided in
+``analysis/decisions/card.py`` and written in ``analysis/report/card.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,5 +1,6 @@
-"""Output shared by commands: problems, progress, the suggested next command, and checks
-of output files before a command starts.
+"""What commands print: problems, progress, the suggested next command; and checks of
+output files before a command starts. Options are in ``options.py``; how output files
+are written is in ``core/output_files.py``.
 
 Text may contain names from strangers, so control characters are escaped.
 """

@@ -1,4 +1,6 @@
-"""``visualjudge correct``: a leaderboard from many judge verdicts and few labels."""
+"""``visualjudge correct``: a leaderboard from many judge verdicts and few labels. The
+method is in ``analysis/decisions/correct.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,5 +1,5 @@
-"""``visualjudge demo``: a study from predictions to an answer, offline, on
-photographs; with ``--all``, all tasks, judges and probes.
+"""``visualjudge demo``: a study from predictions to an answer, offline, on photographs;
+with ``--all``, all tasks, judges and probes. The data are made in ``apps/demo``.
 """
 
 import os

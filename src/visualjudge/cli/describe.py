@@ -1,4 +1,6 @@
-"""``visualjudge describe``: summarize a data folder, or check a dataset."""
+"""``visualjudge describe``: summarize a data folder, or check a dataset. The work is
+done in ``dataset/describe.py`` and ``dataset/validate.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``visualjudge doctor``: report what works, what is missing, and how to fix it."""
+"""``visualjudge doctor``: report what works, what is missing, and how to fix it. The
+checks are in ``apps/starting/doctor.py``.
+"""
 
 from dataclasses import asdict
 

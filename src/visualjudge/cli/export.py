@@ -1,5 +1,6 @@
 """``visualjudge export``: write a dataset, or the figures of a run, in the format of
-another tool."""
+another tool. The formats are in ``dataset/exports`` and ``apps/connectors/results.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated

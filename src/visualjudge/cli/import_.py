@@ -1,5 +1,5 @@
 """``visualjudge import``: import ground truth and model output into a data folder, with
-one sub-command per format.
+one sub-command per format. The work is done in ``data/importing.py``.
 
 The commands are the rows of :data:`~visualjudge.formats.importers.IMPORTERS`: the
 parameters of a row's reader become options, between those of :func:`first` and

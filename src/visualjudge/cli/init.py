@@ -1,4 +1,6 @@
-"""``visualjudge init``: what a folder has and the commands of its study."""
+"""``visualjudge init``: what a folder has and the commands of its study. It is found in
+``apps/starting/folder_contents.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated

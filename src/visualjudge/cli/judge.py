@@ -1,4 +1,6 @@
-"""``visualjudge judge``: ask a judge the questions of a dataset."""
+"""``visualjudge judge``: ask a judge the questions of a dataset. The work is done in
+``visualjudge.runs``.
+"""
 
 from __future__ import annotations
 

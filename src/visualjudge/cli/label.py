@@ -1,4 +1,6 @@
-"""``visualjudge label``: choose what people should label next."""
+"""``visualjudge label``: choose what people should label next. The draw is in
+``analysis/decisions/items_to_label.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,5 +1,5 @@
 """The command line: one file per command, with a function of its name, imported when it
-is called; errors become exit statuses here.
+is called; errors become exit statuses here. What commands print is in ``console.py``.
 """
 
 import gc

@@ -1,6 +1,7 @@
 """Options made from records. A command takes a record (:mod:`visualjudge.options`, or
 one of those below) as one parameter; :func:`with_groups` turns its fields into Typer
-options.
+options. The records of judging and building are in ``visualjudge/options.py``;
+commands' own options stand in their files.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""``visualjudge perturb``: generate controlled errors of named types from ground
-truth."""
+"""``visualjudge perturb``: generate controlled errors of named types from ground truth.
+The work is done in ``data/perturbing.py``.
+"""
 
 from __future__ import annotations
 

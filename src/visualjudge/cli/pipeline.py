@@ -1,4 +1,6 @@
-"""``visualjudge pipeline``: run judge modules over the rows of a JSONL file."""
+"""``visualjudge pipeline``: run judge modules over the rows of a JSONL file. The work
+is done in ``apps/pipelines``.
+"""
 
 from __future__ import annotations
 

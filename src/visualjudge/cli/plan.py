@@ -1,5 +1,5 @@
 """``visualjudge plan``: find the fewest images, pairs and repeats, and the least money,
-that answer a question.
+that answer a question. The work is done in ``apps/planning``.
 """
 
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""``visualjudge report``: convert runs into tables, metrics.json and a page."""
+"""``visualjudge report``: convert runs into tables, metrics.json and a page. The page
+is in ``analysis/report``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``visualjudge show``: what the product holds: encodings and plug-ins."""
+"""``visualjudge show``: what the product holds: encodings and plug-ins. Checks of a
+data folder or dataset are in ``describe.py``.
+"""
 
 from dataclasses import asdict
 from typing import Annotated

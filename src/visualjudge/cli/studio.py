@@ -1,5 +1,6 @@
 """``visualjudge studio``: browse questions and compare predictions in the browser;
-``visualjudge studio people``: collect people's judgements.
+``visualjudge studio people``: collect people's judgements. The pages are in
+``visualjudge.studio``.
 """
 
 from __future__ import annotations

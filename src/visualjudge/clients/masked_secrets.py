@@ -1,4 +1,6 @@
-"""Keep API keys out of reprs, and remove them from what servers send."""
+"""Keep API keys out of reprs, and remove them from what servers send. Text of strangers
+that is shown is made harmless in ``core/escaping.py``.
+"""
 
 import base64
 import os

@@ -1,5 +1,5 @@
 """Why a reply ended: the names of all providers in one vocabulary, for clients,
-connectors and logs.
+connectors and logs. The protocols are in ``visualjudge.clients``.
 """
 
 from typing import Literal

@@ -1,6 +1,7 @@
 """Files that a command writes for its user. Nothing that it reads is overwritten, nor,
 unless the user forces it, what visualjudge did not write; and the files of a command
-come together.
+come together. How one file is written in one step is in ``atomic.py``; what commands
+print, in ``cli/console.py``.
 """
 
 from __future__ import annotations

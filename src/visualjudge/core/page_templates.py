@@ -1,4 +1,6 @@
-"""Templates of pages, which escape what they show."""
+"""Templates of pages, which escape what they show. The templates are beside the pages
+that use them.
+"""
 
 from functools import cache
 

@@ -1,5 +1,6 @@
 """Read and write Parquet files, and read Arrow files of the ``datasets`` library, in
-parts with polars.
+parts with polars. Tables that are *shown* are in ``text_tables.py``; tables of
+strangers as rows, in ``formats/tables.py``.
 """
 
 from __future__ import annotations

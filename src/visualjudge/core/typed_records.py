@@ -1,4 +1,6 @@
-"""Values of files as typed records: pydantic checks them, in this project's words."""
+"""Values of files as typed records: pydantic checks them, in this project's words. JSON
+itself is read in ``jsons.py``.
+"""
 
 from functools import cache
 from typing import Annotated, Any, TypeVar, cast

@@ -1,5 +1,6 @@
 """Build a dataset from a data folder: check, sample, render image by image, and move
-the result into place.
+the result into place. Its steps are in ``plan.py``, ``sampling.py``, ``render.py`` and
+``write_dataset.py``.
 
 Everything is written to a folder next to the target and renamed to the target once
 complete.

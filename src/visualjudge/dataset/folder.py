@@ -1,5 +1,6 @@
 """A judge dataset on disk: ``dataset.json``, and ``questions.json`` and ``media/*.png``
-or ``dataset.parquet``.
+or ``dataset.parquet``. Questions are read in ``json_form.py`` and ``parquet_form.py``;
+writing is in ``write_dataset.py``.
 """
 
 from __future__ import annotations

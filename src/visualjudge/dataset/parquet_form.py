@@ -1,6 +1,7 @@
 """A dataset as one Parquet file, ``dataset.parquet``
 (:mod:`visualjudge.core.image_storage` states its rows), and the questions of the
-Parquet form of version 1.0, ``questions/part-*.parquet``.
+Parquet form of version 1.0, ``questions/part-*.parquet``. The usual form is in
+``json_form.py``; the export for the ``datasets`` library, in ``exports/parquet.py``.
 """
 
 from __future__ import annotations

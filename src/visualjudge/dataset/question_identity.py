@@ -1,5 +1,5 @@
-"""A question apart from what it shows: drafted from annotations, identified by its
-content, and turned.
+"""A question apart from what it shows: drafted from annotations, named by its content,
+and with its options exchanged. Storing questions is in ``question_storage.py``.
 """
 
 import hashlib

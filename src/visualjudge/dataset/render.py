@@ -1,5 +1,6 @@
 """Render one image: write its original once, encode each prediction once, and write its
-questions.
+questions. What is to be drawn is planned in ``plan.py``; encodings are in
+``visualjudge.vision``, prompts in ``visualjudge.prompts``.
 
 Runs in a worker, which returns only the questions as JSON and the checksums of the
 images written.

@@ -1,5 +1,6 @@
 """Write the files of a dataset: questions in file order, images, and the counts in
-``dataset.json``, in a folder that takes its place in one step.
+``dataset.json``, in a folder that takes its place in one step. Reading is in
+``folder.py``.
 """
 
 import shutil

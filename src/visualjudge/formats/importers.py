@@ -1,5 +1,5 @@
 """The registry of importers. Each row becomes a command of ``visualjudge import``, and
-plug-ins can add rows.
+plug-ins can add rows. Their command is in ``cli/import_.py``.
 
 The options of a command are the parameters of its reader. Their help comes from the
 reader's docstring (:mod:`visualjudge.cli.import_`).

@@ -1,4 +1,5 @@
-"""Boxes and polygons from labelling tools: labelme, Label Studio, CVAT.
+"""Boxes and polygons from labelling tools: labelme, Label Studio, CVAT. Boxes of
+detectors are in ``coco.py``, ``voc.py`` and ``yolo.py``.
 
 Formats: https://github.com/wkentaro/labelme · https://labelstud.io/guide/export (JSON)
 · CVAT's export "Datumaro 1.0" (JSON).

@@ -1,5 +1,7 @@
-"""Generated or restored images, with a table of scores given by people or by a
-metric."""
+"""Images that models made or restored, with a table of scores given by people or by a
+metric (``visualjudge import outputs``). Restored images with a clean one are in
+``image_pairs.py``.
+"""
 
 import hashlib
 import math

@@ -1,4 +1,6 @@
-"""A panel of judges: the majority verdict on each question, from finished runs."""
+"""A panel of judges: the majority verdict on each question, from finished runs. The
+judges of which it is made are the others of this folder.
+"""
 
 import itertools
 from collections import Counter

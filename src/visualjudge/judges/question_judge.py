@@ -1,4 +1,7 @@
-"""The question judge, which asks a model a dataset's question and reads the reply."""
+"""The question judge, which asks a model a dataset's question and reads the reply.
+Reading is in ``visualjudge.replies``; the prompt is stored with the question; modules
+for edited images are in ``judge_module.py``.
+"""
 
 import itertools
 import re

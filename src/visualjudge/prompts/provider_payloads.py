@@ -1,5 +1,6 @@
 """Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude:
-the prompt adapters. A client has the one that it sends.
+the prompt adapters. A client has the one that it sends. Requests are made of them in
+``visualjudge.clients``.
 
 Adapters are pure functions. The bytes of an image are passed through unchanged (or as a
 JSON fragment), so nothing is copied or encoded here.

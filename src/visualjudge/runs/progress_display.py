@@ -1,5 +1,6 @@
 """Show a run's progress on stderr: how far, how fast, and the number of verdicts by
-status."""
+status. Progress of other commands is in ``cli/console.py``.
+"""
 
 import sys
 import time

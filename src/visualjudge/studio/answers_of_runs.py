@@ -1,5 +1,7 @@
-"""A part of a run's verdicts as the one table of answers has them, for the studio's
-file."""
+"""What a part of a run's verdicts is worth, by the one table of answers, as the
+studio's file keeps it. The table is in ``analysis/answers.py``, the file in
+``dataset_index.py``.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

@@ -1,4 +1,5 @@
-"""The routes of the studio.
+"""The routes of the studio. The raters' pages are in ``people/pages.py``; what is shown
+is found in ``studio_data.py``.
 
 Reading needs no token; routes that write answers are in ``people``. Jinja escapes all
 text.

@@ -1,5 +1,5 @@
-"""The SQLite file of one dataset in the user's cache: its questions, texts and
-verdicts.
+"""The studio's index of a dataset: one SQLite file in the user's cache with its
+questions, texts and verdicts. Choosing among them is in ``selection.py``.
 
 ``question`` has a column of small integers for each criterion (their values are in
 ``vocabulary``), ``record`` each question as JSON, ``verdict`` a row for each verdict

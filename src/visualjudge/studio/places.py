@@ -1,4 +1,6 @@
-"""Finds the datasets and runs in the folders given to the studio."""
+"""Finds the datasets and runs in the folders given to the studio. What a folder is, for
+messages, is in ``core/folder_kinds.py``.
+"""
 
 import hashlib
 from collections import Counter

@@ -1,4 +1,6 @@
-"""Views of one question in the studio: its card in the grid, and its own page."""
+"""Views of one question in the studio: its card in the grid, and its own page. Cells of
+many questions are in ``slices.py``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

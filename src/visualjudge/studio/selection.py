@@ -1,4 +1,6 @@
 """Selecting questions by facets, words and order; the address holds the whole state.
+The index is in ``dataset_index.py``; selections of commands are in
+``dataset/question_filter.py``.
 
 A facet is an SQL expression whose codes stand for one or several values, so that filters
 and counts are plain SQL.

@@ -1,5 +1,6 @@
 """The share of right answers by the values of one or two facets, with links to the
-questions."""
+questions. Single questions are in ``question_views.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The data behind the studio: the places, each dataset opened once, and the changing
-counts of runs, with what the report says about each judge.
+counts of runs, with what the report says about each judge. One dataset's file is in
+``dataset_index.py``; the routes are in ``app.py``.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ from visualjudge.analysis.statistics.calibration import abstaining
 from visualjudge.analysis.statistics.score_agreement import (
     Scores,
     image_groups,
-    prediction_range,
-    score_ranges,
     weighted_mean,
 )
 from visualjudge.analysis.statistics.score_bar import (
@@ -20,6 +18,10 @@ from visualjudge.analysis.statistics.score_bar import (
     order_level,
     over_tasks,
     state,
+)
+from visualjudge.analysis.statistics.score_ranges import (
+    prediction_range,
+    score_ranges,
 )
 
 TEN = (0.0, 10.0)

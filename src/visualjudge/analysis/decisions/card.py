@@ -1,5 +1,7 @@
 """The card of a judge: may I rank my models with it, overall and by task, and what has
-it shown."""
+it shown. Its checks are in ``checks.py``; its text for terminal and page, in
+``report/card.py``.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

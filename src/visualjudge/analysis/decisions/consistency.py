@@ -1,4 +1,7 @@
-"""Is it consistent, and do judges agree? What verdicts without a truth show."""
+"""Is it consistent, and do judges agree? What verdicts without a truth show. The
+answers with a truth are in ``model_answer.py``, ``pair_answer.py`` and
+``score_answer.py``.
+"""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,6 @@
 """A judge's value of every source on every item: one row per item and source, averaged
-over encodings and repeats.
+over encodings and repeats. Labels of people for the same items are in
+``label_files.py``.
 
 A source counts once in each group of sources that may be ranked against each other
 (:mod:`visualjudge.analysis.figures.strengths`); scores of one task are comparable. A scoring

@@ -1,5 +1,7 @@
 """The verdicts on pairs: accuracy, answers in both orders, and agreement with the
-truth."""
+truth. Its rows are records of ``analysis/pairwise_verdicts.py``; rankings and scores
+are in ``scoring.py``.
+"""
 
 from dataclasses import replace
 

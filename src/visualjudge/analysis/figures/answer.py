@@ -1,5 +1,5 @@
 """The answer: may I rank models with this judge? With its checks, the answer by task,
-and the order of the sources.
+and the order of the sources. What it shows is decided in ``analysis/decisions``.
 """
 
 from collections.abc import Mapping, Sequence

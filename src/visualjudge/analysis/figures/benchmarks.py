@@ -1,5 +1,5 @@
 """One row for each judge, benchmark and type of question, if the runs are on several
-benchmarks.
+benchmarks. The scores that their authors define are in ``published_scores.py``.
 
 Rows of the same type are comparable: the accuracy on pairs (with that of guessing), the
 mean τ-b of rankings, Spearman's ρ of scores. Rows of different types are not.

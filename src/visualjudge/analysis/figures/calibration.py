@@ -1,4 +1,6 @@
-"""How often the probabilities that a judge states come true."""
+"""How often the probabilities that a judge states come true. What it computes is in
+``statistics/calibration.py``; what a stated confidence is worth, in ``confidence.py``.
+"""
 
 from dataclasses import asdict
 

@@ -1,5 +1,6 @@
 """What a judge's stated confidence is worth: is it as often right as it says, what
-abstaining gains, and how much narrower the ranges of its surer scores are.
+abstaining gains, and how much narrower the ranges of its surer scores are. Whether
+stated probabilities come true is in ``calibration.py``.
 
 A score is right if it is off by less than half a step; its loss is the absolute error,
 that of a choice 0 or 1. The confidence of a choice is the stated one, or the
@@ -38,10 +39,10 @@ from visualjudge.analysis.statistics.calibration import (
     abstaining,
     calibration,
 )
-from visualjudge.analysis.statistics.score_agreement import (
+from visualjudge.analysis.statistics.score_agreement import image_groups
+from visualjudge.analysis.statistics.score_ranges import (
     NO_RANGES,
     ScoreRanges,
-    image_groups,
     score_ranges,
 )
 from visualjudge.analysis.study_table import has_truth
@@ -182,8 +183,9 @@ def _displayed(judge: JudgeResult) -> Table:
                     f"others {widths[1]}",
                 )
             )
-    titles = ("Of", "Answered", "Loss", "Against all")
-    return Table(titles, tuple(rows), (), judge.name)
+    return Table(
+        ("Of", "Answered", "Loss", "Against all"), tuple(rows), (), judge.name
+    )
 
 
 def _section(view: Shown) -> Section:

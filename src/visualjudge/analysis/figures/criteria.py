@@ -1,5 +1,6 @@
 """The criteria of a rubric: their agreement with the truth and with the verdict,
-contradictions, and how well they predict the truth by themselves.
+contradictions, and how well they predict the truth by themselves. Criteria that name
+the error or its place are in ``reasons.py``.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 """Which encoding should I use? Compares encodings on the same pairs, together with
-their costs.
+their costs. The table of accuracies by encoding is in ``tasks_and_encodings.py``.
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in
 both, clustered by image; p is adjusted by Holm over all comparisons of that judge and

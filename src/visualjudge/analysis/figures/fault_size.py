@@ -1,5 +1,6 @@
 """Accuracy against the apparent size of what is wrong, in pixels as the judge is shown
-it."""
+it. Accuracy against the difference in *score* is in ``psychometric_curve.py``.
+"""
 
 from functools import partial
 

@@ -1,5 +1,6 @@
-"""What a figure is written with: its form, columns, texts, sections and plots, the
-estimates of its rows, and the sums over images that they come from.
+"""What a file of this folder is written with, under one import: forms of figures,
+columns, texts, sections and plots, the estimates of rows, and the sums over images that
+they come from. It defines nothing itself.
 """
 
 from visualjudge.analysis.accuracy_cells import (

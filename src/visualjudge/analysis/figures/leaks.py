@@ -1,5 +1,6 @@
 """The accuracy that a judge could reach from length, count or size alone. It shows
-whether a benchmark can be gamed.
+whether a benchmark can be gamed. What a *judge* prefers by these features is in
+``bias.py``.
 
 Each rule of the form "choose the option with more of it" is scored on the dataset
 itself, without a judge.

@@ -1,4 +1,6 @@
-"""The first figure of a report: what answers the study's question, by its shape."""
+"""The first figure of a report: what answers the study's question, by its shape. The
+answer in words is in ``answer.py``.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -153,8 +155,9 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %). Each sign is for a model and the next one: two are "
-        "separated if a test by image shows which is better (Holm, p below 5 %).",
+        "that are possible (95 %). The sign between a model and the next says what is "
+        "proven of the two (a test by image, Holm, p below 5 %): the order of marks alone "
+        "proves nothing, and lines may overlap where two are separated.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),

@@ -1,5 +1,6 @@
 """People beside one another, where several rated each item, and the judge beside the
 same people: a judge that agrees as well with the others is as good as one of them.
+Tables of people's ratings without a study are in ``analysis/people_agreement.py``.
 
 Each vote is compared with the others of its item: a score with their mean, a choice
 with their majority (none where the others are split). All votes count, whoever gave

@@ -1,5 +1,6 @@
-"""Accuracy as a function of the distance between the options, and the distance at which
-it is 75 %.
+"""The psychometric curve: accuracy as a function of the distance between the options'
+scores, and the distance at which it is 75 %. Accuracy against the size of the error in
+pixels is in ``fault_size.py``.
 
 The psychometric function of a choice is ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), a
 Weibull curve (Quick 1974; Wichmann & Hill 2001). γ is the accuracy of guessing (½ for

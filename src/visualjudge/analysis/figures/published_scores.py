@@ -1,5 +1,5 @@
 """The scores that a published benchmark defines, computed as in its authors' code, next
-to our own figures.
+to our own figures. One row for each of several benchmarks is in ``benchmarks.py``.
 
 ``dataset.json`` of an imported benchmark lists its scores: ``{"name", "rule", "tasks",
 "scale", "digits"}``. For replies that the authors published, their own reading

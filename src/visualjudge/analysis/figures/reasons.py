@@ -1,5 +1,6 @@
 """Does the judge name the error that decides, and does it point at it? Is it right for
-the right reason? See :mod:`visualjudge.analysis.stated_reasons`.
+the right reason? See :mod:`visualjudge.analysis.stated_reasons`. The criteria of a
+rubric in general are in ``criteria.py``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import Ends, divided
+from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.figure_parts import (
     ALL,
     Column,
@@ -126,7 +128,7 @@ RIGHT_COLUMNS = Layout[RightReason](
 
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
-        f"Right in {percent(row.right.value)} of answers; right, and also "
+        f"It is right in {percent(row.right.value)} of answers; right, and also "
         f"{TITLES.get(row.reason, ' or '.join(TITLES.values())).lower()}, in {with_ends(row.both)}."
         for row in rows[-1:]
         if row.both.interval is not None
@@ -229,7 +231,7 @@ COLUMNS = Layout[Reason](
 
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
-        f"{TITLES[row.reason]} in {with_ends(row.right)} of answers; the same "
+        f"It {lower_first(TITLES[row.reason])} in {with_ends(row.right)} of answers; the same "
         f"reasons, shuffled among the questions, would in {percent(row.shuffled)}."
         for row in rows
         if row.task == ALL and row.gain.interval is not None

@@ -1,4 +1,6 @@
-"""Rankings and scores; see :mod:`visualjudge.analysis.ranking_and_scoring`."""
+"""The figures of rankings and scores. They are computed in
+``analysis/ranking_and_scoring.py``; those of pairs are in ``accuracy.py``.
+"""
 
 from dataclasses import astuple, replace
 

@@ -1,4 +1,6 @@
-"""The sources as the judge ranks them.
+"""The models as the judge ranks them: their strengths and places. Which two of them
+differ is tested in ``analysis/separation.py``; the order by win rates is in
+``decisions/source_order.py``.
 
 Strengths are Bradley and Terry's: a logistic regression of each question's points (1, ½
 for a tie or for different answers in the two orders, 0) on the two sources, with errors

@@ -1,4 +1,6 @@
-"""Figures of each task, each encoding and each type of error."""
+"""The figures of each task, each encoding and each type of error. They are computed in
+``analysis/accuracy_cells.py``; which encoding to use is in ``encodings.py``.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""Choices between two unnamed options by task or category; see
-:mod:`visualjudge.analysis.decisions.pair_answer`.
+"""Pairs whose options name no models: right choices by task or category. They are
+computed in ``decisions/pair_answer.py``.
 """
 
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer

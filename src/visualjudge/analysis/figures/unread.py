@@ -1,5 +1,5 @@
-"""Replies that could not be read, by cause. See ``replies/reply_to_value.py`` for the
-reasons why a reply has no value.
+"""Replies that could not be read, by cause. The causes are in
+``replies/reply_to_value.py``.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
 """Components of the variance of verdicts: image, pair, encoding, order, repeat.
+Intervals do not use them; they are in ``analysis/estimate.py``.
 
 The variance components of a crossed random-effects model are estimated without bias
 from products of two verdicts that share exactly the named factors (the method of
@@ -15,26 +16,20 @@ Intervals leave out each image in turn (jackknife).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import mean_ends, spread, sums
 from visualjudge.analysis.figures.figure_parts import (
-    NONE,
-    TASK,
     Column,
     Ends,
     JudgeFigure,
     JudgeResult,
     Layout,
-    Section,
     as_named,
     by_task,
-    named,
-    number,
-    of_row,
-    percent,
 )
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -71,7 +66,8 @@ def products(table: pl.DataFrame, keys: Sequence[str]) -> FloatArray:
     for name in ("s", "n"):
         whole = pl.col(name).sum()
         every = own.select(
-            own=name, every=whole.over(list(keys)) if keys else whole
+            own=name,
+            every=whole.over(list(keys)) if keys else whole,
         )
         values, totals = (
             every[column].to_numpy() for column in ("own", "every")
@@ -111,9 +107,13 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
         ["pair", "encoding"],
         ["pair", "encoding", "order"],
     )
-    everything, item, encoding, cell, order = (
-        products(y, keys) for keys in selected
-    )
+    (
+        everything,
+        item,
+        encoding,
+        cell,
+        order,
+    ) = (products(y, keys) for keys in selected)
     itself = products(y.with_row_index("row"), ["row"])
     apart = _mean(everything - item - encoding + cell)
     others = _mean(encoding - cell)
@@ -126,7 +126,9 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
     else:
         base = others + collected["item"]
         collected |= _nested(
-            base, ("item_x_encoding", "order", "repeat"), levels
+            base,
+            ("item_x_encoding", "order", "repeat"),
+            levels,
         )
     if sum(np.isfinite(values[0]) for values in collected.values()) < 2:
         return dict.fromkeys(COMPONENTS, unknown)
@@ -189,21 +191,7 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
     return Variance(task, table.height, total, parts, ends)
 
 
-def variance_share(row: Variance, name: str, most: float = np.inf) -> str:
-    """Format the share of a component, at most that of ``most``; – if the interval is wider
-    than the whole variance."""
-    value = row.parts.get(name)
-    ends = row.ends.get(name)
-    if (
-        value is None
-        or ends is None
-        or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total
-    ):
-        return NONE
-    return percent(max(0.0, min(value, most, row.total)) / row.total, 0)
-
-
-def _part(name: str, title: str) -> tuple[Column, Column, Column]:
+def _part(name: str) -> tuple[Column, Column]:
     def share(row: Variance) -> float | None:
         return (
             max(0.0, row.parts[name]) / row.total
@@ -214,25 +202,15 @@ def _part(name: str, title: str) -> tuple[Column, Column, Column]:
     return (
         Column(name, lambda v: v.parts.get(name)),
         Column(f"{name}_share", share),
-        of_row(title, lambda v: variance_share(v, name)),
     )
 
 
 COLUMNS = Layout[Variance](
-    TASK,
-    named("n", "Verdicts", number),
-    *_part("item", "Pair"),
-    *_part("encoding", "Encoding"),
-    *_part("item_x_encoding", "Pair × encoding"),
-    *_part("order", "Order + chance"),
-    *_part("repeat", "Repeat"),
+    *as_named("task", "n"),
+    *chain.from_iterable(map(_part, COMPONENTS)),
     *as_named("total"),
     Column("image", lambda v: v.parts.get("image")),
     Column("ci95", "ends"),
-    of_row(
-        "From the image",
-        lambda v: variance_share(v, "image", v.parts.get("item", 0.0)),
-    ),
 )
 
 
@@ -254,19 +232,5 @@ VARIANCE = JudgeFigure(
     COLUMNS,
     needs={"truth"},
     place=150,
-    section=Section(
-        "variance",
-        "Components of variance",
-        "The share of the variance of right and wrong answers that comes from the pair "
-        "of options, its encoding, the order shown and chance. From the image: the part "
-        "of the pair’s that all pairs of an image have in common. A part whose interval "
-        "is wider than the whole is not shown, nor a task with only one part.",
-        detail=True,
-    ),
-    tabled=lambda rows: [
-        row
-        for row in rows
-        if sum(variance_share(row, name) != NONE for name in COMPONENTS) > 1
-    ],
-    link=lambda judge, row: judge.address(type="pairwise", task=row.task),
 )
+"""In files only: with few images its shares are too uncertain for a page."""

@@ -1,5 +1,5 @@
 """A plot: its finding and its caption, one sentence each, its data, and its drawing at
-any width.
+any width. Its forms are in ``forest.py``, ``points.py`` and ``ranking.py``.
 """
 
 import base64

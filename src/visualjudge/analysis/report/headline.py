@@ -1,4 +1,6 @@
-"""The table with a row, or a column, for each judge."""
+"""The table with a row, or a column, for each judge. Tables of single figures are in
+``analysis/figures``.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,6 @@
-"""The report as one HTML file that makes no requests."""
+"""The report as one HTML file that makes no requests. Its sections are in
+``analysis/figures``; the terminal is in ``terminal.py``.
+"""
 
 import base64
 import hashlib
@@ -286,5 +288,6 @@ def html(
     """Return the whole page; ``compare`` gives the numbers of two judges to compare
     first, ``summary`` asks for one page to pass on.
     """
-    result = context(analysis, compare, summary=summary)
-    return template("report.html.j2").render(result)
+    return template("report.html.j2").render(
+        context(analysis, compare, summary=summary)
+    )

@@ -1,5 +1,6 @@
 """The tables of a paper: a row for each judge and a column for each task, one table for
-each subset and type of question.
+each subset and type of question. How a table is written as LaTeX is in
+``table_forms.py``; all files for a paper are written by ``save_all.py``.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,6 @@
-"""What goes into a paper: each plot as SVG, PDF and PNG in two widths, each table as
-CSV, Markdown and LaTeX.
+"""``report --figures``: each plot as SVG, PDF and PNG in two widths, each table as CSV,
+Markdown and LaTeX. One table as text is in ``table_forms.py``; the tables of a paper,
+in ``paper_tables.py``.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Tables of a report as CSV, Markdown and LaTeX (packages booktabs and graphicx)."""
+"""Tables of a report as CSV, Markdown and LaTeX (packages booktabs and graphicx). For
+terminals and pages they are in ``core/text_tables.py``; ``save_all.py`` writes the
+files.
+"""
 
 import csv
 import io

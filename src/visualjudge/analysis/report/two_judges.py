@@ -1,5 +1,6 @@
-"""Comparison of two judges: paired differences by task, and the questions whose answers
-changed."""
+"""The page's part about two judges: paired differences by task, and the questions whose
+answers changed. The differences are computed in ``figures/comparisons.py``.
+"""
 
 from pathlib import Path
 
@@ -48,16 +49,6 @@ def named_run(analysis: Analysis, name: str) -> int:
     return collected[0]
 
 
-def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
-    """Return the titles of the two runs: their judges, or their folders if the judge is
-    the same.
-    """
-    a, b = (analysis.study.runs[k] for k in (first, second))
-    if a.name != b.name or a.folder is None or b.folder is None:
-        return a.name, b.name
-    return a.folder.name, b.folder.name
-
-
 def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
     """Say what the two runs have in common, and what moved between them if it is one
     thing."""
@@ -84,7 +75,7 @@ def differences(analysis: Analysis, first: int, second: int) -> Plot | LeftOut:
     correlation with the truth in a study of scores, over all common questions and by
     task.
     """
-    a, b = titles(analysis, first, second)
+    a, b = (analysis.judges[k].name for k in (first, second))
     result = compared(analysis.study, second, first)[0]
     cells = {ALL: result.gap}
     if len(result.by_task) > 1:
@@ -101,7 +92,7 @@ def differences(analysis: Analysis, first: int, second: int) -> Plot | LeftOut:
 
 def pair(analysis: Analysis, first: int, second: int) -> Section:
     """Compare two judges at the top of the report."""
-    a, b = titles(analysis, first, second)
+    a, b = (analysis.judges[k].name for k in (first, second))
     rows = changed(analysis.study, first, second)
     return Section(
         "pair",

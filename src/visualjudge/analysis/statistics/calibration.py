@@ -1,5 +1,5 @@
 """Calibration of stated probabilities: reliability diagram, Brier score, expected
-calibration error.
+calibration error. The section that shows it is ``figures/calibration.py``.
 
 Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 2017
 (ECE); Roelofs et al. 2022 (bins of equal mass). The Brier score has the interval of a

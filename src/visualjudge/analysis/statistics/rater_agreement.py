@@ -1,5 +1,7 @@
 """Agreement of raters beyond chance: 1 is perfect, 0 is chance. Krippendorff's α of any
-number of raters, with missing ratings, and Cohen's κ of two.
+number of raters, with missing ratings, and Cohen's κ of two. Tables of raters are in
+``analysis/people_agreement.py``; whether a judge may replace one, in
+``alternative_annotator.py``.
 
 Sources: Cohen 1960; Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Both
 disagreements are sums of moments over units, so α needs no table of value pairs, and

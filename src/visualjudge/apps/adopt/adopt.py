@@ -1,5 +1,7 @@
 """The front door: a table of verdicts, or logs, as a dataset of labels and one run per
-judge."""
+judge. Its steps are ``read.py``, ``roles.py``, ``meaning.py`` and ``write.py``;
+published benchmarks are in ``benchmarks/``.
+"""
 
 import re
 from collections import Counter

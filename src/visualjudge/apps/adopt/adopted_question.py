@@ -1,5 +1,6 @@
 """A question of others, the options that it shows, what a judge of theirs said, and
-where they come from."""
+where they come from. Rows become such questions in ``meaning.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Stated confidence as a probability from 0 to 1."""
+"""Stated confidence as a probability from 0 to 1. Columns of other answers are in
+``criteria.py``.
+"""
 
 import math
 from collections.abc import Sequence

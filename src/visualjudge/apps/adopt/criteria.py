@@ -1,5 +1,6 @@
 """Columns of criteria: ``criterion.NAME`` holds what a judge said besides its verdict,
-``truth.NAME`` what is right. Their form follows from their values.
+``truth.NAME`` what is right. Their form follows from their values. Confidence is in
+``confidence.py``; criteria in replies are in ``replies/criteria.py``.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""Files of strangers as rows, and the images that rows name."""
+"""Files of strangers as rows, and the images that rows name. What the rows mean is in
+``roles.py`` and ``meaning.py``; logs of tools are in ``logs/``.
+"""
 
 import re
 import warnings

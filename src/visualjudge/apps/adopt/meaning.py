@@ -1,4 +1,6 @@
-"""Third step: the rows of a table as questions and verdicts."""
+"""Third step: the rows of a table as questions and verdicts. Which column is what is in
+``roles.py``; writing is in ``write.py``.
+"""
 
 import re
 import shlex

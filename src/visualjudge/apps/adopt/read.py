@@ -1,4 +1,6 @@
-"""First step: what users give as rows of cells, each with its place."""
+"""First step: what users give as rows of cells, each with its place. Reading one file
+is in ``files.py``; the next step is ``roles.py``.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,5 +1,6 @@
 """The columns of a table of verdicts: their roles, and the names by which they are
-known."""
+known. What their cells mean is the next step, ``meaning.py``.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

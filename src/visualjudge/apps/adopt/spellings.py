@@ -1,4 +1,6 @@
-"""Spellings of answers to a pair, of grades, of orders and of missing values."""
+"""Spellings of answers to a pair, of grades, of orders and of missing values. Replies
+in sentences are read in ``visualjudge.replies``.
+"""
 
 import re
 import shlex

@@ -1,4 +1,6 @@
-"""Last step: a study of others as a dataset, and a run for each judge."""
+"""Last step: a study of others as a dataset, and a run for each judge. A dataset of
+one's own predictions is written in ``dataset/write_dataset.py``.
+"""
 
 import hashlib
 import io

@@ -1,5 +1,5 @@
 """lmms-eval: a dataset as a task with our questions as documents and our reading as the
-score.
+score. Its logs are read in ``apps/adopt/logs/lmms_eval.py``.
 
 ``visualjudge export DATASET --format lmms-eval --out TASKS`` writes
 ``TASKS/visualjudge_NAME.yaml``, ``utils.py``, which names the functions here, and the

@@ -1,4 +1,5 @@
-"""The figures of a run in forms that other sites read.
+"""The figures of a run in forms that other sites read. Exports of a *dataset* are in
+``dataset/exports``.
 
 ``eee``
     A record of Every Eval Ever (schema 0.3.0, github.com/evaleval/every_eval_ever):

@@ -1,4 +1,6 @@
-"""Ask a judge the questions of a dataset."""
+"""Ask a judge the questions of a dataset. The work is done in ``visualjudge.runs``; a
+run that is opened later is in ``opened_run.py``.
+"""
 
 from __future__ import annotations
 

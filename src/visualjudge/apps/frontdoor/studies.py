@@ -1,4 +1,6 @@
-"""Analyse runs: how far the judge can be trusted."""
+"""Analyse runs: how far the judge can be trusted. The work is done in
+``visualjudge.analysis``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The lock file of a gate: the identity of a judge and of its questions, its answer and
-accuracy, and canaries. It names no keys and no paths.
+accuracy, and canaries. It names no keys and no paths. That of a judge that gives scores
+is in ``score_lock.py``; checking is in ``check.py``.
 """
 
 import hashlib

@@ -1,4 +1,6 @@
-"""A check as text, as Markdown for a pull request, and as JUnit XML."""
+"""A check as text, as Markdown for a pull request, and as JUnit XML. How a check is
+made is in ``check.py``.
+"""
 
 from visualjudge.apps.gate.check import Check
 from visualjudge.apps.gate.lock import Lock, TaskAccuracy

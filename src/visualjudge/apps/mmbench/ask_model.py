@@ -1,5 +1,5 @@
 """Ask a model every question of a table: journalled, resumable, with one record per
-reply.
+reply. Questions of a judge dataset are asked in ``visualjudge.runs``.
 
 The journal (JSONL) is authoritative; the workbook is written from it at the end.
 """

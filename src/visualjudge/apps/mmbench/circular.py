@@ -1,5 +1,5 @@
 """CircularEval's rotations: each question is asked once with every option in first
-position (MMBench, Liu et al. 2023).
+position (MMBench, Liu et al. 2023). They are counted in ``evaluate.py``.
 """
 
 from collections.abc import Collection, Iterator, Mapping

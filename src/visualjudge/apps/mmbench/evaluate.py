@@ -1,5 +1,5 @@
 """Compare replies with answers: vanilla accuracy, CircularEval, and the share of
-replies that could be read.
+replies that could be read. The figures with intervals are in ``scores.py``.
 
 With ``strict``, every row with an answer counts, whether or not there is a reply. A
 question counts in CircularEval only if all its rotations are in the data and have

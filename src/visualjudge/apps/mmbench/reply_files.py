@@ -1,5 +1,5 @@
 """Replies on disk: the journal, which is authoritative, and the results sheet of
-MMBench's server (``.xlsx``).
+MMBench's server (``.xlsx``). Their text is read in ``reply_reading.py``.
 
 The sheet is an export. All cells except ``index`` are written as text, so that "=1+1",
 "007" and "None" are unchanged.

@@ -1,5 +1,6 @@
 """The report as one HTML file: the table, and wrong answers with their images. Needs no
-network."""
+network. The report about judges is in ``analysis/report/page.py``.
+"""
 
 import io
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
 """The figures of an evaluation, with intervals: ``scores.json`` and MMBench's table.
+Right and wrong are decided in ``evaluate.py``.
 
 All rows about one image are correlated, rotations and other questions, so each interval
 leaves out one image in turn (95 %, see :mod:`visualjudge.analysis.estimate`); with fewer

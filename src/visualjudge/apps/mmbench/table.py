@@ -1,5 +1,5 @@
 """Tables of multiple-choice questions (MMBench's TSV), and the records of a run on
-them.
+them. Images in it are in ``table_images.py``.
 
 Cells are text: an option "None", "N/A" or "nan" is an option; only a blank cell is
 missing.

@@ -1,5 +1,6 @@
 """Look for faults that invalidate the figures of a dataset, also by the digests and
-thumbnails of its images.
+thumbnails of its images. How a *prediction* is wrong is in ``vision/faults.py``;
+checksums are checked in ``dataset/validate.py``.
 """
 
 import hashlib

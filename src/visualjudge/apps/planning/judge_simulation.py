@@ -1,4 +1,5 @@
 """Simulated studies: a model of a judge's verdicts, and studies drawn from it.
+Simulated judges that answer a dataset are in ``judges/baseline.py``.
 
 A verdict is right if a normal variable falls below a threshold that rises with the log
 of the margin between the two scores. The variable is a sum of effects: of the image, of

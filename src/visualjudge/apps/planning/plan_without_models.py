@@ -1,5 +1,6 @@
 """How many images decide the answer of a study that compares no named models: from a
-pilot, until each task is decided; without truth, how many to label.
+pilot, until each task is decided; without truth, how many to label. Plans that rank
+models are in ``study_designs.py``.
 
 Sources: Clopper & Pearson 1934 (power of an exact interval); Fisher 1921, Bonett &
 Wright 2000 (variance of a rank correlation's z: (1 + ρ²/2) / (n − 3)).

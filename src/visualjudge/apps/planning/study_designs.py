@@ -1,5 +1,6 @@
 """The cheapest study that answers a question: goals, the search, and what builds the
-design.
+design. The simulation is in ``judge_simulation.py``; studies without named models are
+in ``plan_without_models.py``.
 
 A design is images × pairs × orders × repeats. For each kind of design, simulation
 (:mod:`visualjudge.apps.planning.judge_simulation`) finds the smallest number of images

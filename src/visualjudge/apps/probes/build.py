@@ -1,4 +1,6 @@
-"""``visualjudge probe``: build a dataset of probe questions from a data folder."""
+"""``visualjudge probe``: build a dataset of probe questions from a data folder. The
+probes are in ``kinds.py``; ordinary datasets are built in ``dataset/build.py``.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence

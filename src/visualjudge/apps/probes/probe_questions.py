@@ -1,5 +1,5 @@
 """Questions from which probes start: pairs and staircases of a data folder, drawn and
-rendered as in a build.
+rendered as in a build. The sampling of ordinary datasets is in ``dataset/sampling.py``.
 """
 
 from collections import Counter, defaultdict

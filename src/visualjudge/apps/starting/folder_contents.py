@@ -1,4 +1,7 @@
-"""What a folder has that a study can begin with, and the command that reads it."""
+"""``visualjudge init``: what a folder has that a study can begin with, and the command
+that reads it. The environment is checked in ``doctor.py``; files are read in
+``visualjudge.formats``.
+"""
 
 import re
 from collections import Counter

@@ -1,5 +1,5 @@
 """Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)``
-reads it, offline too.
+reads it, offline too. Our own Parquet form is in ``dataset/parquet_form.py``.
 
 Columns are the fields of a question. ``images`` is a list of images (bytes and name, as
 stored by the library's Image feature). ``answer`` is text for all question types;

@@ -1,4 +1,5 @@
 """Preferences as JSON lines in the form of TRL and Hugging Face, for training judges.
+Rewards from the truth are in ``apps/connectors/training_rewards.py``.
 
 Images are not copied; their paths are relative to the folder of the JSONL file.
 """

@@ -1,4 +1,5 @@
 """TSV for VLMEvalKit: ``index``, images, ``question``, options, ``answer``, categories.
+Its predictions are read in ``apps/adopt/logs/vlmevalkit.py``.
 
 Conventions (vlmeval/dataset/image_base.py, image_mcq.py): a cell with several images is
 the text of a Python list; ``<image 1>``, ``<image 2>`` … mark their places in the

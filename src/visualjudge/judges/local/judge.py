@@ -1,5 +1,6 @@
 """The local judge, which assesses the image and the prediction, without the ground
-truth or a language model.
+truth or a language model. What it measures is in ``features.py``; training it is in
+``tools/train_local.py``.
 
 Its model has, for each task, a weight per feature and the conversion to a probability:
 the probability p that A is better is the logistic function of the weighted feature

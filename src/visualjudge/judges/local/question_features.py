@@ -1,4 +1,6 @@
-"""Compute the features of a question's options, in the order as stored."""
+"""The features of a question's options, in the order as stored. Those of one prediction
+are in ``features.py``.
+"""
 
 from functools import lru_cache
 from pathlib import Path, PurePosixPath

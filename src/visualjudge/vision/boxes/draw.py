@@ -1,4 +1,6 @@
-"""Boxes as a coloured image, with or without label tags, and as text."""
+"""Boxes as a coloured image, with or without label tags, and as text. What it draws
+with is in ``vision/drawing``.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,5 +1,6 @@
 """Metric of object detection: mean F1 over IoU thresholds, with boxes matched within a
-label."""
+label. Matching is in ``vision/scoring``.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,5 @@
 """Features of restored and generated images: noise, blocks, sharpness, colour, and
-agreement with the given images.
+agreement with the given images. Their weights are in ``judges/local``.
 
 The given images are measured once for all options of a question. Quantities with
 an optimum, such as sharpness, give two features: the shortfall and the excess.

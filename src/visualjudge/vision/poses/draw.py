@@ -1,4 +1,6 @@
-"""Human poses as an image (points and limbs of the 17 COCO keypoints) or as text."""
+"""Human poses as an image (points and limbs of the 17 COCO keypoints) or as text. What
+it draws with is in ``vision/drawing``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

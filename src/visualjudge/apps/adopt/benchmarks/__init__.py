@@ -1,5 +1,7 @@
 """Published benchmarks: a row of :data:`BENCHMARKS` each, read as their authors'
-repositories are cloned; published replies become runs.
+repositories are cloned; published replies become runs. The readers are in
+``of_answers.py`` and ``of_images.py``; tables and logs of one's own are adopted in
+``apps/adopt/adopt.py``.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""What a row of the table of benchmarks says, and what all readers of clones share."""
+"""What a row of the table of benchmarks says, and what all readers of clones share. The
+rows are in ``__init__.py``, the readers in ``of_answers.py`` and ``of_images.py``.
+"""
 
 import re
 from collections import Counter

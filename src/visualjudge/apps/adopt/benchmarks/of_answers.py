@@ -1,4 +1,6 @@
-"""Benchmarks of answers to requests, most about an image: each with its layout below its row."""
+"""Benchmarks of answers to requests, most about an image: each with its layout below
+its row. Images are in ``of_images.py``.
+"""
 
 import re
 from collections import Counter, defaultdict

@@ -1,4 +1,6 @@
-"""Benchmarks of images that models made or edited: each with its layout below its row."""
+"""Benchmarks of images that models made or edited: each with its layout below its row.
+Answers are in ``of_answers.py``.
+"""
 
 import math
 import re

@@ -1,5 +1,6 @@
 """Logs of Inspect: the model's own verdicts where the targets are letters, else a grade
-of each scorer for each sample. A sample that failed is a failed verdict.
+of each scorer for each sample. A sample that failed is a failed verdict. Tasks for
+Inspect are in ``apps/connectors/inspect_tasks.py``.
 """
 
 import warnings

@@ -1,5 +1,6 @@
 """Samples of lmms-eval: ``MODEL/…_samples_TASK.jsonl``, a document a line, whose
-replies are its repeats.
+replies are its repeats. Tasks for lmms-eval are in
+``apps/connectors/lmms_eval_tasks.py``.
 """
 
 from collections.abc import Iterator
