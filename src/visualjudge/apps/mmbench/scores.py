@@ -269,10 +269,30 @@ def accuracy_table(models: Sequence[Model]) -> Table:
             percent(line.cells[name]["value"] if name in line.cells else None)
             for name in names
         ]
-        numbers = _numbers(line.cells[first])
-        rows.append((line.model, line.label, *numbers, *own))
-    columns = ("Model", "Measure", *NUMBERS, first, "95 %", *names)
-    return Table(columns, tuple(rows), tuple(_without_reply(models)), keys=2)
+        whole = _numbers(line.cells[first])
+        rows.append((line.model, line.label, *whole, *own))
+    columns = ("Model", "Measure", first, *NUMBERS, *names)
+    short = ", ".join(
+        f"{name}: {long.replace('_', ' ')}"
+        for long, name in ABILITIES.items()
+        if name in names
+    )
+    notes = (f"{short}." * bool(short), *_without_reply(models))
+    return Table(columns, tuple(rows), tuple(filter(None, notes)), keys=2)
+
+
+def sentence(model: Model) -> str:
+    """Return how often a model is right, beside a guess."""
+    every = list(lines([model]))
+    headline = next(line for line in every if line.split == every[-1].split)
+    cell = headline.cells["Overall"]
+    whole = "every rotation of " * headline.label.startswith("circular")
+    better = (cell["ci95"] or (0.0,))[0] > cell["guess"]
+    return (
+        f"{model.name} is right in {whole}{percent(cell['value'])} "
+        f"({percents(cell['ci95'])}) of {cell['n']:,} questions; guessing would be in "
+        f"{percent(cell['guess'])}{'' if better else ', not proven to be less'}."
+    )
 
 
 def ability_table(models: Sequence[Model]) -> Table:
@@ -283,20 +303,21 @@ def ability_table(models: Sequence[Model]) -> Table:
         for name, cell in line.cells.items()
         if name != "Overall"
     )
-    columns = ("Model", "Measure", "Of", *NUMBERS, "Right", "95 %")
-    return Table(columns, tuple(rows), keys=3)
+    return Table(
+        ("Model", "Measure", "Of", "Right", *NUMBERS), tuple(rows), keys=3
+    )
 
 
-NUMBERS = ("n", "Read", "Guess")
+NUMBERS = ("95 %", "Guess", "n", "Read")
 
 
 def _numbers(cell: Fields) -> tuple[str, ...]:
     return (
-        number(cell["n"]),
-        percent(cell["extraction_rate"]),
-        percent(cell["guess"]),
         percent(cell["value"]),
         percents(cell["ci95"]),
+        percent(cell["guess"]),
+        number(cell["n"]),
+        percent(cell["extraction_rate"]),
     )
 
 
