@@ -172,8 +172,10 @@ def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.folder import RunFolder
 
-    analysis = analyse([run], dataset=dataset)  # says so where there is no run
-    return analysis, load_dataset(RunFolder(run).dataset_path(dataset))
+    return (
+        analyse([run], dataset=dataset),  # says so where there is no run
+        load_dataset(RunFolder(run).dataset_path(dataset)),
+    )
 
 
 def _of_model(

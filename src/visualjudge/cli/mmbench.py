@@ -288,12 +288,12 @@ def _finish(result: InferReport, workbook: Path) -> None:
         print(f"spent: {money}")
     truncated = result.statuses["truncated"]
     lost = progress.causes.total()
-    cut = pluralize(result.cut, "cell was", "cells were")
     causes = f"{counted(progress.causes)}; the last: {progress.error}"
     remark(
         {
             f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens": truncated,
-            f"{workbook}: {cut} cut to 32,767 characters; {journal} has the full text": result.cut,
+            f"{workbook}: {pluralize(result.cut, 'cell was', 'cells were')} cut to 32,767 "
+            f"characters; {journal} has the full text": result.cut,
             f"{pluralize(lost, 'row')} got no reply: {causes}": result.missing
             and lost,
             str(progress.stopped): result.missing and progress.stopped,

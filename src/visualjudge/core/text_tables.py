@@ -140,10 +140,9 @@ class Table:
         ]
         stated = [f"{self.columns[i]} {self.rows[0][i]}" for i in same]
         notes = [f"In each row: {', '.join(stated)}."] if stated else []
-        title = [self.title] if self.title else []
         return "\n".join(
             [
-                *title,
+                *filter(None, [self.title]),
                 "\n\n".join(parts),
                 *(folded(note, room) for note in [*notes, *self.notes]),
             ]

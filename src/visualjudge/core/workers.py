@@ -258,12 +258,15 @@ def _ray_pool(number: int) -> Any:
     try:
         if not ray.is_initialized():
             # The path of a socket must be short, whatever TMPDIR is.
-            own = {
-                "num_cpus": number,
-                "address": "local",
-                "_temp_dir": "/tmp/ray",
-            }
-            own = {} if os.environ.get("RAY_ADDRESS") else own
+            own = (
+                {}
+                if os.environ.get("RAY_ADDRESS")
+                else {
+                    "num_cpus": number,
+                    "address": "local",
+                    "_temp_dir": "/tmp/ray",
+                }
+            )
             ray.init(
                 log_to_driver=False,
                 logging_level="error",

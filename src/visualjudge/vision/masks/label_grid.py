@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import RGB, Mask, Pixels, Size
-from visualjudge.vision.drawing.canvas import merged_by_label
-from visualjudge.vision.drawing.encoded import Encoded, Scene
+from visualjudge.vision.drawing.encoded import Encoded, Scene, masks_by_label
 from visualjudge.vision.drawing.palette import (
     class_order,
     color_at,
@@ -82,7 +81,7 @@ def grid_of(
             index,
             {k: item.label for k, item in enumerate(items, start=1)},
         )
-    united = scene.once(merged_by_label)
+    united = scene.once(masks_by_label)
     order = class_order(None if region else scene.classes, list(united))
     labels = {
         number: label
@@ -119,7 +118,7 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
         covered(masks, size).view(np.uint8), 0, 0, cell, rows, cols
     )
     for number, mask in enumerate(masks, start=1):
-        if mask.crop.size == 0:
+        if not mask.area:
             continue
         top = mask.top // cell
         left = mask.left // cell
