@@ -21,7 +21,13 @@ from visualjudge.apps.mmbench.reply_files import (
     write_workbook,
 )
 from visualjudge.apps.mmbench.report_page import page
-from visualjudge.apps.mmbench.scores import Model, accuracy_table, lines, scores
+from visualjudge.apps.mmbench.scores import (
+    Model,
+    accuracy_table,
+    lines,
+    scores,
+    sentence,
+)
 from visualjudge.apps.mmbench.table import option_columns, read_table
 from visualjudge.core.errors import DataError, InvalidRecord
 
@@ -423,9 +429,20 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
             )
         ]
     )
-    assert table.columns[-5:] == ("Overall", "95 %", "CP", "LR", "own")
+    assert table.columns[2] == "Overall"
+    assert table.columns[-3:] == ("CP", "LR", "own")
+    assert "CP: coarse perception" in table.notes[0]
+    assert "RR" not in table.notes[0]
     measures = ["vanilla, dev", "vanilla, test", "vanilla, all"]
     assert [line[1] for line in table.rows] == measures
+
+
+@pytest.mark.parametrize(("right", "beyond"), [(8, False), (20, True)])
+def test_an_accuracy_that_guessing_may_reach_says_so(tmp_path, right, beyond):
+    rows = [row(i) for i in range(1, 21)]
+    replies = {i: "A" if i <= right else "B" for i in range(1, 21)}
+    model = Model("m", evaluate(table_of(tmp_path, rows), replies))
+    assert ("not proven to be less" in sentence(model)) != beyond
 
 
 def test_categories_are_columns_where_a_table_has_no_abilities(tmp_path):

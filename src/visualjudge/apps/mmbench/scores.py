@@ -277,11 +277,27 @@ def accuracy_table(models: Sequence[Model]) -> Table:
         rows.append(
             (line.model, line.label, *_numbers(line.cells[first]), *own)
         )
-    return Table(
-        ("Model", "Measure", *NUMBERS, first, "95 %", *names),
-        tuple(rows),
-        tuple(_without_reply(models)),
-        keys=2,
+    columns = ("Model", "Measure", first, *NUMBERS, *names)
+    short = ", ".join(
+        f"{name}: {long.replace('_', ' ')}"
+        for long, name in ABILITIES.items()
+        if name in names
+    )
+    notes = (f"{short}." * bool(short), *_without_reply(models))
+    return Table(columns, tuple(rows), tuple(filter(None, notes)), keys=2)
+
+
+def sentence(model: Model) -> str:
+    """Return how often a model is right, beside a guess."""
+    every = list(lines([model]))
+    headline = next(line for line in every if line.split == every[-1].split)
+    cell = headline.cells["Overall"]
+    whole = "every rotation of " * headline.label.startswith("circular")
+    better = (cell["ci95"] or (0.0,))[0] > cell["guess"]
+    return (
+        f"{model.name} is right in {whole}{percent(cell['value'])} "
+        f"({percents(cell['ci95'])}) of {cell['n']:,} questions; guessing would be in "
+        f"{percent(cell['guess'])}{'' if better else ', not proven to be less'}."
     )
 
 
@@ -294,22 +310,20 @@ def ability_table(models: Sequence[Model]) -> Table:
         if name != "Overall"
     )
     return Table(
-        ("Model", "Measure", "Of", *NUMBERS, "Right", "95 %"),
-        tuple(rows),
-        keys=3,
+        ("Model", "Measure", "Of", "Right", *NUMBERS), tuple(rows), keys=3
     )
 
 
-NUMBERS = ("n", "Read", "Guess")
+NUMBERS = ("95 %", "Guess", "n", "Read")
 
 
 def _numbers(cell: Fields) -> tuple[str, ...]:
     return (
-        number(cell["n"]),
-        percent(cell["extraction_rate"]),
-        percent(cell["guess"]),
         percent(cell["value"]),
         percents(cell["ci95"]),
+        percent(cell["guess"]),
+        number(cell["n"]),
+        percent(cell["extraction_rate"]),
     )
 
 
