@@ -439,7 +439,7 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
 
 @pytest.mark.parametrize(("right", "beyond"), [(8, False), (20, True)])
 def test_an_accuracy_that_guessing_may_reach_says_so(tmp_path, right, beyond):
-    rows = [row(i) for i in range(1, 21)]
+    rows = [row(i, image=f"image of {i}") for i in range(1, 21)]
     replies = {i: "A" if i <= right else "B" for i in range(1, 21)}
     model = Model("m", evaluate(table_of(tmp_path, rows), replies))
     assert ("not proven to be less" in sentence(model)) != beyond

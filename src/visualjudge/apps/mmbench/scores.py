@@ -277,14 +277,18 @@ def accuracy_table(models: Sequence[Model]) -> Table:
         rows.append(
             (line.model, line.label, *_numbers(line.cells[first]), *own)
         )
-    columns = ("Model", "Measure", first, *NUMBERS, *names)
     short = ", ".join(
         f"{name}: {long.replace('_', ' ')}"
         for long, name in ABILITIES.items()
         if name in names
     )
     notes = (f"{short}." * bool(short), *_without_reply(models))
-    return Table(columns, tuple(rows), tuple(filter(None, notes)), keys=2)
+    return Table(
+        ("Model", "Measure", first, *NUMBERS, *names),
+        tuple(rows),
+        tuple(filter(None, notes)),
+        keys=2,
+    )
 
 
 def sentence(model: Model) -> str:
