@@ -296,10 +296,11 @@ def sentence(model: Model) -> str:
     every = list(lines([model]))
     headline = next(line for line in every if line.split == every[-1].split)
     cell = headline.cells["Overall"]
-    whole = "every rotation of " * headline.label.startswith("circular")
     better = (cell["ci95"] or (0.0,))[0] > cell["guess"]
     return (
-        f"{model.name} is right in {whole}{percent(cell['value'])} "
+        f"{model.name} is right in "
+        f"{'every rotation of ' * headline.label.startswith('circular')}"
+        f"{percent(cell['value'])} "
         f"({percents(cell['ci95'])}) of {cell['n']:,} questions; guessing would be in "
         f"{percent(cell['guess'])}{'' if better else ', not proven to be less'}."
     )
