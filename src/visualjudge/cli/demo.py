@@ -44,8 +44,6 @@ LOCAL = (
 ANSWERS = {"card": "\n\n", "correct": "\nnext: "}
 """Commands whose output is printed, and before what it ends; the rest is on the
 page."""
-COLUMN = 42
-"""Width of the commands that are named last."""
 
 Step = Callable[[], object] | tuple[object, ...]
 
@@ -84,7 +82,7 @@ def demo(
         print(f"\nDone in {time.monotonic() - started:.0f} s.")
     print(f"\nOpen {(study / 'report.html').resolve()}\n\nWhat else there is:")
     for command, purpose in _further(out, everything=everything):
-        print(f"  {command:<{COLUMN}}  {purpose}")
+        print(f"  {command:<42}  {purpose}")
 
 
 def _study(study: Path, seed: int) -> dict[str, list[Step]]:
