@@ -54,7 +54,8 @@ class Task:
     sourced: bool = True
     """A question shows the image of the image index, if there is one."""
     extension: bool = False
-    """The document does not have it; the catalogue lists the document's tasks."""
+    """The document of the judge dataset (see docs/documents.md) does not have this
+    task; the catalogue lists the document's tasks."""
 
     @property
     def article(self) -> str:
