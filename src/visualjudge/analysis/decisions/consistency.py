@@ -20,7 +20,7 @@ BESIDE = 3
 """Number of other judges that a sentence names."""
 ADVICE = (
     "But without ground truth nobody knows whether it is right: `visualjudge label` "
-    "draws questions for people, and `visualjudge adopt --column truth=NAME` reads a "
+    "draws questions for people, and `visualjudge adopt` reads a "
     "column of truth."
 )
 
