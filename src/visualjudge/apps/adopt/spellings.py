@@ -1,5 +1,5 @@
-"""Spellings of answers to a pair, of grades, of orders and of missing values. Replies
-in sentences are read in ``visualjudge.replies``.
+"""Spellings of answers to a pair, of grades, of orders and of missing values. Which
+column has them is decided in ``roles.py``, what a table means in ``meaning.py``.
 """
 
 import re

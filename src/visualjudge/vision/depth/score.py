@@ -1,5 +1,5 @@
-"""Metric of depth estimation: δ1 after alignment. Faults by region are in
-``faults.py``.
+"""Metric of depth estimation: δ1 after alignment. Faults by region, on the
+same aligned maps, are in ``faults.py``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,6 @@
 """Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred
-region. Matching is in ``vision/scoring``.
+region. Masks are matched in ``vision/scoring/matching.py``; average precision is in
+``vision/scoring/average_precision.py``.
 """
 
 from collections.abc import Sequence

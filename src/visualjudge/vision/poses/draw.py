@@ -1,5 +1,5 @@
-"""Human poses as an image (points and limbs of the 17 COCO keypoints) or as text. What
-it draws with is in ``vision/drawing``.
+"""Human poses as an image (points and limbs of the 17 COCO keypoints) or as text. Lines
+are those of ``vision/drawing/canvas.py``; the skeleton is in ``skeleton.py``.
 """
 
 from collections.abc import Sequence
