@@ -287,9 +287,9 @@ def _misused(error: Any) -> str:
     ):
         text += "; a setting without an option of its own is given as --set NAME=VALUE"
     elif "No such option" in text and isinstance(error.ctx.command, Commands):
-        first = next(iter(error.ctx.command.texts()))
         text += (
-            f"; options follow a name, such as {error.ctx.info_name} {first}"
+            f"; options follow a name, such as {error.ctx.info_name} "
+            f"{next(iter(error.ctx.command.texts()))}"
         )
     return text or "a command is missing"
 
