@@ -108,10 +108,10 @@ def semantic_note(
                     prediction.coverage(real.size) > real.coverage(real.size)
                 )
             )
-    if not ignored:
+    if 100 * ignored <= pixels:
         return ()
     return (
-        f"{ignored / pixels:.0%} of the pixels are predicted where the truth has no "
+        f"{100 * ignored / pixels:.0f} % of the pixels are predicted where the truth has no "
         "label, and do not count: if that is background, name it as a class (0 in a "
         "label map is none)",
     )
