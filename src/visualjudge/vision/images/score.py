@@ -1,5 +1,7 @@
 """Metrics of restoration: SSIM and PSNR relative to the clean image."""
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -15,6 +17,10 @@ PSNR_RANGE = 25.0
 WINDOW_SIGMA = 1.5
 WINDOW = 11
 PIXELS_AT_ONCE = 1 << 18
+# The range of video in 8 bits, how near to it values end, and the ratio of mean values
+# of images in one light.
+VIDEO, NEAR_VIDEO = (16, 235), 3
+SAME_LIGHT = 0.8, 1.25
 # Of the paper, for 8 bits.
 C1 = (0.01 * 255) ** 2
 C2 = (0.03 * 255) ** 2
@@ -89,6 +95,35 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
         else float(
             np.clip((decibels(predicted, real) - PSNR_FLOOR) / PSNR_RANGE, 0, 1)
         )
+    )
+
+
+def light_note(
+    pairs: Sequence[tuple[WholeImage, WholeImage]], _options: object
+) -> tuple[str, ...]:
+    """Return the values of both sides if restored images are much darker or lighter
+    than the clean ones, as in linear light, or keep to the range of video."""
+    ours, theirs = (
+        np.array(
+            [[x.pixels.min(), x.pixels.max(), x.pixels.mean()] for x in side]
+        )
+        for side in zip(*pairs, strict=True)
+    )
+    ends = np.array([ours[:, 0].min(), ours[:, 1].max()])
+    limited = (np.abs(ends - VIDEO) <= NEAR_VIDEO).all() and (
+        np.ptp(theirs) > np.ptp(ends)
+    )
+    ratio = (ours[:, 2].mean() + 1) / (theirs[:, 2].mean() + 1)
+    if SAME_LIGHT[0] <= ratio <= SAME_LIGHT[1] and not limited:
+        return ()
+    told = [
+        f"from {x[:, 0].min():g} to {x[:, 1].max():g}, {x[:, 2].mean():.0f} in the mean"
+        for x in (ours, theirs)
+    ]
+    return (
+        f"the restored images have values {told[0]}, the clean ones {told[1]}; are both "
+        "in the full range (0 to 255, not 16 to 235) and in the same light (sRGB, not "
+        "linear)?",
     )
 
 
