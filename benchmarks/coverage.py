@@ -30,10 +30,10 @@ from scipy import special
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.figures.bias import preference
 from visualjudge.analysis.figures.comparisons import paired
-from visualjudge.analysis.figures.sources import leaderboard
+from visualjudge.analysis.figures.strengths import leaderboard
 from visualjudge.analysis.separation import Comparisons, cells_of, separate
-from visualjudge.analysis.statistics.alpha import alpha, kappa
 from visualjudge.analysis.statistics.favour import fair_fit
+from visualjudge.analysis.statistics.rater_agreement import alpha, kappa
 from visualjudge.core.records import FloatArray, IntArray
 
 PAGE = Path(__file__).parents[1] / "docs/analysis.md"

@@ -24,7 +24,7 @@ import cv2
 import numpy as np
 from skimage import data
 
-from visualjudge.analysis.reasons import points_at
+from visualjudge.analysis.stated_reasons import points_at
 from visualjudge.core.records import BoolArray, Fault, FloatArray, Pixels, Xyxy
 from visualjudge.vision.faults import faults_of
 from visualjudge.vision.poses.skeleton import MIRRORED, OKS_SIGMAS

@@ -26,9 +26,9 @@ from visualjudge.analysis.figures.criteria import (
     criteria_together,
     criterion_figures,
 )
+from visualjudge.analysis.figures.psychometric_curve import curves_of
 from visualjudge.analysis.figures.reasons import reason_of, right_reason_of
-from visualjudge.analysis.figures.sensitivity import curves_of
-from visualjudge.analysis.reasons import NEAR_IOU, exchanged, points_at
+from visualjudge.analysis.stated_reasons import NEAR_IOU, exchanged, points_at
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.vision.raster.overlaps import box_ious

@@ -23,7 +23,6 @@ from visualjudge.analysis.statistics.score_agreement import (
     Figure,
     Scores,
     image_groups,
-    score_ranges,
 )
 from visualjudge.analysis.statistics.score_bar import (
     Bar,
@@ -32,6 +31,7 @@ from visualjudge.analysis.statistics.score_bar import (
     over_tasks,
     state,
 )
+from visualjudge.analysis.statistics.score_ranges import score_ranges
 from visualjudge.core.records import FloatArray, IntArray
 
 MANY = 40_000

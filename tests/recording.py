@@ -26,6 +26,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from visualjudge.core.records import Mask
+
 FOLDER = Path(__file__).parent / "recorded"
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]\d\d)?(?!\w)")
 NEAR = 1e-6
@@ -36,6 +38,13 @@ def numbers(value: Any, place: Part = ()) -> Iterator[tuple[Part, float]]:
     """Yield each number of a value with its place: fields, keys and positions."""
     if isinstance(value, pl.DataFrame):
         value = value.to_dict(as_series=False)
+    if isinstance(
+        value, Mask
+    ):  # of its pixels, not of the bytes that hold them
+        value = {
+            name: getattr(value, name)
+            for name in ("size", "top", "left", "crop")
+        }
     if is_dataclass(value) and not isinstance(value, type):
         value = {row.name: getattr(value, row.name) for row in fields(value)}
     if isinstance(value, np.ndarray):

@@ -77,7 +77,7 @@ def _admits(pixels: int) -> bool:
     memory."""
     budget = Budget()
     for width in (pixels // 2, pixels - pixels // 2):
-        budget.admit(Mask(SIZE, 0, 0, np.broadcast_to(np.True_, (1, width))))
+        budget.admit(Mask(SIZE, 0, 0, (1, width), 0, b""))
     return True
 
 

@@ -28,7 +28,7 @@ OTHERS = [
     if not path.relative_to(ROOT).as_posix().startswith(OWN)
 ]
 MAY_NAME = {
-    "apps/starting/look.py": "a folder's files say which task they are for",
+    "apps/starting/folder_contents.py": "a folder's files say which task they are for",
     "vision/built_in_types.py": "the list of the rows",
     "vision/predictions.py": "the records are public names, which a module of this "
     "name has had "

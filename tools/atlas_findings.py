@@ -18,11 +18,11 @@ from visualjudge.analysis.decisions.accept import AcceptedPart, accept
 from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures.bias import preferences
 from visualjudge.analysis.figures.comparisons import COMPARISONS, Comparison
-from visualjudge.analysis.figures.published import AS_PUBLISHED
+from visualjudge.analysis.figures.published_scores import AS_PUBLISHED
 from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.people_agreement import agreement
+from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.results import JudgeResult
-from visualjudge.analysis.scores import scores_of
 from visualjudge.analysis.value_and_interval import Estimate
 
 Analyses = Mapping[str, Analysis]

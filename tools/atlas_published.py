@@ -21,7 +21,7 @@ from atlas_sets import (
     table,
 )
 
-from visualjudge.analysis.figures.published import AS_PUBLISHED
+from visualjudge.analysis.figures.published_scores import AS_PUBLISHED
 from visualjudge.analysis.figures.scoring import SCORES
 
 

@@ -16,7 +16,7 @@ from visualjudge.apps.frontdoor.decisions import correct as correct, label as la
 from visualjudge.apps.frontdoor.judge import Asked, client as client
 from visualjudge.apps.frontdoor.opened_run import Run as Run, Runs, open_run as open_run
 from visualjudge.apps.frontdoor.studies import Study as Study
-from visualjudge.apps.planning.shape_plan import ShapePlan
+from visualjudge.apps.planning.plan_without_models import ShapePlan
 from visualjudge.apps.planning.study_designs import Goal, Plan
 from visualjudge.clients.base import Client as Client
 from visualjudge.dataset.exports import Format as Format

@@ -1,5 +1,6 @@
 """The arguments of the public functions are checked against their annotations, so that
-a wrong type is one line and not a wrong answer.
+a wrong type is one line and not a wrong answer. Options of commands are checked in
+``cli/options.py``.
 """
 
 import builtins

@@ -1,6 +1,8 @@
 """What judging, building and measuring can be told: a frozen record for each, whose
 fields are options of the command (:mod:`visualjudge.cli.options`) and keywords of the
-Python function. A default, a help and a bound stand here only.
+Python function. A default, a help and a bound stand here only. Each is declared once;
+``cli/options.py`` makes command options of them, ``arguments.py`` checks arguments of
+functions.
 """
 
 from __future__ import annotations

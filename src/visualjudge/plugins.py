@@ -1,4 +1,6 @@
 """Registration functions for plug-ins and scripts, one for each table of the project.
+Which rows there are is in ``core/registry.py`` and ``vision/rows.py``; ``testing.py``
+checks a plug-in's type.
 
 Each raises :class:`~visualjudge.core.errors.UsageError` if a row of that name already
 exists. A plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a

@@ -1,5 +1,6 @@
 """Verifiable rewards for training judges: ``reward(reply, question)``, and TRL's
-function."""
+function. They are computed in ``apps/connectors/training_rewards.py``.
+"""
 
 from visualjudge.apps.connectors.training_rewards import reward, trl_reward
 

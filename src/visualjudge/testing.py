@@ -1,4 +1,4 @@
-"""Checks for the tests of a plug-in.
+"""Checks for the tests of a plug-in. Registering rows is in ``plugins.py``.
 
 >>> from visualjudge.testing import check_type
 >>> check_type("detection")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Estimate,
     estimates_of_judges,
     JudgeFigure,
@@ -105,7 +105,7 @@ def test_a_figure_is_added_by_one_file(tmp_path: Path) -> None:
     assert found.tables["ties_by_encoding"]["n"].to_list() == [20, 20]
     whole = page(found)
     assert "Where does it answer tie?" in whole and 'id="figure-ties"' in whole
-    assert "It calls 0% equal." in text(found, [])
+    assert "it calls 0% equal." in text(found, [])
 
 
 @pytest.mark.usefixtures("_folder")

@@ -25,7 +25,7 @@ from visualjudge.analysis.accuracy_cells import (
     guessed_among_used,
 )
 from visualjudge.analysis.figures.leaks import leak_audit
-from visualjudge.analysis.figures.sensitivity import SENSITIVITY, curves
+from visualjudge.analysis.figures.psychometric_curve import SENSITIVITY, curves
 from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.errors import DataError

@@ -24,12 +24,12 @@ from visualjudge.analysis.figures.comparisons import (
     not_compared,
 )
 from visualjudge.analysis.figures.encodings import ENCODINGS
+from visualjudge.analysis.figures.fault_size import FAULT_SIZE
+from visualjudge.analysis.figures.psychometric_curve import SENSITIVITY
 from visualjudge.analysis.figures.scoring import SCORES
-from visualjudge.analysis.figures.sensitivity import SENSITIVITY
-from visualjudge.analysis.figures.size import FAULT_SIZE
-from visualjudge.analysis.figures.sources import SOURCES
+from visualjudge.analysis.figures.strengths import SOURCES
 from visualjudge.analysis.figures.unread import UNREAD
-from visualjudge.analysis.pairwise_figures import Preference, macro
+from visualjudge.analysis.pairwise_verdicts import Preference, macro
 from visualjudge.analysis.report.headline import headline
 from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.study_table import (

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from visualjudge.analysis import fits
-from visualjudge.analysis.figures.sources import leaderboard
+from visualjudge.analysis.figures.strengths import leaderboard
 from visualjudge.analysis.fits import fit
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for

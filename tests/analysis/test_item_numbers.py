@@ -16,7 +16,7 @@ from PIL import Image
 import visualjudge as vj
 from judges.made_question import question
 from scripted_client import ScriptedClient
-from visualjudge.analysis.reasons import pointed
+from visualjudge.analysis.stated_reasons import pointed
 from visualjudge.core.records import BoolArray, Fault, Question, Verdict
 from visualjudge.dataset.fault_truth import Deciding, deciding
 from visualjudge.options import Choice

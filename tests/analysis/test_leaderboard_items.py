@@ -10,7 +10,7 @@ import polars as pl
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.estimate import all_alike
-from visualjudge.analysis.figures.sources import SOURCES, Leaderboard
+from visualjudge.analysis.figures.strengths import SOURCES, Leaderboard
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.records import Question, Verdict
 

@@ -25,9 +25,9 @@ from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.model_answer import state_words
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.figure_parts import group_name
 from visualjudge.analysis.figures.opening import opening_plot
-from visualjudge.analysis.figures.sources import SOURCES
-from visualjudge.analysis.figures.vocabulary import group_name
+from visualjudge.analysis.figures.strengths import SOURCES
 from visualjudge.analysis.load import without_order
 from visualjudge.analysis.plots.plot import LeftOut
 from visualjudge.analysis.report.card import card_of

@@ -11,8 +11,9 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.figures.leaks import Leak, as_right
-from visualjudge.analysis.figures.variance import Variance, variance_share
+from visualjudge.analysis.pairwise_verdicts import Preference
 from visualjudge.analysis.plots.plot import Plot, unbroken
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.value_and_interval import Estimate
@@ -77,6 +78,26 @@ def test_a_difference_that_tasks_hide_from_each_other_is_found(
         assert told["p"] <= told["p_holm"] < 0.05
 
 
+def test_a_preference_is_said_where_its_test_proves_it() -> None:
+    def row(name: str, value: float, p: float | None) -> Preference:
+        estimate = Estimate(value, (value - 0.05, value + 0.05), 90, 90)
+        proven = p is not None and p < 0.05
+        return Preference(name, f"the {name} one", estimate, p, p, proven)
+
+    first = row("first", 0.2, 0.01)
+    small = row("small", -0.2, 0.02)
+    large = row("large", 0.06, 0.06)
+    for rows, words in (
+        (
+            (first, small, large),
+            "It prefers the first one and avoids the small one",
+        ),
+        ((large,), "No preference is proven"),
+    ):
+        assert BIAS.sentences(rows) == [f"{words} (Holm, p below 5 %)."]
+    assert BIAS.sentences((row("untested", 0.2, None),)) == []
+
+
 def test_the_lean_to_the_place_has_one_interval(
     opposite_judges: Analysis,
 ) -> None:
@@ -102,22 +123,6 @@ def test_the_lean_to_the_place_has_one_interval(
             r for r in figure.rows if r[:2] == (judge["judge"], row["leans_to"])
         )
         assert drawn[2:5] == (row["preference"], *row["ci95"])
-
-
-def variance(ends: tuple[float, float]) -> Variance:
-    parts = {"item": 0.12, "order": 0.08}
-    return Variance(
-        "task", 100, 0.2, parts, {"item": ends, "order": (0.05, 0.1)}
-    )
-
-
-def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
-    assert variance_share(variance((0.1, 0.14)), "item") == "60 %"
-    assert variance_share(variance((-0.2, 0.4)), "item") == "–"
-
-
-def test_the_part_of_a_component_is_not_larger_than_it() -> None:
-    assert variance_share(variance((0.1, 0.14)), "item", 0.0) == "0 %"
 
 
 @pytest.mark.parametrize(

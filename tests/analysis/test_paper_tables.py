@@ -18,8 +18,8 @@ from judged_records import (
     write_run,
 )
 from visualjudge.analysis import analyse
-from visualjudge.analysis.figures.cells import BY_TASK
-from visualjudge.analysis.report.paper import paper_tables
+from visualjudge.analysis.figures.tasks_and_encodings import BY_TASK
+from visualjudge.analysis.report.paper_tables import paper_tables
 from visualjudge.core.text_tables import Styled, Table
 
 BOTH = ("encoding_analysis", "judge_analysis")
@@ -118,7 +118,7 @@ def test_a_page_is_no_table(runs: list[Path], tmp_path: Path) -> None:
 
 
 def test_latex_has_no_command_of_others() -> None:
-    from visualjudge.analysis.report.exports import as_latex
+    from visualjudge.analysis.report.table_forms import as_latex
 
     text = as_latex([Table(("Judge",), ((r"\input{x} 5% a_b $x$ −1",),))])
     assert r"\textbackslash{}input\{x\} 5\% a\_b \$x\$ $-$1 \\" in text

@@ -25,7 +25,7 @@ from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.plot import BEHIND, LeftOut, Plot
 from visualjudge.analysis.report.page import drawn as every_plot
-from visualjudge.analysis.report.paired import differences, opening_notes
+from visualjudge.analysis.report.two_judges import differences, opening_notes
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.main import app
@@ -248,6 +248,23 @@ def test_an_interval_with_an_open_end_goes_to_the_end_of_the_axis() -> None:
         one_row(Estimate(0.4, ends, 9, 9)) for ends in ((0.0, 0.5), (None, 0.5))
     )
     assert whole == left != one_row(Estimate(0.4, (0.1, 0.5), 9, 9))
+
+
+def test_a_number_that_has_no_room_beside_its_row_stands_above_it() -> None:
+    row = ForestRow("careful minus hasty", (Estimate(0.3, (0.2, 0.4), 9, 9),))
+    scale = Scale(0.0, 1.0, str, lambda e: "+30.0 (20.0 to 40.0)")
+    for width in (700, 336):
+        drawn = forest([row], ["judge"], scale, width).svg("label")
+        assert ">+30.0 (20.0 to 40.0)</text>" in drawn
+
+
+def test_a_marker_does_not_hide_its_interval() -> None:
+    drawn = one_row(Estimate(0.5, (0.496, 0.504), 9, 9))
+    ends = re.search(r'class="ci ls0" x1="(.+?)".* x2="(.+?)"', drawn)
+    corners = re.search(r'class="mark fs0" points="(.+?)"', drawn)
+    assert ends and corners
+    across = [float(point.split(",")[0]) for point in corners[1].split()]
+    assert float(ends[1]) < min(across) < max(across) < float(ends[2])
 
 
 def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:

@@ -173,7 +173,6 @@ def test_numbers_of_verdicts_lead_to_their_questions(
         "Which errors",
         "Tables by task",
         "Headline figures",
-        "Components of variance",
     )
     for part in parts:
         for table in below(tables, part):

@@ -31,7 +31,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.people_agreement import agreement
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
-from visualjudge.analysis.report.paper import paper_tables
+from visualjudge.analysis.report.paper_tables import paper_tables
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN, Question
 

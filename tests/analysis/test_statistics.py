@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from visualjudge.analysis.estimate import holm, shares
-from visualjudge.analysis.figures.variance import variance_row
-from visualjudge.analysis.pairwise_figures import macro
+from visualjudge.analysis.figures.variance_components import variance_row
+from visualjudge.analysis.pairwise_verdicts import macro
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.alpha import alpha, kappa
+from visualjudge.analysis.statistics.rater_agreement import alpha, kappa
 from visualjudge.core.records import FloatArray
 from visualjudge.core.seeding import rng_for
 

@@ -28,7 +28,7 @@ from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.page import html as page_of
-from visualjudge.analysis.shape import shape_of
+from visualjudge.analysis.study_shape import shape_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import UNKNOWN

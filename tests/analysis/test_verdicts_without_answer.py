@@ -15,7 +15,7 @@ from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.comparisons import COMPARISONS
 from visualjudge.analysis.figures.unread import UNREAD
-from visualjudge.analysis.pairwise_figures import of_status
+from visualjudge.analysis.pairwise_verdicts import of_status
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.headline import headline
 from visualjudge.analysis.report.terminal import text

@@ -14,8 +14,8 @@ from frontdoor_example import write_data
 from judged_records import write_dataset, write_run
 from mixed_study import SEED, TASKS, made_questions, made_verdicts, make_study
 from recording import check, lasting
-from visualjudge.apps.planning.dataset_faults import audit
-from visualjudge.apps.planning.shape_plan import ShapePlan
+from visualjudge.apps.planning.dataset_audit import audit
+from visualjudge.apps.planning.plan_without_models import ShapePlan
 from visualjudge.apps.planning.study_designs import (
     as_json,
     commands,

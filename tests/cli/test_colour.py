@@ -9,16 +9,16 @@ import sys
 
 import pytest
 
-LINE = "from visualjudge.cli.output import in_colour; print(in_colour({!r}))"
+LINE = "from visualjudge.cli.console import in_colour; print(in_colour({!r}))"
 BUFFERED = """
 from contextlib import redirect_stdout
 from io import StringIO
-from visualjudge.cli.output import in_colour
+from visualjudge.cli.console import in_colour
 with redirect_stdout(StringIO()) as buffer:
     print(in_colour({!r}))
 print(in_colour(buffer.getvalue()), end="")
 """
-MESSAGE = "from visualjudge.cli.output import say; say({!r})"
+MESSAGE = "from visualjudge.cli.console import say; say({!r})"
 
 
 def printed(text: str, program: str = LINE, **environment: str) -> str:

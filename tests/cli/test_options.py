@@ -17,8 +17,8 @@ from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
 from package_sources import SOURCES, nodes
 from visualjudge.cli import main
+from visualjudge.cli.console import FIELD, OPTIONS, Checked, say
 from visualjudge.cli.main import COMMANDS, Commands, command_named
-from visualjudge.cli.output import FIELD, OPTIONS, Checked, say
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
 from visualjudge.dataset.question_filter import (

@@ -14,7 +14,7 @@ from commanding import command
 from frontdoor_example import Example, make_example
 from visualjudge.cli.main import COMMANDS, command_named
 from visualjudge.core.errors import UsageError
-from visualjudge.core.outputs import OutputFile, together
+from visualjudge.core.output_files import OutputFile, together
 
 # Each command with outputs, and what it is given besides; {…} are files and folders of
 # the example.

@@ -18,7 +18,7 @@ from visualjudge.core.atomic import (
     write_bytes,
     write_json,
 )
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 
 
 def test_failed_write_leaves_the_old_file_and_no_scratch(

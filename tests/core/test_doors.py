@@ -31,7 +31,7 @@ from visualjudge.core.errors import (
     VisualJudgeError,
     one_of,
 )
-from visualjudge.core.tables import check_table, scan, tsv_writer
+from visualjudge.core.parquet import check_table, scan, tsv_writer
 from visualjudge.core.untrusted import BOUNDS, Bound, read_file
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.core.yamls import loads, read_yaml

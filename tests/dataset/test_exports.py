@@ -13,7 +13,7 @@ import pytest
 
 from making import make_folder
 from visualjudge.core.errors import DataError, RunError, UsageError
-from visualjudge.core.outputs import together
+from visualjudge.core.output_files import together
 from visualjudge.dataset.build import build
 from visualjudge.dataset.exports import export, parquet
 from visualjudge.dataset.exports.vlmevalkit import numbered

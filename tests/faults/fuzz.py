@@ -50,9 +50,9 @@ from visualjudge.data.folder import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.formats.coco import coco
+from visualjudge.formats.labelling_tools import shapes
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring
-from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.tables import class_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo

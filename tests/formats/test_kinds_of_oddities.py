@@ -21,11 +21,11 @@ from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.label_maps import label_maps
+from visualjudge.formats.labelling_tools import shapes
 from visualjudge.formats.outputs import outputs, warn_of_range
 from visualjudge.formats.pairing import file_below
 from visualjudge.formats.referring import referring
 from visualjudge.formats.samples import Sample, Samples
-from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.tables import read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo

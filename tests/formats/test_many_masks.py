@@ -16,7 +16,7 @@ from PIL import Image
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.formats.coco import coco
 from visualjudge.formats.label_maps import label_maps
-from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.labelling_tools import shapes
 from visualjudge.formats.yolo import yolo
 from visualjudge.vision.predictions import read_prediction
 

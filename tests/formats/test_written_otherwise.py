@@ -26,9 +26,9 @@ from visualjudge.data.importing import import_samples
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.coco import coco
 from visualjudge.formats.label_maps import label_maps
+from visualjudge.formats.labelling_tools import shapes
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring
-from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 

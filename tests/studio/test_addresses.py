@@ -19,9 +19,9 @@ from visualjudge.core.addresses import (
 )
 from visualjudge.core.checksums import file_sha256
 from visualjudge.studio.app import create_app
+from visualjudge.studio.dataset_index import FACETS
 from visualjudge.studio.places import find_places
 from visualjudge.studio.studio_data import Site
-from visualjudge.studio.study import FACETS
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ from visualjudge.core.errors import DataError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import json_file, question_json
 from visualjudge.studio import (
+    dataset_index,
     studio_data,
-    study as study_module,
 )
 from visualjudge.studio.app import create_app
+from visualjudge.studio.dataset_index import RunVerdicts, Share
 from visualjudge.studio.places import find_places
 from visualjudge.studio.studio_data import Site
-from visualjudge.studio.study import RunVerdicts, Share
 
 
 class Gate:
@@ -70,10 +70,10 @@ def test_pages_are_served_while_a_large_dataset_is_read(
 ) -> None:
     opening, replies = Gate(), Gate()
     monkeypatch.setattr(studio_data, "SHOWN_AFTER_S", 0)
-    monkeypatch.setattr(study_module, "VERDICTS", 10)
-    monkeypatch.setattr(study_module, "BATCH", 25)
+    monkeypatch.setattr(dataset_index, "VERDICTS", 10)
+    monkeypatch.setattr(dataset_index, "BATCH", 25)
     monkeypatch.setattr(
-        study_module, "_store", opening.before(study_module._store)
+        dataset_index, "_store", opening.before(dataset_index._store)
     )
     monkeypatch.setattr(
         RunVerdicts, "_take_some", replies.before(RunVerdicts._take_some)
@@ -132,7 +132,7 @@ def test_another_process_reads_a_large_dataset_and_the_studio_may_end_meanwhile(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(studio_data, "SHOWN_AFTER_S", 0)
-    monkeypatch.setattr(study_module, "LARGE", 0)
+    monkeypatch.setattr(dataset_index, "LARGE", 0)
     site = Site(find_places([folder]), folder / "cache")
     thread = site.open_all()
     site.stop()
@@ -157,7 +157,7 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
     ]
     lines[-1] = lines[-1].replace(b'"pairwise"', b'"no kind"')
     path.write_bytes(b"".join(json_file(lines)))
-    monkeypatch.setattr(study_module, "FIRST_STEP", 2000)
+    monkeypatch.setattr(dataset_index, "FIRST_STEP", 2000)
     site = Site(find_places([folder]), folder / "cache")
     site.open_all().join(30)
     for opened in (site, Site(find_places([folder]), folder / "cache")):
@@ -177,9 +177,9 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
 def test_replies_read_before_a_failure_are_read_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study_module, "VERDICTS", 10)
-    study = study_module.open_study(folder / "ds", folder / "cache", "x")
-    assert list(study_module.read_in(study)) == [None]
+    monkeypatch.setattr(dataset_index, "VERDICTS", 10)
+    study = dataset_index.open_study(folder / "ds", folder / "cache", "x")
+    assert list(dataset_index.read_in(study)) == [None]
     run = RunVerdicts(study, folder / "run", "r")
     store, parts = RunVerdicts._store, list[Any]()
 
@@ -207,9 +207,9 @@ def test_replies_read_before_a_failure_are_read_once(
 def test_questions_are_read_alike_however_their_file_was_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    monkeypatch.setattr(study_module, "FIRST_STEP", 2000)
-    monkeypatch.setattr(study_module, "STEP", 2000)
-    monkeypatch.setattr(study_module, "BATCH", 16)
+    monkeypatch.setattr(dataset_index, "FIRST_STEP", 2000)
+    monkeypatch.setattr(dataset_index, "STEP", 2000)
+    monkeypatch.setattr(dataset_index, "BATCH", 16)
     root, lines = (
         folder / "ds",
         [question_json(q) for q in load_dataset(folder / "ds")],
@@ -221,20 +221,20 @@ def test_questions_are_read_alike_however_their_file_was_written(
     elif form == "NaN":
         lines[30] = lines[30][:-1] + b', "features": [{"area": NaN}, {}]}'
     (root / "questions.json").write_bytes(b"".join(json_file(lines)))
-    study = study_module.open_study(root, folder / "cache", "x")
+    study = dataset_index.open_study(root, folder / "cache", "x")
     if form == "NaN":
         with pytest.raises(DataError, match=r"questions\.json: .*is not JSON"):
-            list(study_module.read_in(study))
+            list(dataset_index.read_in(study))
         return
-    begun = study_module.read_in(study)
+    begun = dataset_index.read_in(study)
     next(begun)
-    killed = study_module.open_study(
+    killed = dataset_index.open_study(
         root, folder / "cache", "x"
     )  # as after a kill
     assert (killed.count, killed.complete) == (0, False)
-    assert len(list(study_module.read_in(killed))) > 2
+    assert len(list(dataset_index.read_in(killed))) > 2
     study, dataset = killed, load_dataset(root)
     assert [study.question(row) for row in range(study.count)] == list(dataset)
     assert (study.count, study.checksum) == (40, dataset.digest)
-    again = study_module.open_study(root, folder / "cache", "x")
+    again = dataset_index.open_study(root, folder / "cache", "x")
     assert again.complete and again.values == study.values

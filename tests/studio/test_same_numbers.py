@@ -29,7 +29,7 @@ from visualjudge.analysis.figures.scoring import RANKINGS, SCORES
 from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Fault, Probe, Question, Verdict
 from visualjudge.prompts.rubric import rubric_of
-from visualjudge.studio import study as verdicts_module
+from visualjudge.studio import dataset_index
 from visualjudge.studio.app import MOST_REPLIES, create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State
@@ -225,7 +225,7 @@ def test_the_studio_counts_what_the_report_counts(home: Path) -> None:
 def test_the_studio_counts_what_the_report_counts_of_what_is_read(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verdicts_module, "VERDICTS", 37)
+    monkeypatch.setattr(dataset_index, "VERDICTS", 37)
     whole = {
         path: path.read_bytes() for path in home.glob("runs/*/verdicts.jsonl")
     }

@@ -23,21 +23,21 @@ from judged_records import (
     write_run,
 )
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.studio import study as study_module
+from visualjudge.studio import dataset_index
 from visualjudge.studio.app import create_app
-from visualjudge.studio.places import find_places
-from visualjudge.studio.selection import State
-from visualjudge.studio.studio_data import Site
-from visualjudge.studio.study import (
+from visualjudge.studio.dataset_index import (
     OUTCOMES,
     RunVerdicts,
     Share,
     open_study,
     read_in,
 )
+from visualjudge.studio.places import find_places
+from visualjudge.studio.selection import State
+from visualjudge.studio.studio_data import Site
 
 
-def _study(root: Path) -> study_module.Study:
+def _study(root: Path) -> dataset_index.Study:
     study = open_study(root, root.parent / "cache", "x")
     for _ in read_in(study):
         pass
@@ -235,7 +235,7 @@ def test_a_file_that_cannot_be_written_is_one_line(
     def full(*_: Any, **__: Any) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(study_module, "_store", full)
+    monkeypatch.setattr(dataset_index, "_store", full)
     with pytest.raises(RunError, match=r"disk is full"):
         _study(root)
     assert not list((tmp_path / "cache").iterdir())

@@ -121,6 +121,25 @@ def test_a_large_label_map_is_read_and_measured_in_little_memory() -> None:
     assert peak < 6 * real.size
 
 
+def test_a_label_map_needs_memory_for_its_pixels_not_for_its_classes() -> None:
+    """Forty classes whose boxes are the whole map took 40 bytes a pixel and side."""
+    names = {number: f"class {number}" for number in range(1, 41)}
+    real = np.resize(
+        np.repeat(np.arange(1, 41, dtype=np.uint8), 50), (800, 4000)
+    )
+    tracemalloc.start()
+    truth, prediction = (
+        masks_from_label_map(values, names, unlabelled=())
+        for values in (real, np.roll(real, 5, axis=1))
+    )
+    value = score("semantic_segmentation", prediction, truth)
+    faults_of("semantic_segmentation", prediction, truth)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert value == pytest.approx(10 * 45 / 55, abs=1e-4)
+    assert peak < 20 * real.size
+
+
 def test_a_keypoint_is_faulty_where_it_should_be() -> None:
     person = standing(80)
     points = person.keypoints.copy()

@@ -11,8 +11,9 @@ Main modules, in the order in which data flows::
     separation        whether judge and truth separate each pair of models
     statistics        pure functions: agreement, ranks, corrected means, favour
     image_sums        sums by cell and image
-    accuracy_cells    accuracy by cell
-    scores            ranking and scoring questions
+    pairwise_verdicts, accuracy_cells   verdicts on pairs; accuracy by cell
+    stated_reasons    what judges say of their reasons, beside the measured faults
+    ranking_and_scoring   rankings and scores beside the true ones
     source_groups     which models may be ranked against each other
     rating_table, people_agreement   people as raters
     figures           a figure a file: rows, columns, section, plots
@@ -25,7 +26,7 @@ Main modules, in the order in which data flows::
 
 from visualjudge.analysis.analysing import analyse, analyse_study
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.statistics.alpha import alpha
+from visualjudge.analysis.statistics.rater_agreement import alpha
 from visualjudge.analysis.study_table import Run, Study, study_of
 
 __all__ = [

@@ -1,4 +1,6 @@
-"""Accuracy by task, encoding, error type or margin, and that of guessing.
+"""Accuracy by task, encoding, error type or margin, and that of guessing. Its intervals
+are in ``estimate.py``; the sections that show it, in ``figures/accuracy.py`` and
+``figures/tasks_and_encodings.py``.
 
 A guess never picks a tie option that is the right answer to no question, so a pair
 without right ties has a guessing accuracy of one half.
@@ -12,8 +14,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from visualjudge.analysis.image_sums import image_sums
-from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
-from visualjudge.analysis.scores import Ranking, Scoring
+from visualjudge.analysis.pairwise_verdicts import OF_TWO, Accuracy
+from visualjudge.analysis.ranking_and_scoring import Ranking, Scoring
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 

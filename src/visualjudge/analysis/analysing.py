@@ -1,4 +1,6 @@
-"""Runs, or a study in memory, as an analysis with every figure."""
+"""Runs, or a study in memory, as an analysis with every figure. What it returns is in
+``results.py``; reading runs from disk, in ``load.py``.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

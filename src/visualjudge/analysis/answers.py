@@ -1,4 +1,6 @@
-"""The one table of answers: one row a verdict, beside its question.
+"""The one table of answers: one row a verdict, beside its question. The answer to a
+study's question is in ``decisions/``; the tables of questions and of verdicts that are
+joined here, in ``study_table.py``.
 
 Here alone is decided what a verdict is worth. ``usable``: its value answers the
 question; what is not usable has *failed*, for the ``cause``. ``tie``: it calls two

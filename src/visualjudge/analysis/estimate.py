@@ -1,5 +1,6 @@
 """Values and intervals with the image as the unit: shares, differences, means and
-correlations.
+correlations. The record of one value is in ``value_and_interval.py``; regressions, in
+``fits.py``.
 
 Every figure is a function of sums over images. Its variance comes from leaving out each
 image once (the delete-one-cluster jackknife, CR3), and Student's t has Kish's effective
@@ -193,11 +194,10 @@ class Shares:
 
     def __getitem__(self, k: int) -> Estimate:
         """Return share ``k`` as a figure."""
-        estimable = not np.isnan(self.low[k])
         n = round(self.cases[k])
         value = float(self.value[k]) if np.isfinite(self.value[k]) else None
         images = int(self.images[k])
-        if not estimable:
+        if np.isnan(self.low[k]):
             why = too_few() if n else NOTHING.why
             return Estimate(value, None, n, images, why)
         interval = float(self.low[k]), float(self.high[k])

@@ -1,4 +1,6 @@
-"""Formats of values and intervals for readers."""
+"""Formats of values and intervals for readers. Columns and tables of values are in
+``table_layout.py``.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial

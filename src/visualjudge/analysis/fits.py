@@ -1,5 +1,6 @@
 """One generalised linear model with errors clustered by image: strengths, leanings,
-favouritism.
+favouritism. Shares and means without covariates are in ``estimate.py``; the
+psychometric curve is in ``figures/psychometric_curve.py``.
 
 Coefficients are found by iteratively reweighted least squares; outcomes may be
 fractions (a tie is half a win: Papke & Wooldridge 1996). The covariance comes from

@@ -1,5 +1,6 @@
 """Sums by cell and image, from which every share in the report is computed. The
-intervals are in ``estimate.py``.
+intervals are in ``estimate.py``. Tables of the answers they are summed from are in
+``answers.py``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import Shares, gap_ends, gap_p, ratio, shares
 from visualjudge.analysis.study_table import WORD, ordered
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray, IntArray
@@ -41,9 +41,9 @@ class ImageSums:
         bottom: str,
         *,
         graded: bool = False,
-    ) -> Shares:
+    ) -> estimate.Shares:
         """Return each cell's share with its interval."""
-        return shares(
+        return estimate.shares(
             self.columns[top],
             self.columns[bottom],
             self.cell,
@@ -58,7 +58,7 @@ class ImageSums:
         exceed 1."""
         selected = self.columns[bottom] > 0
         named = (self.columns[top][selected], self.columns[bottom][selected])
-        return ratio(*named, self.cell[selected], self.cells)
+        return estimate.ratio(*named, self.cell[selected], self.cells)
 
 
 def image_sums(
@@ -108,8 +108,8 @@ def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
     value, dispersion = sums.ratio("gap", "n")
     n = sums.total("n")
     apart = sums.total("apart")
-    ends = gap_ends(value, dispersion, apart, n)
-    p = gap_p(value, dispersion, apart, n)
+    ends = estimate.gap_ends(value, dispersion, apart, n)
+    p = estimate.gap_p(value, dispersion, apart, n)
     return [
         (estimate_of(value, dispersion, ends, int(n[k]), k), known(p[k]))
         for k in range(n.size)

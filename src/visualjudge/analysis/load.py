@@ -1,4 +1,5 @@
-"""Read runs and datasets from disk as tables.
+"""Read runs and datasets from disk as tables. The tables themselves are in
+``question_table.py`` and ``study_table.py``.
 
 In a people's run, questions that check the raters are kept separate. Known questions
 are the easiest ones, and a repeat is asked of the same rater again. Neither is an

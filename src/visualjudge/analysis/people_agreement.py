@@ -1,5 +1,7 @@
 """Agreement of judges with people, and among people. The latter is the ceiling: no
-judge can be expected to exceed it.
+judge can be expected to exceed it. The ratings are read in ``rating_table.py`` and
+shown in ``report/agreement_page.py``; people inside of a study are in
+``figures/people.py``.
 
 For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (averaged over
 sources), the share of pairs of sources on an item that are put in the same order, and
@@ -19,12 +21,11 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.alpha import Level, alpha
 from visualjudge.analysis.statistics.alternative_annotator import alt_test
+from visualjudge.analysis.statistics.rater_agreement import Level, alpha
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -257,7 +258,7 @@ def _row(
         estimate.sums(images, values, int(images.max()) + 1)
         for values in pair_order(a, b)
     )
-    share = shares(alike, measured, graded=True)
+    share = estimate.shares(alike, measured, graded=True)
     return RaterRow(
         *who,
         items=items,

@@ -1,6 +1,6 @@
 """A run's verdicts as a table, in the one form of ``study_table``, and a dataset's
-questions, without one record per question: 250,000 questions
-load in a second or two.
+questions, without one record per question: 250,000 questions load in a second or two.
+How both are joined and held is in ``study_table.py``.
 
 Prompts and image paths stay on disk; :func:`find` reads them again for the few
 questions that a report shows.
@@ -25,7 +25,6 @@ from visualjudge.analysis.study_table import (
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.jsons import Fields
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.untrusted import lines
 from visualjudge.dataset.folder import META, load_dataset, read_meta
@@ -174,7 +173,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
             size = 0
 
 
-def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
+def read_questions(root: Path) -> tuple[pl.DataFrame, jsons.Fields]:
     """Return the rows of the questions at ``root``, and ``dataset.json`` with the path
     and the questions' checksum.
 
@@ -200,7 +199,7 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
     }
 
 
-def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Fields]:
+def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, jsons.Fields]:
     """Return the questions of several datasets without duplicates, the metadata of the
     first dataset, and the benchmark and digest of each.
 
@@ -240,7 +239,7 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Fields]:
     }
 
 
-def _read(root: Path) -> tuple[pl.DataFrame, Fields]:
+def _read(root: Path) -> tuple[pl.DataFrame, jsons.Fields]:
     table, meta = read_questions(root)
     unknown = table.filter(~has_truth())["id"]
     if 0 < unknown.len() < table.height:
@@ -251,7 +250,7 @@ def _read(root: Path) -> tuple[pl.DataFrame, Fields]:
     return table, meta
 
 
-def _of(table: pl.DataFrame, meta: Fields, root: Path) -> pl.DataFrame:
+def _of(table: pl.DataFrame, meta: jsons.Fields, root: Path) -> pl.DataFrame:
     """Add the name of the benchmark that the questions come from, else the name of the
     dataset's folder.
     """

@@ -1,5 +1,6 @@
 """Ratings by people and by judges in one long table: ``item, source, rater, dimension,
-score``.
+score``. What is computed of them is in ``people_agreement.py``; labels that correct a
+leaderboard are in ``decisions/label_files.py``.
 
 Ratings are read from CSV, JSONL or parquet, in this form or with a column for each
 rater. Of one source, a score may be a vote (A, B, tie). Optional columns: ``kind`` ("person"
@@ -35,7 +36,7 @@ from visualjudge.analysis.study_table import (
     remarks_on,
 )
 from visualjudge.core.errors import DataError, Problem, UsageError, one_of
-from visualjudge.core.tables import check_table, readable, scan
+from visualjudge.core.parquet import check_table, readable, scan
 from visualjudge.formats.tables import first_row, read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")

@@ -1,6 +1,7 @@
 """The resolution of a judge: the smallest win rate above ½ at which judge and truth
-would both separate a pair of models, in the same order, in 80 % of studies or more, with a
-probability of 75 %.
+would both separate a pair of models, in the same order, in 80 % of studies or more,
+with a probability of 75 %. The tests are in ``separation.py``; plans of new studies, in
+``apps/planning``.
 
 How often the judge prefers the better of two predictions rises with their difference in
 score: ½ + (½ − lapse) · erf(difference / scale). The study leaves several rates

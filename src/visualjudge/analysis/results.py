@@ -1,5 +1,6 @@
 """What a figure is, and the analysis: figures of each judge and of the study, computed
-when they are read."""
+when they are read. It is made by ``analysing.py``; the figures are in ``figures/``.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +12,18 @@ from typing import Any, Generic, Literal, TypeVar
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
+from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.identity import ServedBy, moved, served_by
 from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.scores import RANKED, SCORED
-from visualjudge.analysis.statistics.reliability import DRAWS
+from visualjudge.analysis.ranking_and_scoring import RANKED, SCORED
+from visualjudge.analysis.served_model import ServedBy, moved, served_by
+from visualjudge.analysis.statistics.calibration import DRAWS
 from visualjudge.analysis.study_facts import (
     DATASET,
     DatasetFacts,
     asked_like,
     dataset_facts,
+    most_accurate,
     nothing_in_common,
 )
 from visualjudge.analysis.study_table import FEATURES, Run, Study, more
@@ -468,28 +471,13 @@ class Analysis:
     @cached_property
     def shown(self) -> Shown:
         """What pages show: of many judges, the most accurate ones."""
-        tabled = self.most_accurate(MOST_TABLED)
-        drawn = self.most_accurate(MOST_DRAWN)
+        tabled = most_accurate(self.study, MOST_TABLED)
+        drawn = most_accurate(self.study, MOST_DRAWN)
         return Shown(
             self,
             tuple(self.judges[k] for k in tabled),
             tuple(self.judges[k] for k in drawn),
         )
-
-    def most_accurate(self, most: int) -> list[int]:
-        """Return the numbers of the judges; of more than ``most``, of the most accurate
-        ones."""
-        numbers = list(range(len(self.judges)))
-        if len(numbers) <= most:
-            return numbers
-        right = [
-            table.filter(pl.col("kind") == "pairwise")
-            .select(pl.col("right").mean())
-            .item()
-            or 0.0
-            for table in self.study.joined
-        ]
-        return sorted(numbers, key=lambda k: -right[k])[:most]
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
@@ -599,7 +587,7 @@ class Shown:
     def said(self, figure: JudgeFigure[Any]) -> list[str]:
         """Return the sentences of each judge, with its name."""
         return [
-            f"{judge.name}: {line}"
+            f"{judge.name}: {lower_first(line)}"
             for judge in self.judges
             for line in figure.sentences(judge[figure])
         ]

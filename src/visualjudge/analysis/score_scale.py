@@ -1,5 +1,6 @@
 """The scale of a study of scores. Scores are stored and computed from 0 to 10, and
-shown on the scale on which people and judges gave them.
+shown on the scale on which people and judges gave them. Whether scores may be used is
+in ``decisions/score_answer.py``.
 """
 
 from collections.abc import Mapping

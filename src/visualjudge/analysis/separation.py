@@ -1,5 +1,6 @@
 """Which models does the judge separate, which does the truth, and do the two differ?
-The one family of tests of a study.
+The one family of tests of a study. Ranks, states and plots follow from it, in
+``decisions/``; comparisons of two *judges* are in ``figures/comparisons.py``.
 
 A pair of models is compared by *how often the first is better, over images*: each image
 weighs the same, whatever the number of its questions. Of each pair three differences

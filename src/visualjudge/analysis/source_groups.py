@@ -1,4 +1,5 @@
-"""Groups of sources that may be ranked against each other.
+"""Groups of sources that may be ranked against each other. Whether two of a group
+differ is tested in ``separation.py``.
 
 Only sources that are compared in the same tasks are, because a source's mean over one
 task cannot be compared with another source's mean over another task. Tasks that compare

@@ -1,5 +1,5 @@
 """The facts of a study: what its dataset holds and how much of it was asked, and which
-runs were asked the same questions.
+runs were asked the same questions. Which kind of study it is, is in ``study_shape.py``.
 """
 
 from collections.abc import Mapping
@@ -109,6 +109,22 @@ def overlap(a: IntArray, b: IntArray) -> float:
     """Return the questions in common as a share of those in either array."""
     common = np.intersect1d(a, b, assume_unique=True).size
     return common / max(1, a.size + b.size - common)
+
+
+def most_accurate(study: Study, most: int) -> list[int]:
+    """Return the numbers of the runs; of more than ``most``, of the most accurate
+    ones."""
+    numbers = list(range(len(study.runs)))
+    if len(numbers) <= most:
+        return numbers
+    right = [
+        table.filter(pl.col("kind") == "pairwise")
+        .select(pl.col("right").mean())
+        .item()
+        or 0.0
+        for table in study.joined
+    ]
+    return sorted(numbers, key=lambda k: -right[k])[:most]
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Questions and verdicts as tables, and their join: one row per verdict, with the right
-answer next to the answer given.
+answer next to the answer given. Files are read in ``question_table.py`` and
+``load.py``; what a verdict is worth is decided in ``answers.py``.
 
 Nothing is repaired here. A verdict whose value does not fit its question counts as
 failed, and a line that cannot be read is a problem that the report names.

@@ -1,4 +1,7 @@
-"""Column definitions: each figure once, with its form in files and in reports."""
+"""Column definitions: each figure once, with its form in files and in reports. Columns
+that several figures share are in ``figures/columns.py``; drawing a table is in
+``core/text_tables.py``.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,6 @@
-"""A figure, its interval, and the number of cases and images it is based on."""
+"""A figure, its interval, and the number of cases and images it is based on. How values
+and intervals are computed is in ``estimate.py``.
+"""
 
 from dataclasses import dataclass, replace
 

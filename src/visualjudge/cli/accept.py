@@ -1,16 +1,17 @@
 """``visualjudge accept``: from which score predictions may be accepted, and which they
-are."""
+are. The method is in ``analysis/decisions/accept.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from visualjudge.cli.console import following, remark, say, write
 from visualjudge.cli.options import JsonFile, output
-from visualjudge.cli.output import following, remark, say, write
 from visualjudge.core.errors import UsageError
 from visualjudge.core.escaping import for_csv
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.options import MeasureOptions
 
 

@@ -1,4 +1,6 @@
-"""``visualjudge adopt``: import verdicts, benchmarks and question sets of others."""
+"""``visualjudge adopt``: import verdicts, benchmarks and question sets of others. The
+work is done in ``apps/adopt``.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from visualjudge.cli.console import as_options, end_with, following, say, stages
 from visualjudge.cli.options import pairs_of
-from visualjudge.cli.output import as_options, end_with, following, say, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 

@@ -1,5 +1,6 @@
-"""``visualjudge agreement``: compare a judge with people, and people with each
-other."""
+"""``visualjudge agreement``: compare a judge with people, and people with each other.
+It is computed in ``analysis/people_agreement.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from visualjudge.cli.console import (
+    end_with,
+    following,
+    remark,
+    say,
+    tell,
+    write,
+)
 from visualjudge.cli.options import JsonFile, PageFile, pairs_of
-from visualjudge.cli.output import end_with, following, remark, say, tell, write
 from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:

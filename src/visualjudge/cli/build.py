@@ -1,4 +1,6 @@
-"""``visualjudge build``: convert a data folder into a judge dataset."""
+"""``visualjudge build``: convert a data folder into a judge dataset. The work is done
+in ``dataset/build.py``.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.console import as_options, following, say, stages, tell
 from visualjudge.cli.options import SkipInvalid, settings, with_settings
-from visualjudge.cli.output import as_options, following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
 from visualjudge.options import JUDGE_ANALYSIS, BuildOptions

@@ -1,12 +1,13 @@
-"""``visualjudge card``: whether a judge can rank models."""
+"""``visualjudge card``: whether a judge can rank models. It is decided in
+``analysis/decisions/card.py`` and written in ``analysis/report/card.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import (
+from visualjudge.cli.console import (
     as_options,
     end_with,
     following,
@@ -14,6 +15,7 @@ from visualjudge.cli.output import (
     unused_bar,
     write,
 )
+from visualjudge.cli.options import JsonFile
 from visualjudge.options import AnswerOptions
 
 

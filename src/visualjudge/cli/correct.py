@@ -1,13 +1,15 @@
-"""``visualjudge correct``: a leaderboard from many judge verdicts and few labels."""
+"""``visualjudge correct``: a leaderboard from many judge verdicts and few labels. The
+method is in ``analysis/decisions/correct.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from visualjudge.cli.console import end_with, following, write
 from visualjudge.cli.label import KindOption
 from visualjudge.cli.options import JsonFile, MovedDataset
-from visualjudge.cli.output import end_with, following, write
 from visualjudge.core.plurals import pluralize
 
 

@@ -1,4 +1,6 @@
-"""``visualjudge describe``: summarize a data folder, or check a dataset."""
+"""``visualjudge describe``: summarize a data folder, or check a dataset. The work is
+done in ``dataset/describe.py`` and ``dataset/validate.py``.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.console import (
+    end_with,
+    following,
+    say,
+    stages,
+    tell,
+    write,
+)
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following, say, stages, tell, write
 from visualjudge.core.errors import UsageError, one_of
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 from visualjudge.options import Selection
@@ -62,7 +71,7 @@ def describe(
 def _describe_dataset(
     folder: Path, json: OutputFile | None, part: Selection
 ) -> None:
-    from visualjudge.apps.planning.dataset_faults import audit
+    from visualjudge.apps.planning.dataset_audit import audit
     from visualjudge.dataset.validate import validate
 
     dataset, problems = validate(folder)

@@ -1,15 +1,17 @@
-"""``visualjudge doctor``: report what works, what is missing, and how to fix it."""
+"""``visualjudge doctor``: report what works, what is missing, and how to fix it. The
+checks are in ``apps/starting/doctor.py``.
+"""
 
 from dataclasses import asdict
 
-from visualjudge.cli.options import ModelOptions
-from visualjudge.cli.output import (
+from visualjudge.cli.console import (
     AsJson,
     as_options,
     end_with,
     following,
     print_json,
 )
+from visualjudge.cli.options import ModelOptions
 from visualjudge.core.text_tables import Table
 
 

@@ -1,12 +1,13 @@
 """``visualjudge export``: write a dataset, or the figures of a run, in the format of
-another tool."""
+another tool. The formats are in ``dataset/exports`` and ``apps/connectors/result_forms.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following, stages
+from visualjudge.cli.console import following, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 from visualjudge.options import Choice
@@ -52,7 +53,10 @@ def export(
 
     Example: visualjudge export dataset --format vlmevalkit --out LMUData
     """
-    from visualjudge.apps.connectors.results import RUN_FORMATS, export_results
+    from visualjudge.apps.connectors.result_forms import (
+        RUN_FORMATS,
+        export_results,
+    )
 
     if form in RUN_FORMATS:
         if choice != Choice() or limit is not None:

@@ -1,5 +1,6 @@
-"""``visualjudge gate``: write a lock of a tested judge, and check a judge against
-it."""
+"""``visualjudge gate``: write a lock of a tested judge, and check a judge against it.
+The work is done in ``apps/gate``.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visualjudge.cli.console import following, say, write as write_to
 from visualjudge.cli.main import command_of
 from visualjudge.cli.options import ModelOptions, MovedDataset, output
-from visualjudge.cli.output import following, say, write as write_to
 from visualjudge.core.errors import UsageError
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 
 if TYPE_CHECKING:
     from visualjudge.apps.gate.check import Check
@@ -109,7 +110,7 @@ def check(
 
     Example: visualjudge gate check --dataset data --model gpt-4o --lock judge.lock
     """
-    from visualjudge.apps.gate import results
+    from visualjudge.apps.gate import check_forms
     from visualjudge.apps.gate.check import check_run
     from visualjudge.apps.gate.score_lock import (
         ScoreLock,
@@ -148,9 +149,9 @@ def check(
             load_dataset(dataset),
             tolerance,
         )
-    print(results.text(result))
-    write_to(junit, results.junit(result))
-    page = results.markdown(result, locked)
+    print(check_forms.text(result))
+    write_to(junit, check_forms.junit(result))
+    page = check_forms.markdown(result, locked)
     write_to(summary, page)
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(step).open("a", encoding="utf-8") as file:
@@ -171,8 +172,10 @@ def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.folder import RunFolder
 
-    analysis = analyse([run], dataset=dataset)  # says so where there is no run
-    return analysis, load_dataset(RunFolder(run).dataset_path(dataset))
+    return (
+        analyse([run], dataset=dataset),  # says so where there is no run
+        load_dataset(RunFolder(run).dataset_path(dataset)),
+    )
 
 
 def _of_model(

@@ -1,5 +1,5 @@
 """``visualjudge import``: import ground truth and model output into a data folder, with
-one sub-command per format.
+one sub-command per format. The work is done in ``data/importing.py``.
 
 The commands are the rows of :data:`~visualjudge.formats.importers.IMPORTERS`: the
 parameters of a row's reader become options, between those of :func:`first` and
@@ -17,9 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-from visualjudge.cli.main import Commands, command_of
-from visualjudge.cli.options import pairs_of, parameter_of
-from visualjudge.cli.output import (
+from visualjudge.cli.console import (
     as_options,
     end_with,
     following,
@@ -27,6 +25,8 @@ from visualjudge.cli.output import (
     say,
     tell,
 )
+from visualjudge.cli.main import Commands, command_of
+from visualjudge.cli.options import pairs_of, parameter_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import importing
 from visualjudge.formats.importers import IMPORTERS, Importer, tasks_of

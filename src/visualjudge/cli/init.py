@@ -1,11 +1,13 @@
-"""``visualjudge init``: what a folder has and the commands of its study."""
+"""``visualjudge init``: what a folder has and the commands of its study. It is found in
+``apps/starting/folder_contents.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following
+from visualjudge.cli.console import following
 from visualjudge.core.errors import UsageError
 
 MOST_LINES = 12
@@ -24,7 +26,7 @@ def init(
 
     Example: visualjudge init my-data
     """
-    from visualjudge.apps.starting.look import look
+    from visualjudge.apps.starting.folder_contents import look
 
     if not folder.exists():
         raise UsageError(f"FOLDER: there is no {folder}")

@@ -1,4 +1,6 @@
-"""``visualjudge judge``: ask a judge the questions of a dataset."""
+"""``visualjudge judge``: ask a judge the questions of a dataset. The work is done in
+``visualjudge.runs``.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.console import following, remark
 from visualjudge.cli.options import (
     BudgetOptions,
     ModelOptions,
     settings,
     with_settings,
 )
-from visualjudge.cli.output import following, remark
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.options import Choice, JudgeOptions

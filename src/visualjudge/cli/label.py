@@ -1,14 +1,16 @@
-"""``visualjudge label``: choose what people should label next."""
+"""``visualjudge label``: choose what people should label next. The draw is in
+``analysis/decisions/items_to_label.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from visualjudge.cli.console import end_with, following, say, write
 from visualjudge.cli.options import MovedDataset, SeedOption, output
-from visualjudge.cli.output import end_with, following, say, write
 from visualjudge.core.escaping import for_csv
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.plurals import pluralize
 
 KindOption = Annotated[

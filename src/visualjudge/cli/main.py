@@ -1,5 +1,5 @@
 """The command line: one file per command, with a function of its name, imported when it
-is called; errors become exit statuses here.
+is called; errors become exit statuses here. What commands print is in ``console.py``.
 """
 
 import gc
@@ -17,8 +17,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
+from visualjudge.cli.console import Checked, CleanStream, Described, say
 from visualjudge.cli.options import with_groups
-from visualjudge.cli.output import Checked, CleanStream, Described, say
 from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import UsageError, VisualJudgeError, one_of
 from visualjudge.core.registry import plugins_with_rows

@@ -1,6 +1,7 @@
 """Options made from records. A command takes a record (:mod:`visualjudge.options`, or
 one of those below) as one parameter; :func:`with_groups` turns its fields into Typer
-options.
+options. The records of judging and building are in ``visualjudge/options.py``;
+commands' own options stand in their files.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import typer
 
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.yamls import loads
 from visualjudge.options import Options, nested, option
 

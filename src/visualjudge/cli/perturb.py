@@ -1,5 +1,6 @@
-"""``visualjudge perturb``: generate controlled errors of named types from ground
-truth."""
+"""``visualjudge perturb``: generate controlled errors of named types from ground truth.
+The work is done in ``data/perturbing.py``.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from visualjudge.cli.console import following, last_of, tell
 from visualjudge.cli.options import SeedOption, SkipInvalid, settings
-from visualjudge.cli.output import following, last_of, tell
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import added

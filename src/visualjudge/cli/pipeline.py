@@ -1,4 +1,6 @@
-"""``visualjudge pipeline``: run judge modules over the rows of a JSONL file."""
+"""``visualjudge pipeline``: run judge modules over the rows of a JSONL file. The work
+is done in ``apps/pipelines``.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from visualjudge.cli.console import following, interruptible, remark, say, tell
 from visualjudge.cli.options import BudgetOptions, output
-from visualjudge.cli.output import following, interruptible, remark, say, tell
 from visualjudge.core.errors import Problem
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 from visualjudge.options import CallOptions
@@ -77,7 +79,7 @@ def pipeline(
     )
     from visualjudge.apps.pipelines.config import prompts_of
     from visualjudge.apps.pipelines.run import is_ours
-    from visualjudge.core.outputs import default_cache_dir
+    from visualjudge.core.output_files import default_cache_dir
     from visualjudge.prompts.store import PromptAssetStore
 
     if not run.resume:

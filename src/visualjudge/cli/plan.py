@@ -1,5 +1,5 @@
 """``visualjudge plan``: find the fewest images, pairs and repeats, and the least money,
-that answer a question.
+that answer a question. The work is done in ``apps/planning``.
 """
 
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from visualjudge.cli.console import as_options, following, write
 from visualjudge.cli.options import (
     MovedDataset,
     PriceOptions,
     SeedOption,
     output,
 )
-from visualjudge.cli.output import as_options, following, write
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.options import Selection
 
 
@@ -52,7 +52,7 @@ def plan(
 
     Example: visualjudge plan data --task keypoint --goal rank --json plan.json
     """
-    from visualjudge.apps.planning.shape_plan import ShapePlan
+    from visualjudge.apps.planning.plan_without_models import ShapePlan
     from visualjudge.apps.planning.study_designs import (
         as_json,
         commands,

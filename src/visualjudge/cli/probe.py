@@ -1,12 +1,16 @@
-"""``visualjudge probe``: questions whose answer is known without ground truth."""
+"""``visualjudge probe``: questions whose answer is known without ground truth. The
+probes are in ``apps/probes/kinds.py``.
+"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following, say, tell
+from visualjudge.apps.probes import ABOUT
+from visualjudge.cli.console import following, say, tell
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.registry import added
 from visualjudge.core.text_tables import Table
 from visualjudge.options import WorkOptions
 
@@ -20,10 +24,7 @@ def probe(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this probe; repeatable: same_option, withheld, renamed, "
-            "recoloured, recompressed, mirrored, encoding, confidence, decimals, "
-            "author, length, label, file_format, file_size, painted_instruction, "
-            "bright, tool, severity, grey, other.",
+            help=f"Only this probe; repeatable: {', '.join([*ABOUT, *added('probe')])}.",
             metavar="PROBE",
         ),
     ] = None,

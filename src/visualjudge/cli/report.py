@@ -1,4 +1,6 @@
-"""``visualjudge report``: convert runs into tables, metrics.json and a page."""
+"""``visualjudge report``: convert runs into tables, metrics.json and a page. The page
+is in ``analysis/report``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import JsonFile, output
-from visualjudge.cli.output import (
+from visualjudge.cli.console import (
     as_options,
     end_with,
     following,
@@ -17,9 +18,10 @@ from visualjudge.cli.output import (
     unused_bar,
     write,
 )
+from visualjudge.cli.options import JsonFile, output
 from visualjudge.core.errors import must_end_in
 from visualjudge.core.escaping import for_csv
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.options import AnswerOptions
 
 if TYPE_CHECKING:
@@ -75,16 +77,16 @@ def report(
     from visualjudge.analysis.figures.answer import tasks_table
     from visualjudge.analysis.plots.plot import Plot
     from visualjudge.analysis.report.card import card_of
-    from visualjudge.analysis.report.exports import WRITERS
     from visualjudge.analysis.report.page import html
-    from visualjudge.analysis.report.paired import (
+    from visualjudge.analysis.report.paper_tables import paper_tables
+    from visualjudge.analysis.report.save_all import save_all
+    from visualjudge.analysis.report.table_forms import WRITERS
+    from visualjudge.analysis.report.terminal import text
+    from visualjudge.analysis.report.two_judges import (
         differences,
         named_run,
         opening_notes,
     )
-    from visualjudge.analysis.report.paper import paper_tables
-    from visualjudge.analysis.report.publishing import save_all
-    from visualjudge.analysis.report.terminal import text
     from visualjudge.core.text_tables import folded
 
     if out is not None:

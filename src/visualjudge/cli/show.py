@@ -1,12 +1,14 @@
-"""``visualjudge show``: what the product holds: encodings and plug-ins."""
+"""``visualjudge show``: what the product holds: encodings and plug-ins. Checks of a
+data folder or dataset are in ``describe.py``.
+"""
 
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from visualjudge.cli.console import AsJson, print_json
 from visualjudge.cli.main import command_of
-from visualjudge.cli.output import AsJson, print_json
 from visualjudge.core.text_tables import Table
 
 

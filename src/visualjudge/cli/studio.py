@@ -1,5 +1,6 @@
 """``visualjudge studio``: browse questions and compare predictions in the browser;
-``visualjudge studio people``: collect people's judgements.
+``visualjudge studio people``: collect people's judgements. The pages are in
+``visualjudge.studio``.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from visualjudge.cli.console import remark, say
 from visualjudge.cli.main import Group, command_of
 from visualjudge.cli.options import SeedOption
-from visualjudge.cli.output import remark, say
 from visualjudge.core.addresses import PORT, question_address
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.options import Options, Selection, option

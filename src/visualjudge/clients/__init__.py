@@ -6,8 +6,9 @@ backend. The names below are imported when first used, because a report does not
 the networking modules.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from visualjudge.on_first_use import on_first_use
 
 if TYPE_CHECKING:
     from visualjudge.clients.api import ApiClient as ApiClient
@@ -32,25 +33,20 @@ if TYPE_CHECKING:
     from visualjudge.clients.retry import RetryPolicy as RetryPolicy
 
 _HOMES = {
-    "ApiClient": "api",
-    "Client": "base",
-    "Diagnostics": "base",
-    "Identity": "base",
-    "ImagePart": "base",
-    "Reply": "base",
-    "Request": "base",
-    "TextPart": "base",
-    "ImageStore": "image_parts",
-    "image_part": "image_parts",
-    "CLIENT_REGISTRY": "registry",
-    "build_client": "registry",
-    "open_client": "registry",
-    "RetryPolicy": "retry",
+    "ApiClient": "visualjudge.clients.api",
+    "Client": "visualjudge.clients.base",
+    "Diagnostics": "visualjudge.clients.base",
+    "Identity": "visualjudge.clients.base",
+    "ImagePart": "visualjudge.clients.base",
+    "Reply": "visualjudge.clients.base",
+    "Request": "visualjudge.clients.base",
+    "TextPart": "visualjudge.clients.base",
+    "ImageStore": "visualjudge.clients.image_parts",
+    "image_part": "visualjudge.clients.image_parts",
+    "CLIENT_REGISTRY": "visualjudge.clients.registry",
+    "build_client": "visualjudge.clients.registry",
+    "open_client": "visualjudge.clients.registry",
+    "RetryPolicy": "visualjudge.clients.retry",
 }
 __all__ = tuple(sorted(_HOMES))
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = on_first_use(__name__, _HOMES)

@@ -1,4 +1,7 @@
-"""Backend ``anthropic``: Claude over Anthropic's messages API, without the SDK."""
+"""Backend ``anthropic``: Claude over Anthropic's messages API, without the SDK. Its
+batches are in ``batch/anthropic.py``; what all servers share is in
+``remote_client.py``.
+"""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,5 +1,6 @@
 """Backends ``api`` and ``vllm``: any server with OpenAI's chat completions API, over
-aiohttp, without the SDK.
+aiohttp, without the SDK. Its batches are in ``batch/openai.py``; what all servers share
+is in ``remote_client.py``.
 
 The SDK serialises every image again for every request, which cuts throughput to a
 quarter. Here each body is assembled from the base64 cached with each image.

@@ -1,5 +1,6 @@
 """The interface of every backend: it takes a frozen request and returns a frozen reply.
-Clients that wrap another client derive from :class:`Wrapping`.
+Clients that wrap another client derive from :class:`Wrapping`. The base of those with a
+server is in ``remote_client.py``.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
 """A cache of replies in one SQLite file of the user, so that a repeated run makes no
-calls.
+calls. Verdicts of a run are kept in ``runs/journal.py``.
 
 The key covers everything that determines a reply: backend, base URL, model, parameters,
 exact payload and sample number. When a judge repeats a request after a bad reply,

@@ -1,4 +1,6 @@
-"""Limit concurrent calls. The limit adapts to the server, within one process."""
+"""Limit concurrent calls. The limit adapts to the server, within one process. Processes
+are in ``core/workers.py``; jobs of a run, in ``runs/job_runner.py``.
+"""
 
 import asyncio
 import time

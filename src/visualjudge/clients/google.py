@@ -1,4 +1,5 @@
-"""Backend ``google``: Gemini over Google's REST API, without the SDK.
+"""Backend ``google``: Gemini over Google's REST API, without the SDK. Its batches are
+in ``batch/google.py``; what all servers share is in ``remote_client.py``.
 
 Source: https://ai.google.dev/api/generate-content.
 """

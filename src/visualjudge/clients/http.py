@@ -1,5 +1,6 @@
 """Send HTTP requests and return size-limited bodies or typed failures. All remote
-backends use this module, with one session per event loop.
+backends use this module, with one session per event loop. What is sent is made in
+``remote_client.py``; errors that servers state are read in ``server_errors.py``.
 
 Errors of sockets, servers and the HTTP library become a :class:`TransportError`.
 Secrets are masked in bodies before anything reads them. Redirects are not followed,

@@ -1,4 +1,6 @@
-"""Keep API keys out of reprs, and remove them from what servers send."""
+"""Keep API keys out of reprs, settings and addresses, and remove them from what servers
+send. Characters that act on a terminal or page are escaped in ``core/escaping.py``.
+"""
 
 import base64
 import os

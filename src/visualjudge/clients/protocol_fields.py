@@ -1,4 +1,6 @@
-"""What all protocols share of requests and replies.
+"""What all protocols share of requests and replies. The protocols are in ``api.py``,
+``anthropic.py`` and ``google.py``; prompts in their forms, in
+``prompts/provider_payloads.py``.
 
 Fields of a reply are valid, missing, or raise ``ValueError``: a server's JSON may
 contain anything, such as 30-digit numbers, and lists instead of strings. Request bodies

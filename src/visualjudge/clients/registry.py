@@ -1,4 +1,6 @@
-"""Look up backends by name, and create clients from configurations."""
+"""Look up backends by name, and create clients from configurations. Judges by name are
+in ``judges/registry.py``.
+"""
 
 import inspect
 import os

@@ -1,5 +1,6 @@
 """The common part of backends with a server: parameters, identity, and retrying a
-request without the parameters that the server refuses.
+request without the parameters that the server refuses. Backends are ``api.py``,
+``anthropic.py`` and ``google.py``; sending is in ``http.py``.
 
 A backend converts requests to bodies and JSON objects to replies. All server access
 goes through :class:`RemoteClient`, whose calls return a :class:`Reply` or raise a

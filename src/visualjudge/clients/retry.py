@@ -1,5 +1,6 @@
 """Retry after 408, 409, 429, 5xx, time-outs and lost connections, with exponential
-back-off, jitter and Retry-After.
+back-off, jitter and Retry-After. How a server's error is read is in
+``server_errors.py``.
 
 Other 4xx errors are the caller's and are never retried.
 """

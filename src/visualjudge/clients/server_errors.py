@@ -1,4 +1,5 @@
-"""Errors reported by a server: status, message, and requested waiting time.
+"""Errors reported by a server: status, message, and requested waiting time. What is
+tried again is decided in ``retry.py``.
 
 Gateways also send errors with status 200, in the body or in a choice; these count by
 their code. A refusal of a parameter is an HTTP 400 or 422 whose message names it, or a

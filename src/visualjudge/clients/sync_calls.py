@@ -1,5 +1,5 @@
 """Synchronous calls on top of the asynchronous core. An event loop in a separate thread
-is started on first use.
+is started on first use. The asynchronous calls are in ``base.py``.
 
 The separate loop makes synchronous calls work in notebooks too, where a loop is already
 running.

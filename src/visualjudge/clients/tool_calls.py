@@ -1,5 +1,6 @@
 """Tool calls in every protocol: reading them, writing their results, and the loop: ask
-the model, run its calls, and ask again until it answers.
+the model, run its calls, and ask again until it answers. The tools are in
+``vision/tools.py``; a question's own, in ``judges/toolbox.py``.
 
 A malformed call becomes a valid one with a ``problem``, which is its result: servers
 reject a conversation that repeats a call as a model miswrote it. If a model calls too

@@ -1,5 +1,5 @@
 """Backend ``transformers``: local weights (``pip install visualjudge[transformers]``),
-imported on first use.
+imported on first use. Reward models are in ``judges/reward_model.py``.
 
 AutoProcessor handles images and the chat template. Requests are generated one after
 another; for many questions, serve the weights with vLLM.

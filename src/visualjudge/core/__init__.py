@@ -1,1 +1,3 @@
-"""Foundations: records, errors, registries, files, seeds."""
+"""Foundations, which know nothing of vision or judges: records, errors, plug-in tables,
+the files of strangers and of users, seeds, workers.
+"""

@@ -1,5 +1,6 @@
 """Write files atomically: to a temporary file in the same folder, which is then
-renamed."""
+renamed. Which files of a user may be overwritten is decided in ``output_files.py``.
+"""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Checksums of files."""
+"""Checksums of files. A dataset's checksums are checked in ``dataset/validate.py``."""
 
 import hashlib
 from typing import Any

@@ -1,4 +1,6 @@
-"""All exceptions that visualjudge raises deliberately.
+"""All exceptions that visualjudge raises deliberately. What servers state as an error
+is read in ``clients/server_errors.py``; errors of *predictions* are in
+``vision/errors``.
 
 ::
 

@@ -1,5 +1,7 @@
 """What makes a text of others harmless where it is shown: one function for each place.
-Names of models and tasks, answers, replies and what servers say may hold anything.
+Names of models and tasks, answers, replies and what servers say may hold anything. Keys
+are removed in ``clients/masked_secrets.py``; reading strangers' files is in
+``untrusted.py``.
 """
 
 from __future__ import annotations

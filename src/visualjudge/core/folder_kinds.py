@@ -1,4 +1,6 @@
-"""What a folder is that a command cannot read, for messages."""
+"""What a folder is that a command cannot read, for messages. What a folder has to begin
+a study with is in ``apps/starting/folder_contents.py``.
+"""
 
 from pathlib import Path
 

@@ -1,5 +1,6 @@
 """Locate the bytes of a dataset's images: files in ``media/``, or rows of
-``dataset.parquet``. All readers use this module.
+``dataset.parquet``. All readers use this module. Decoding images is in
+``vision/raster/images.py``; writing them, in ``dataset/render.py``.
 
 ``dataset.parquet`` holds the whole dataset: a row for each question (``id``, ``task``,
 ``encoding``, ``question_type`` and the question as JSON), then a row for each file
@@ -16,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal, NamedTuple
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.tables import is_remote, readable, scan
+from visualjudge.core.parquet import is_remote, readable, scan
 from visualjudge.core.untrusted import (
     confined_path,
     decoding,

@@ -1,4 +1,5 @@
-"""Read JSON from untrusted files, with limits on size and depth.
+"""Read JSON from untrusted files, with limits on size and depth. YAML is read in
+``yamls.py``, Parquet in ``parquet.py``; all files are opened by ``untrusted.py``.
 
 orjson reads 1,024 levels but writes 254, and Python's ``repr`` and ``str``, which
 messages use, fail near 1,000. The limit ensures that every value read can be shown and

@@ -1,5 +1,6 @@
 """Locks between processes, on POSIX and Windows. They are released whenever the process
-ends."""
+ends. The lock file of a gate is another thing: ``apps/gate/lock.py``.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""Counts in messages: "1 question", "2 questions"."""
+"""Counts in messages: "1 question", "2 questions". Values and intervals as text are in
+``analysis/figure_text.py``.
+"""
 
 
 def pluralize(number: int, noun: str, several: str = "") -> str:

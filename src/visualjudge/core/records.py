@@ -1,10 +1,12 @@
-"""Frozen records that modules exchange, in the order of the data flow.
+"""Frozen records that modules exchange, in the order of the data flow. Predictions are
+in ``vision/<type>/record.py``; the plug-in tables, in ``registry.py``.
 
 Conventions: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height,
 width)``, boxes ``xyxy`` in pixels with the origin at the top-left corner of the
 top-left pixel.
 """
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -60,25 +62,34 @@ class ImageRecord:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mask:
-    """A binary mask, stored as the crop to its bounding box.
+    """A binary mask, stored as the packed bits of the crop to its bounding box: a few
+    bytes of a file can be a mask of a hundred million pixels.
 
-    ``size`` is the whole image's (height, width); ``crop`` is bool, C-contiguous, with
-    its top-left pixel at (``top``, ``left``); an empty mask has a 0×0 crop.
+    ``size`` is the whole image's (height, width); the crop has (height, width) ``shape``
+    and its top-left pixel at (``top``, ``left``); an empty mask has a 0×0 crop.
     """
 
     size: Size
     top: int
     left: int
-    crop: BoolArray
+    shape: Size
+    area: int
+    packed: bytes
+    """The crop's pixels, by :func:`numpy.packbits` and :func:`zlib.compress`."""
 
     @property
-    def area(self) -> int:
-        return int(np.count_nonzero(self.crop))
+    def crop(self) -> BoolArray:
+        """The pixels within the bounding box, height×width bool; a new array."""
+        flat = np.unpackbits(
+            np.frombuffer(zlib.decompress(self.packed), dtype=np.uint8),
+            count=self.shape[0] * self.shape[1],
+        )
+        return flat.view(np.bool_).reshape(self.shape)
 
     @property
     def window(self) -> tuple[slice, slice]:
         """Rows and columns of the bounding box, to index an image with."""
-        height, width = self.crop.shape
+        height, width = self.shape
         return slice(self.top, self.top + height), slice(
             self.left, self.left + width
         )
@@ -86,7 +97,7 @@ class Mask:
     @property
     def xyxy(self) -> tuple[int, int, int, int]:
         """Bounding box; right and bottom are one past the last pixel."""
-        height, width = self.crop.shape
+        height, width = self.shape
         return self.left, self.top, self.left + width, self.top + height
 
     @property

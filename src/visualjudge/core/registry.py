@@ -1,4 +1,5 @@
-"""Registries of rows, and plug-ins that add rows to them.
+"""Registries of rows, and plug-ins that add rows to them. The rows of a prediction type
+are in ``vision/rows.py``; functions that register, in ``visualjudge/plugins.py``.
 
 A plug-in is an installed distribution with an entry point in the group
 ``visualjudge.plugins``: a module that registers rows when imported, or a function

@@ -1,4 +1,6 @@
-"""Random numbers that depend on named keys, never on the order of draws."""
+"""Random numbers that depend on named keys, never on the order of draws. Draws of
+questions are in ``dataset/sampling.py``.
+"""
 
 import hashlib
 import json

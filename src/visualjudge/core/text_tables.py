@@ -1,5 +1,6 @@
 """Tables for terminals and HTML. All values are escaped, and tables are safe in
-spreadsheet programs.
+spreadsheet programs. Files of tables are in ``parquet.py``; columns of figures, in
+``analysis/table_layout.py``.
 """
 
 from __future__ import annotations
@@ -139,10 +140,9 @@ class Table:
         ]
         stated = [f"{self.columns[i]} {self.rows[0][i]}" for i in same]
         notes = [f"In each row: {', '.join(stated)}."] if stated else []
-        title = [self.title] if self.title else []
         return "\n".join(
             [
-                *title,
+                *filter(None, [self.title]),
                 "\n\n".join(parts),
                 *(folded(note, room) for note in [*notes, *self.notes]),
             ]
@@ -214,7 +214,7 @@ class Table:
         Pages style ``wide`` (around the table), ``keys`` (two columns identify a row),
         ``n`` (numbers) and ``hit`` (marked rows).
         """
-        from visualjudge.core.templates import environment
+        from visualjudge.core.page_templates import environment
 
         return (
             environment("visualjudge", "core")

@@ -1,4 +1,7 @@
-"""Values of files as typed records: pydantic checks them, in this project's words."""
+"""What is read from a file, checked against the type of a record: pydantic finds the
+fault, this module words it. The types themselves are in ``records.py`` and beside what
+uses them; JSON is parsed in ``jsons.py``.
+"""
 
 from functools import cache
 from typing import Annotated, Any, TypeVar, cast

@@ -1,5 +1,7 @@
 """The door for strangers' bytes: files inside a folder, without links, within the
-bounds of their kind.
+bounds of their kind. What the bytes mean is read in ``jsons.py``, ``yamls.py``,
+``parquet.py`` and ``workbooks.py``; limits on images are in
+``vision/raster/limits.py``.
 
 A dataset, a data folder, a table or a log may come from anywhere, and names its files
 by relative paths. This module alone refuses ``../``, absolute paths, drive letters,

@@ -1,4 +1,6 @@
-"""Read workbooks (``.xlsx``) of strangers, apart."""
+"""Read workbooks (``.xlsx``) of strangers, apart. Parquet and Arrow files are in
+``parquet.py``.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -39,7 +41,11 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
                 # a text that begins with "=" was saved as a formula without a value
                 both = zip(_cells(path, typed=False), rows, strict=True)
                 rows = [
-                    tuple(map(_value, values, typed)) for values, typed in both
+                    tuple(
+                        formula if value is None else value
+                        for value, formula in zip(values, typed, strict=False)
+                    )
+                    for values, typed in both
                 ]
     except MemoryError:
         raise
@@ -84,7 +90,3 @@ def _cells(path: Path, *, typed: bool) -> list[tuple[Any, ...]]:
     return (
         list(sheet.iter_rows(values_only=True, max_col=width)) if width else []
     )
-
-
-def _value(value: object, typed: object) -> object:
-    return typed if value is None else value

@@ -1,5 +1,5 @@
 """Apply a function to chunks of work: in this process, in processes of this machine, or
-on Ray.
+on Ray. Calls to servers are limited in ``clients/concurrency.py``.
 
 The function and the chunks are pickled, so the function must be one of a module. A
 worker has the rows that a script registered, ignores Ctrl-C, which the starting process
@@ -258,12 +258,15 @@ def _ray_pool(number: int) -> Any:
     try:
         if not ray.is_initialized():
             # The path of a socket must be short, whatever TMPDIR is.
-            own = {
-                "num_cpus": number,
-                "address": "local",
-                "_temp_dir": "/tmp/ray",
-            }
-            own = {} if os.environ.get("RAY_ADDRESS") else own
+            own = (
+                {}
+                if os.environ.get("RAY_ADDRESS")
+                else {
+                    "num_cpus": number,
+                    "address": "local",
+                    "_temp_dir": "/tmp/ray",
+                }
+            )
             ray.init(
                 log_to_driver=False,
                 logging_level="error",

@@ -1,5 +1,6 @@
 """Read YAML files as plain values, with limits on size and depth. Tags never create
-objects, and scalars are those of JSON."""
+objects, and scalars are those of JSON. JSON is read in ``jsons.py``.
+"""
 
 import re
 from collections.abc import Callable

@@ -3,7 +3,8 @@
 in the document of the judge dataset, ``data_json_v2`` and ``images_v2``. A file that is
 not named after a task holds records of several, such as ``lowlevel_annotations.json``
 with ``lowlevel.json``, and ``generation_annotations.json`` with
-``generation_images.json``.
+``generation_images.json``. They are written in ``writer.py``; a dataset's folder is in
+``dataset/folder.py``, a run's in ``runs/folder.py``.
 
 An invalid record never stops the others: it becomes a
 :class:`~visualjudge.core.errors.Problem` and is skipped. :meth:`DataFolder.entries`
@@ -41,9 +42,9 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.folder_kinds import what_it_is
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.parquet import table_parts
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.registry import lacking
-from visualjudge.core.tables import table_parts
 from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.outputs import given_score

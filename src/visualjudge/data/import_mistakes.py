@@ -1,7 +1,8 @@
 """Mistakes in what is imported: sources with the same predictions, coordinates of
 another form, sides that are exchanged, truths that nobody can find; and why an import
 scores low, by trying likely mistakes on a few of its images. Each type states its own,
-as ``misreadings``.
+as ``misreadings``. Mistakes of one type are in ``vision/<type>/misread.py``, those of
+place in ``vision/misplacements.py``.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Score the samples of an importer and write them to a data folder."""
+"""Score the samples of an importer and write them to a data folder. Reading files is in
+``visualjudge.formats``; writing, in ``writer.py``.
+"""
 
 import hashlib
 import re

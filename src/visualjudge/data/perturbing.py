@@ -1,5 +1,6 @@
 """Create controlled errors for a whole ground truth: from an importer's samples to
 scored annotations. The errors of each type are in ``vision/<type>/errors.py``.
+Predictions of models come in by ``importing.py``.
 """
 
 from collections import defaultdict

@@ -1,4 +1,6 @@
 """Add records to a data folder: one task and its sources at a time, keeping all others.
+Reading is in ``folder.py``; what is written comes from ``importing.py`` or
+``perturbing.py``.
 
 Files are staged in a hidden folder until all records are known to be valid, so a
 rejected import changes nothing. They are moved first, then ``images/<task>.json`` and

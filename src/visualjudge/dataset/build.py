@@ -1,5 +1,6 @@
 """Build a dataset from a data folder: check, sample, render image by image, and move
-the result into place.
+the result into place. Its steps are in ``plan.py``, ``sampling.py``, ``render.py`` and
+``write_dataset.py``.
 
 Everything is written to a folder next to the target and renamed to the target once
 complete.
@@ -36,7 +37,7 @@ from visualjudge.dataset.plan import (
 )
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.question_filter import chosen
-from visualjudge.dataset.questions import turned
+from visualjudge.dataset.question_identity import turned
 from visualjudge.dataset.render import Renderer
 from visualjudge.dataset.sampling import Drawn, deal, drawn_of
 from visualjudge.dataset.write_dataset import (

@@ -1,5 +1,6 @@
-"""Describe a data folder: counts, scores and margins, by task, source and error
-type."""
+"""Describe a data folder: counts, scores and margins, by task, source and error type.
+Checks of a dataset are in ``validate.py``.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

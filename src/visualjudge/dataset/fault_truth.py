@@ -1,5 +1,6 @@
 """What the measured faults of a question's options say: which error decides, where it
-is, and which option is better in a criterion.
+is, and which option is better in a criterion. Faults are measured in
+``vision/faults.py``; what judges say of them, in ``analysis/stated_reasons.py``.
 """
 
 from collections import Counter

@@ -1,5 +1,6 @@
 """A judge dataset on disk: ``dataset.json``, and ``questions.json`` and ``media/*.png``
-or ``dataset.parquet``.
+or ``dataset.parquet``. Questions are read in ``json_form.py`` and ``parquet_form.py``;
+writing is in ``write_dataset.py``.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from visualjudge.core.image_storage import (
     image_at,
 )
 from visualjudge.core.jsons import Json
+from visualjudge.core.parquet import is_remote
 from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import MadeWith, note_made_with
-from visualjudge.core.tables import is_remote
 from visualjudge.core.typed_records import record_of
 from visualjudge.core.untrusted import confined_path
 from visualjudge.dataset.json_form import QUESTIONS, read_questions
@@ -53,7 +54,7 @@ CHANGED = "probe_"
 
 class PublishedScore(TypedDict, total=False):
     """A score that a benchmark publishes; see
-    :mod:`visualjudge.analysis.figures.published`."""
+    :mod:`visualjudge.analysis.figures.published_scores`."""
 
     name: str
     rule: Required[str]

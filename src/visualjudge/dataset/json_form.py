@@ -1,5 +1,6 @@
 """Questions as JSON: ``questions.json``, and each question's JSON in
-``dataset.parquet``."""
+``dataset.parquet``. The other form is in ``parquet_form.py``.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping

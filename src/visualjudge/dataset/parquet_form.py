@@ -1,6 +1,7 @@
 """A dataset as one Parquet file, ``dataset.parquet``
 (:mod:`visualjudge.core.image_storage` states its rows), and the questions of the
-Parquet form of version 1.0, ``questions/part-*.parquet``.
+Parquet form of version 1.0, ``questions/part-*.parquet``. The usual form is in
+``json_form.py``; the export for the ``datasets`` library, in ``exports/parquet.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import orjson
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import PACKED, Place, bytes_of
+from visualjudge.core.parquet import is_remote, readable, scan, write_parquet
 from visualjudge.core.records import Question
-from visualjudge.core.tables import is_remote, readable, scan, write_parquet
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.question_storage import Stored
 

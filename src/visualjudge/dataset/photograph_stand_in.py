@@ -1,5 +1,6 @@
-"""Stand-ins for photographs in questions, to test whether a judge needs the
-photograph."""
+"""Stand-ins for photographs in questions, to test whether a judge needs the photograph.
+Probes change questions in ``apps/probes/question_edits.py``.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

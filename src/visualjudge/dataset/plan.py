@@ -1,5 +1,6 @@
 """Plan a build: check every record of a data folder, sample the questions, and divide
-the work by image.
+the work by image. The draw is in ``sampling.py``, the drawing in ``render.py``; how
+many images a *study* needs, in ``apps/planning``.
 """
 
 import sys

@@ -1,5 +1,5 @@
 """The predictions that a dataset shows, as data (``predictions.jsonl``), for judges
-without a language model.
+without a language model. The tools that read it are in ``judges/toolbox.py``.
 
 There is one line per prediction of boxes, masks or poses, without its score, source or
 other hints at its quality, and one line per region to fill. Depth maps and images are

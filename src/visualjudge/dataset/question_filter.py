@@ -1,5 +1,5 @@
 """Select questions of a dataset by field, by condition, or as a sample balanced over
-tasks and encodings.
+tasks and encodings. The studio's selections are in ``studio/selection.py``.
 """
 
 import operator

@@ -1,4 +1,6 @@
-"""Questions that are read on demand, and selections of questions."""
+"""Questions that are read on demand, and selections of questions. The files are read in
+``json_form.py`` and ``parquet_form.py``.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,5 +1,6 @@
 """Render one image: write its original once, encode each prediction once, and write its
-questions.
+questions. What is to be drawn is planned in ``plan.py``; encodings are in
+``visualjudge.vision``, prompts in ``visualjudge.prompts``.
 
 Runs in a worker, which returns only the questions as JSON and the checksums of the
 images written.
@@ -37,7 +38,7 @@ from visualjudge.dataset.json_form import question_json
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import Job
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
-from visualjudge.dataset.questions import identified
+from visualjudge.dataset.question_identity import identified
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.question_text import (
     Option,

@@ -1,5 +1,6 @@
 """Choose the questions to ask. This module is pure and seeded, and uses no images,
-files or prompts.
+files or prompts. Samples are called in ``plan.py``; questions of probes are drawn in
+``apps/probes/probe_questions.py``.
 
 Annotations that may be compared form groups, which are chosen evenly over images,
 classes and error types. Every draw is keyed by what it is for, so it does not depend on
@@ -24,7 +25,7 @@ import numpy as np
 
 from visualjudge.core.records import Annotation, IntArray, Question
 from visualjudge.core.seeding import seed_for
-from visualjudge.dataset.questions import draft
+from visualjudge.dataset.question_identity import draft
 from visualjudge.options import ENCODING_ANALYSIS, JUDGE_ANALYSIS, SUBSETS, Caps
 
 Group = tuple[Annotation, ...]

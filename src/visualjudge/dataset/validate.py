@@ -1,5 +1,7 @@
 """Check a dataset's files against their checksums and its questions against what they
-show."""
+show. Images that repeat, and other faults of a *study*, are found in
+``apps/planning/dataset_audit.py``.
+"""
 
 import hashlib
 import math

@@ -1,5 +1,6 @@
 """Write the files of a dataset: questions in file order, images, and the counts in
-``dataset.json``, in a folder that takes its place in one step.
+``dataset.json``, in a folder that takes its place in one step. Reading is in
+``folder.py``.
 """
 
 import shutil
@@ -17,8 +18,8 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.image_storage import PACKED
 from visualjudge.core.locks import free, locked
+from visualjudge.core.parquet import is_remote
 from visualjudge.core.records import Question
-from visualjudge.core.tables import is_remote
 from visualjudge.core.untrusted import lines
 from visualjudge.dataset.folder import MEDIA, META, VERSION
 from visualjudge.dataset.json_form import (

@@ -1,5 +1,5 @@
 """COCO instances, boxes, keypoints and results, and LVIS, whose images are not
-annotated exhaustively.
+annotated exhaustively. Masks of COCO panoptic PNGs are in ``label_maps.py``.
 
 Formats: https://cocodataset.org/#format-data and #format-results;
 https://www.lvisdataset.org.
@@ -60,7 +60,6 @@ from visualjudge.vision.predictions import (
 from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import (
     Budget,
-    covered,
     mask_from_array,
     mask_from_wire,
     resized_mask,
@@ -836,10 +835,7 @@ def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
 
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
     "semantic": lambda side, _things: side.with_items(
-        Instance(
-            label, mask_from_array(covered((x.mask for x in items), side.size))
-        )
-        for label, items in sorted(side.items_by_label().items())
+        Instance(label, mask) for label, mask in sorted(side.by_label().items())
     ),
     "instance": lambda side, things: side.only(things),
 }

@@ -1,4 +1,6 @@
-"""Depth and disparity maps: npy, npz, PFM, and 16-bit PNG with a scale."""
+"""Depth and disparity maps: npy, npz, PFM, and 16-bit PNG with a scale. Label maps are
+in ``label_maps.py``; the record, in ``vision/depth/record.py``.
+"""
 
 import warnings
 from collections.abc import Iterator, Sequence

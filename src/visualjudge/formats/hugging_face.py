@@ -1,5 +1,6 @@
 """Hugging Face data sets on disk: a folder written by ``save_to_disk``, or Parquet
-files. They are read with polars; ``datasets`` is not needed.
+files. They are read with polars; ``datasets`` is not needed. Boxes and masks in JSON
+files are in ``coco.py``.
 
 An image is a struct of ``bytes`` and ``path``, and class names are in the schema's
 metadata; see https://huggingface.co/docs/datasets/about_arrow and /object_detection.
@@ -20,7 +21,7 @@ from visualjudge.core.errors import (
     UsageError,
     in_field,
 )
-from visualjudge.core.tables import table_metadata, table_parts
+from visualjudge.core.parquet import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.coco import (
     CocoTruth,

@@ -1,4 +1,6 @@
-"""Restored images with the degraded and the clean image."""
+"""Restored images with the degraded and the clean image. Images without a clean one are
+in ``outputs.py``.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

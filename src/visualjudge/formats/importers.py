@@ -1,5 +1,5 @@
 """The registry of importers. Each row becomes a command of ``visualjudge import``, and
-plug-ins can add rows.
+plug-ins can add rows. Their command is in ``cli/import_.py``.
 
 The options of a command are the parameters of its reader. Their help comes from the
 reader's docstring (:mod:`visualjudge.cli.import_`).
@@ -135,7 +135,7 @@ _OWN = (
     ),
     Importer(
         "shapes",
-        "visualjudge.formats.shape_files:shapes",
+        "visualjudge.formats.labelling_tools:shapes",
         ("detection", "instance"),
         "Labelling tools: labelme, Label Studio (JSON), CVAT (Datumaro JSON).",
         "visualjudge import shapes --format labelme --task instance_segmentation "

@@ -1,5 +1,6 @@
 """Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal Context and
-others."""
+others. Depth maps are in ``depth_maps.py``; the record, in ``vision/masks/record.py``.
+"""
 
 import warnings
 from collections.abc import Mapping, Sequence

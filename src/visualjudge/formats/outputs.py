@@ -1,5 +1,7 @@
-"""Generated or restored images, with a table of scores given by people or by a
-metric."""
+"""Images that models made or restored, with a table of scores given by people or by a
+metric (``visualjudge import outputs``). Restored images with a clean one are in
+``image_pairs.py``.
+"""
 
 import hashlib
 import math
@@ -15,7 +17,7 @@ from visualjudge.core.errors import (
     UsageError,
     check_score_range,
 )
-from visualjudge.core.tables import check_table
+from visualjudge.core.parquet import check_table
 from visualjudge.formats.hugging_face import read_data_set
 from visualjudge.formats.pairing import stated_file
 from visualjudge.formats.samples import Sample, Samples, check_type

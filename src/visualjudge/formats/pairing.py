@@ -1,4 +1,6 @@
-"""Files of images, ground truth and predictions that belong together by name."""
+"""Files of images, ground truth and predictions that belong together by name. Samples
+are made of them in ``depth_maps.py``, ``label_maps.py`` and ``image_pairs.py``.
+"""
 
 import os
 import unicodedata

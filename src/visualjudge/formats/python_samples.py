@@ -1,5 +1,6 @@
 """Samples given as Python objects: dictionaries, data frames, paths, arrays,
-supervision data."""
+supervision data. Samples from files are in the other modules of this folder.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace

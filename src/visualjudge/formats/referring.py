@@ -1,5 +1,5 @@
 """Referring expressions: RefCOCO refs as JSON or pickle with COCO instances,
-ReferIt-like JSON, or plain rows.
+ReferIt-like JSON, or plain rows. Other masks of COCO are in ``coco.py``.
 
 Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016
 (https://github.com/lichengunc/refer).

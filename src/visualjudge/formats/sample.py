@@ -1,23 +1,22 @@
 """Where the names that 1.1 had here are now: samples and their records' errors in
-:mod:`~visualjudge.formats.samples`, pairs of files in
-:mod:`~visualjudge.formats.pairing`, tables and class names in
-:mod:`~visualjudge.formats.tables`. An import from here goes on until 1.3, with a
-warning.
+``formats/samples.py``, pairs of files in ``formats/pairing.py``, tables and class names
+in ``formats/tables.py``.
 """
 
-from importlib import import_module
-from typing import Any
-from warnings import warn
+from visualjudge.on_first_use import on_first_use
 
-
-def __getattr__(name: str) -> Any:
-    for home in ("samples", "pairing", "tables"):
-        module = import_module(f"visualjudge.formats.{home}")
-        if hasattr(module, name) and not name.startswith("_"):
-            warn(
-                f"visualjudge.formats.sample.{name} is in {module.__name__}",
-                DeprecationWarning,
-                stacklevel=2,
-            )
-            return getattr(module, name)
-    raise AttributeError(f"visualjudge.formats.sample has no {name!r}")
+__getattr__ = on_first_use(
+    __name__,
+    {
+        name: f"visualjudge.formats.{home}"
+        for home, names in {
+            "samples": "Sample Side check_type invalid other_size exif_hint fitted"
+            " named turned hull RESIZE compared",
+            "pairing": "folder_at stated_file IMAGE_SUFFIXES files_by_key"
+            " images_by_key aligned paired by_name",
+            "tables": "whole class_name read_json read_pickle read_table table_rows",
+        }.items()
+        for name in names.split()
+    },
+    until="1.4",
+)

@@ -1,5 +1,7 @@
 """The samples that importers yield, their records' errors and warnings, turned boxes,
-and maps that must have the size of their image."""
+and maps that must have the size of their image. What becomes of them is in
+``data/importing.py``.
+"""
 
 import math
 import warnings

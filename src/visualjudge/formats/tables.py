@@ -1,5 +1,7 @@
 """Tables, JSON, texts and pickles of strangers, and class names by number: data.yaml of
-YOLO, tables, JSON, and text files with a name per line."""
+YOLO, tables, JSON, and text files with a name per line. Files that belong together by
+name are paired in ``pairing.py``; tables of *verdicts* are in ``apps/adopt/files.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """PASCAL VOC: a folder of XML files; predictions as XML or as VOC results, one text
-file per class.
+file per class. Polygons and boxes of labelling tools are in ``labelling_tools.py``.
 
 Format: the VOC2012 development kit. VOC counts pixels from 1 and includes ``xmax`` and
 ``ymax``, so x1 = xmin − 1 and x2 = xmax here. Where a box begins at 0, the files count

@@ -1,5 +1,5 @@
 """YOLO text files: one file per image, one line per object, coordinates as fractions of
-the image's width and height.
+the image's width and height. COCO's files are in ``coco.py``.
 
 Format: https://docs.ultralytics.com/datasets/detect, /segment and /pose. ``class cx cy
 w h`` is a box, ``class x y x y x y …`` a polygon, and if data.yaml has ``kpt_shape``,

@@ -1,11 +1,11 @@
-"""Judges: judge modules for edited images, and the judge that asks a dataset's
-questions.
+"""Judges: the judge that asks a dataset's questions (``question_judge.py``), those that
+need no language model, and judge modules for edited images. Their names are in
+``registry.py``. How a judge is run is in ``visualjudge.runs``.
 
 The names below are imported when first used.
 """
 
-import importlib
-from typing import Any
+from visualjudge.on_first_use import on_first_use
 
 _HOMES = {
     "ClientPipe": "visualjudge.judges.judge_module",
@@ -17,11 +17,4 @@ _HOMES = {
     "VIEScoreInput": "visualjudge.judges.module_schemas",
     "build_client": "visualjudge.clients.registry",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(
-            f"module 'visualjudge.judges' has no attribute {name!r}"
-        )
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = on_first_use(__name__, _HOMES)

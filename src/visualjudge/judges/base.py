@@ -1,5 +1,6 @@
 """The interface of every judge of a dataset's questions: it takes an ``Ask`` and
-returns a ``Verdict``. ``runs/verdicts.py`` writes verdicts to files.
+returns a ``Verdict``. ``runs/verdicts.py`` writes verdicts to files. Judge modules of
+pipelines have their own, in ``judge_module.py``.
 """
 
 import time
@@ -141,7 +142,7 @@ def __getattr__(name: str) -> Any:
     if name != "Judged":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(
-        "a judge returns a Verdict, with calls and paid; Judged goes with 1.3",
+        "a judge returns a Verdict, with calls and paid; Judged goes with 1.4",
         DeprecationWarning,
         stacklevel=2,
     )

@@ -1,5 +1,6 @@
 """Baselines: chance, the first option, an oracle, and sharpness
-(``judges/image_metric.py``). The local judge is in ``judges/local``.
+(``judges/image_metric.py``). The local judge is in ``judges/local``. Simulated studies
+are in ``apps/planning/judge_simulation.py``.
 
 ``random``, ``first`` and ``oracle:P`` are simulated: their figures serve to test the
 statistics, and every report marks them as simulated. ``sharpness`` is a real baseline

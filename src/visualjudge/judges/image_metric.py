@@ -1,5 +1,5 @@
 """Backend ``metric``: an image quality metric as a judge; and the baseline
-``sharpness``.
+``sharpness``. The metrics by which *we* score are in ``vision/<type>/score.py``.
 
 ``psnr`` and ``ssim`` are computed as in :func:`visualjudge.score`; other names, such as
 ``lpips``, ``niqe``, ``musiq`` or ``clipiqa``, are metrics of pyiqa (``pip install

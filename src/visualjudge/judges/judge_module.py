@@ -1,6 +1,7 @@
 """Base class of the judge modules: prompt, client, input checks, image order, and
 repeats after unusable replies. The one JSON object that a reply gives is found by two
-rules: ours, and GEditBench's.
+rules: ours, and GEditBench's. The modules are ``pairwise_module.py`` and
+``viescore.py``; judges of a dataset's questions are in ``question_judge.py``.
 """
 
 import asyncio

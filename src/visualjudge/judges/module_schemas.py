@@ -1,5 +1,5 @@
 """Input schemas of judge modules and reply schemas for models. Prompts refer to these
-classes by name.
+classes by name. The schema of a dataset's questions is in ``question_judge.py``.
 """
 
 from collections.abc import Mapping

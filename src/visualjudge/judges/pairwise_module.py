@@ -1,5 +1,5 @@
 """The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. For a
-dataset's pairs see ``judges/question_judge.py``.
+dataset's pairs see ``judges/question_judge.py``. Its base is in ``judge_module.py``.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""A panel of judges: the majority verdict on each question, from finished runs."""
+"""A panel of judges: the majority verdict on each question, from finished runs. The
+form of a judge is in ``base.py``; agreement is measured in
+``analysis/statistics/rater_agreement.py``.
+"""
 
 import itertools
 from collections import Counter

@@ -1,5 +1,6 @@
 """Judges by name: judge modules for pipelines, and question judges for ``judge
---backend``."""
+--backend``. Backends by name are in ``clients/registry.py``.
+"""
 
 from collections.abc import Callable
 from typing import Any

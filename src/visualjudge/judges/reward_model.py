@@ -1,5 +1,5 @@
 """Backend ``reward``: a reward model of transformers as a judge of images generated
-from text.
+from text. Language models with local weights are in ``clients/transformers.py``.
 
 The model's configuration determines its kind: models with a text and an image encoder
 (CLIP, SigLIP, PickScore, HPS v2), whose score is the similarity of both, and models

@@ -1,4 +1,6 @@
-"""Judges that score each option. Verdicts follow from the scores, not from a text."""
+"""Judges that score each option. Verdicts follow from the scores, not from a text. They
+are ``image_metric.py`` and ``reward_model.py``.
+"""
 
 import asyncio
 import re

@@ -1,5 +1,6 @@
 """The tools of one question. They see only what the judge is shown and the predictions'
-data.
+data. The tools themselves are in ``vision/tools.py``; the loop of calls, in
+``clients/tool_calls.py``.
 
 They have no access to scores, sources, error types or the ground truth: predictions are
 read from ``predictions.jsonl``, which contains none of these, and images from the

@@ -1,5 +1,5 @@
 """The judge module ``viescore``: scores one edit, or picks the better of two (after
-VIEScore, Ku et al. 2024).
+VIEScore, Ku et al. 2024). Its base is in ``judge_module.py``.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 """The prompt assets from which a dataset's questions are built: a version, and folders
-that take precedence.
+that take precedence. Reading and filling one asset is in ``store.py``.
 """
 
 import hashlib

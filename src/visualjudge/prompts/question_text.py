@@ -1,5 +1,7 @@
 """Text of a question: blocks of versioned text in a fixed order, with marks for the
-images."""
+images. The texts are in ``assets``; the sentence about a task, in
+``vision/contexts.py``.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

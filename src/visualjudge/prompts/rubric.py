@@ -1,4 +1,5 @@
 """Rubrics: lists of criteria that a judge answers in the same call as the question.
+Answers to them are read in ``replies/criteria.py``.
 
 A rubric is a YAML file, whose scalars are those of JSON: ``yes`` and ``no`` are words.
 Built-in ones are ``<name>/<version>.yaml`` below ``prompts/rubrics``.

@@ -1,4 +1,5 @@
-"""Positions of the parts of a prompt, and prompts with exchanged options.
+"""Positions of the parts of a prompt, and prompts with exchanged options. The prompt is
+made in ``question_text.py``.
 
 Datasets store the positions with each question. Only for those of version 0.1, which do
 not, prompts are parsed here.

@@ -1,5 +1,6 @@
 """Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place
-for prompts. Ours are in ``prompts/assets``.
+for prompts. Ours are in ``prompts/assets``. Which assets a dataset uses is in
+``prompt_set.py``.
 
 In memory, an asset is a :class:`PromptTemplate`, whose placeholders are filled in one
 pass.

@@ -1,5 +1,6 @@
 """Criteria in a reply: the member ``criteria`` of its JSON object, read apart from the
-answer."""
+answer. The rubrics are in ``prompts/rubric.py``.
+"""
 
 import re
 from collections.abc import Callable, Mapping

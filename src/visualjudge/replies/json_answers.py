@@ -1,5 +1,5 @@
 """JSON in a reply: plain, in a code fence, in prose, or repaired if slightly malformed.
-Nothing is guessed.
+Nothing is guessed. Files of JSON are read in ``core/jsons.py``.
 """
 
 import json

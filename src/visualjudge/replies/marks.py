@@ -1,5 +1,6 @@
-"""Answers in marks: boxes, tags, brackets, JSON objects, labels ("Answer: B"), lists
-of options, and lines and sentences that are nothing but an answer.
+"""Answers in marks: boxes, tags, brackets, JSON objects, labels ("Answer: B"), lists of
+options, and lines and sentences that are nothing but an answer. Short texts without a
+mark are read in ``statements.py``.
 """
 
 import re

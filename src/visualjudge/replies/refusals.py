@@ -1,4 +1,6 @@
-"""Replies that decline, and sentences that take back what stands before them."""
+"""Replies that decline, and sentences that take back what stands before them. Answers
+are found in ``marks.py`` and ``statements.py``.
+"""
 
 import re
 from itertools import islice

@@ -1,4 +1,6 @@
-"""Read a reply: its value, or the cause why it has none."""
+"""Read a reply: its value, or the cause why it has none. How an answer is found is in
+``json_answers.py``, ``marks.py`` and ``statements.py``.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,6 @@
-"""The words of ``words.yaml`` as patterns, and a reply's text as they expect it."""
+"""The words of ``words.yaml`` as patterns, and a reply's text as they expect it. The
+sentences that they make up are in ``statements.py``.
+"""
 
 import re
 from collections import Counter

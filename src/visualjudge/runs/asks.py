@@ -1,5 +1,6 @@
 """What a run asks and will cost, what its verdicts answered, and whether it may be
-continued with other settings.
+continued with other settings. Money and tokens that were spent are in ``budget.py``;
+asking is in ``live.py`` and ``batches.py``.
 """
 
 from __future__ import annotations

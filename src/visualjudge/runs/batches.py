@@ -1,5 +1,6 @@
 """Run over batches: rounds of asking, submitting and waiting until each question has
-its verdict. The providers' interfaces are in ``clients/batch``.
+its verdict. The providers' interfaces are in ``clients/batch``. Calls one at a time are
+in ``live.py``.
 
 Each round asks the judge every question that is not waiting for a batch. Requests that
 a batch has answered become verdicts; the others go into new batches. The journal

@@ -1,5 +1,6 @@
 """A run on disk: ``run.json`` describes the judge and the questions; ``verdicts.jsonl``
-holds one verdict per line.
+holds one verdict per line. The line of a verdict is in ``verdicts.py``; data folders
+are in ``data/folder.py``, datasets in ``dataset/folder.py``.
 """
 
 import os

@@ -1,5 +1,6 @@
 """Run jobs with bounded concurrency, one journal record per job, until all are done, a
 budget is used up, everything fails, or Ctrl-C is pressed. It is independent of judges.
+What the jobs are is in ``live.py``; processes are in ``core/workers.py``.
 
 Jobs are drawn lazily when a worker is free, so that a million of them need no memory. A
 record is written as soon as it is known, and reported once it is on disk.

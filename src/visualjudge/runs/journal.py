@@ -1,4 +1,5 @@
-"""An append-only file of JSON lines that survives ``kill -9``.
+"""An append-only file of JSON lines that survives ``kill -9``. What a line of a run
+says is in ``verdicts.py``.
 
 Each record is written in one call, and synced to the disk before it is reported. A sync
 covers all records that were written before it.

@@ -1,5 +1,5 @@
 """Run one judge over one dataset: find the remaining questions and write verdicts to
-the run folder.
+the run folder. The steps are in ``asks.py``, ``live.py`` and ``batches.py``.
 """
 
 import asyncio

@@ -1,4 +1,5 @@
 """Ask live: the first question alone, the next eleven together, then all others.
+Batches are in ``batches.py``; the loop over jobs, in ``job_runner.py``.
 
 A wrong name, key or port costs one call. Replies that are cut or empty stop a run
 before it is paid for. A run that another model continues is stopped after one reply.

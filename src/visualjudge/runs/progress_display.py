@@ -1,5 +1,6 @@
 """Show a run's progress on stderr: how far, how fast, and the number of verdicts by
-status."""
+status. Progress of other commands is in ``cli/console.py``.
+"""
 
 import sys
 import time
@@ -117,6 +118,7 @@ class Display:
             TimeRemainingColumn(),
             console=console,
             refresh_per_second=4,
+            transient=True,
             disable=not self._live,
         )
         self._task = self._bar.add_task(title, total=None, counts="")

@@ -1,5 +1,7 @@
-"""Verdicts in the file ``verdicts.jsonl``: the one writer and the one reader of a
-line."""
+"""Verdicts in the file ``verdicts.jsonl``: the one writer and the one reader of a line.
+How a reply becomes a value is in ``replies/reply_to_value.py``; what a verdict is
+worth, in ``analysis/answers.py``.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,5 @@
-"""The routes of the studio.
+"""The routes of the studio. The raters' pages are in ``people/pages.py``; what is shown
+is found in ``studio_data.py``.
 
 Reading needs no token; routes that write answers are in ``people``. Jinja escapes all
 text.
@@ -32,12 +33,13 @@ from starlette.staticfiles import StaticFiles
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
+from visualjudge.core.page_templates import environment
 from visualjudge.core.records import Question
-from visualjudge.core.templates import environment
 from visualjudge.core.typed_records import first_problem
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
+from visualjudge.studio.dataset_index import difference_of
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import (
     SORTS,
@@ -58,7 +60,6 @@ from visualjudge.studio.studio_data import (
     Site,
     StillIndexing,
 )
-from visualjudge.studio.study import difference_of
 from visualjudge.studio.thumbnails import (
     WIDTHS,
     confined,

@@ -1,4 +1,6 @@
-"""Finds the datasets and runs in the folders given to the studio."""
+"""Finds the datasets and runs in the folders given to the studio. What a folder is, for
+messages, is in ``core/folder_kinds.py``.
+"""
 
 import hashlib
 from collections import Counter
@@ -8,7 +10,7 @@ from pathlib import Path
 
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.outputs import default_cache_dir
+from visualjudge.core.output_files import default_cache_dir
 from visualjudge.dataset.folder import (
     META,
     DatasetMeta,

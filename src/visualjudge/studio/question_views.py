@@ -1,4 +1,6 @@
-"""Views of one question in the studio: its card in the grid, and its own page."""
+"""Views of one question in the studio: its card in the grid, and its own page. Cells of
+many questions are in ``slices.py``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +24,9 @@ from visualjudge.prompts.spans import (
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
 from visualjudge.runs.budget import token_counts
+from visualjudge.studio.dataset_index import CONSISTENCY, OUTCOMES, shown_as
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf, spaced
-from visualjudge.studio.study import CONSISTENCY, OUTCOMES, shown_as
 from visualjudge.vision.encodings import encoding_title
 
 # Maximum number of layers for images that belong to no option; the prompt shows all

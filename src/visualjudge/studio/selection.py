@@ -1,4 +1,6 @@
 """Selecting questions by facets, words and order; the address holds the whole state.
+The index is in ``dataset_index.py``; selections of commands are in
+``dataset/question_filter.py``.
 
 A facet is an SQL expression whose codes stand for one or several values, so that filters
 and counts are plain SQL.
@@ -17,9 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from visualjudge.studio.places import RunPlace
-from visualjudge.studio.stars_and_notes import Marked, WorkingSets
-from visualjudge.studio.study import (
+from visualjudge.studio.dataset_index import (
     AMONG,
     CONSISTENCY,
     FACETS,
@@ -32,6 +32,8 @@ from visualjudge.studio.study import (
     Study,
     words_of,
 )
+from visualjudge.studio.places import RunPlace
+from visualjudge.studio.stars_and_notes import Marked, WorkingSets
 from visualjudge.vision.encodings import encoding_title
 
 TITLES = {

@@ -1,5 +1,6 @@
 """Serves an application on this machine until Ctrl-C, and checks every request: only
-the studio's own host names, no cross-site requests, strict response headers.
+the studio's own host names, no cross-site requests, strict response headers. The routes
+are in ``app.py``.
 """
 
 import logging

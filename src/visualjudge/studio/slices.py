@@ -1,5 +1,6 @@
 """The share of right answers by the values of one or two facets, with links to the
-questions."""
+questions. Single questions are in ``question_views.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from visualjudge.studio.dataset_index import MARGIN_NAMES, OUTCOMES, SIZE_NAMES
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import (
     COPIES,
@@ -20,7 +22,6 @@ from visualjudge.studio.selection import (
     State,
     spaced,
 )
-from visualjudge.studio.study import MARGIN_NAMES, OUTCOMES, SIZE_NAMES
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,5 +1,5 @@
 """Stars, tags and notes on the questions of one dataset, in ``marks.json`` in a folder
-next to it.
+next to it. What a filter chooses is in ``selection.py``.
 
 The file maps the id of a question to ``{"star": true, "tags": ["…"], "note": "…"}`` and
 may be edited by hand.

@@ -1,5 +1,6 @@
 """The data behind the studio: the places, each dataset opened once, and the changing
-counts of runs, with what the report says about each judge.
+counts of runs, with what the report says about each judge. One dataset's file is in
+``dataset_index.py``; the routes are in ``app.py``.
 """
 
 from __future__ import annotations
@@ -17,10 +18,15 @@ from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.jsons import Fields
 from visualjudge.core.workers import Workers
 from visualjudge.runs.folder import RunFolder
+from visualjudge.studio.dataset_index import (
+    RunVerdicts,
+    Totals,
+    open_study,
+    read_in,
+)
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.slices import worst_tasks
-from visualjudge.studio.study import RunVerdicts, Totals, open_study, read_in
 
 # Time that the first page waits for datasets that open quickly.
 SHOWN_AFTER_S = 0.5

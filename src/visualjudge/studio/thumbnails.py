@@ -1,5 +1,6 @@
 """Images of a dataset for the page: the original files, and thumbnails at the size
-shown."""
+shown. Where a dataset's images are is in ``core/image_storage.py``.
+"""
 
 import io
 from concurrent.futures import ThreadPoolExecutor

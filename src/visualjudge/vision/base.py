@@ -1,5 +1,7 @@
-"""Base class of predictions. The parts of a type are in
-:mod:`visualjudge.vision.rows`."""
+"""Base class of predictions. The parts of a type are in :mod:`visualjudge.vision.rows`.
+Predictions that are lists of items derive from ``items.py``; the table of types is in
+``predictions.py``.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

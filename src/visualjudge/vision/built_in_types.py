@@ -1,5 +1,5 @@
-"""The built-in types, in the order of the tables. The ``type.py`` of each folder
-defines everything about its type.
+"""The built-in types, in the order of the tables. Each is a row of ``<type>/type.py``,
+which names all that is of its type. What a row has is in ``rows.py``.
 """
 
 from visualjudge.vision.boxes.type import DETECTION

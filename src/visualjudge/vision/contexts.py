@@ -1,5 +1,5 @@
 """Sentences of a prompt about the task, after the role sentence. The words are in the
-assets.
+assets. The prompt around them is in ``prompts/question_text.py``.
 
 Each function takes the asset ``questions/context``
 (:class:`~visualjudge.prompts.store.PromptTemplate`), the common part of the options

@@ -1,5 +1,6 @@
 """ENCODE: show a prediction as an image or text in one of 53 encodings, each of which
-can be decoded. The drawing code is in ``vision/<type>/draw.py`` and ``texts.py``.
+can be decoded. The drawing code is in ``vision/<type>/draw.py`` and ``vision/masks/texts.py``. The
+table of encodings is in ``encodings.py``.
 
 One row of :mod:`~visualjudge.vision.encodings` defines an encoding: task, stem, drawing
 function and a frozen style. Encoders take arrays and records and return an

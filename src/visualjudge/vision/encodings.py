@@ -1,5 +1,5 @@
 """The table of encodings of all prediction types: 53, and 2 extended ones. No code
-parses a stem.
+parses a stem. Encoding itself is in ``encode.py``.
 """
 
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""The error types of all prediction types, and predictions made with one of them."""
+"""The error types of all prediction types, and predictions made with one of them. They
+are rows of ``vision/<type>/type.py``; predictions of graded severity are made in
+``errors/groups.py``.
+"""
 
 from collections.abc import Iterator
 from typing import Literal, get_args

@@ -1,5 +1,6 @@
 """How a prediction differs from its ground truth: kinds, places and weights. The
-measures are in ``vision/<type>/faults.py``.
+measures are in ``vision/<type>/faults.py``. Errors made on purpose are in
+``vision/errors``.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -1,5 +1,5 @@
 """Fields that several types of payload share: lists of objects, labels, confidences,
-boxes, paths.
+boxes, paths. The payloads are read in ``vision/<type>/record.py``.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,6 @@
-"""Base class of predictions that are lists of labelled items."""
+"""Base class of predictions that are lists of labelled items. The records are
+``boxes/record.py``, ``masks/record.py`` and ``poses/record.py``.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace

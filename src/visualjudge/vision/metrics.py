@@ -1,4 +1,6 @@
-"""The metrics of all prediction types; the first metric of a type is its default."""
+"""The metrics of all prediction types; the first metric of a type is its default. The
+formulas are in ``vision/<type>/score.py``; ``score.py`` calls them.
+"""
 
 from visualjudge.core.registry import Registry
 from visualjudge.vision.built_in_types import BUILT_IN

@@ -1,4 +1,6 @@
-"""Mistakes in where predictions are: coordinates of another order, scale or origin.
+"""Predictions read in coordinates of another order, scale or origin than their file's,
+which an import tries on the boxes around them. Mistakes of one type alone are in
+``vision/<type>/misread.py``.
 
 They are tried on the boxes around predictions, so all types with places share them.
 """

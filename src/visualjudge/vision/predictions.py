@@ -1,5 +1,5 @@
 """PREDICTIONS: typed model outputs for an image. Each type has a record and functions
-to read, write and check it.
+to read, write and check it. The base class is in ``base.py``.
 
 :data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the
 type of its predictions.

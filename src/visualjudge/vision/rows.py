@@ -1,5 +1,7 @@
-"""The parts of a prediction type: the rows that built-in types and plug-ins
-register."""
+"""The parts of a prediction type: the rows that built-in types and plug-ins register.
+The built-in rows are in ``vision/<type>/type.py``; registering one's own, in
+``visualjudge/plugins.py``.
+"""
 
 from collections.abc import (
     Callable,
@@ -52,7 +54,8 @@ class Task:
     sourced: bool = True
     """A question shows the image of the image index, if there is one."""
     extension: bool = False
-    """The document does not have it; the catalogue lists the document's tasks."""
+    """The document of the judge dataset (see docs/documents.md) does not have this
+    task; the catalogue lists the document's tasks."""
 
     @property
     def article(self) -> str:

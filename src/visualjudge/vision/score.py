@@ -1,5 +1,6 @@
 """``score``, one function for all tasks. Metrics are rows of
 :mod:`visualjudge.vision.metrics`; their formulas are in ``vision/<type>/score.py``.
+Average precision of a whole data set is in ``scoring/average_precision.py``.
 """
 
 import inspect

@@ -1,4 +1,5 @@
-"""The tasks of the built-in types and of plug-ins.
+"""The tasks of the built-in types and of plug-ins. Their rows are in
+``vision/<type>/type.py``.
 
 Code branches on a row's field, or looks up a table by ``type``; it never compares a
 task's or a type's name.

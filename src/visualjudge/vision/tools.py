@@ -1,4 +1,5 @@
-"""Tools that a judge may call before it answers.
+"""Tools that a judge may call before it answers. Which a judge is offered is in
+``judges/toolbox.py``.
 
 Those of :data:`GENERAL` are for predictions of all types; a type can have others, or
 its own of the same name (:attr:`~visualjudge.vision.rows.PredictionType.tools`).

@@ -1,5 +1,7 @@
-"""The photograph prepared for features: reduced in size, in CIELAB, with edge
-strengths."""
+"""The view: a photograph prepared for the local judge's features, reduced in size, in
+CIELAB, with edge strengths. Features of regions on it are in ``view_items.py``, those
+of place in ``view_places.py``.
+"""
 
 from __future__ import annotations
 

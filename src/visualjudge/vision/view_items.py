@@ -1,5 +1,6 @@
-"""Features of a set of labelled regions for the local judge: along their outlines, sums
-over the items, overlaps, colour differences, coverage.
+"""Features of a set of labelled regions on a view, for the local judge: along their
+outlines, sums over the items, overlaps, colour differences, coverage. Whether another
+place would fit better is in ``view_places.py``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -228,10 +229,10 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
     to contain any pixel.
     """
     on_view = np.zeros(view.edges.shape, dtype=np.bool_)
-    if not mask.crop.size:
+    if not mask.area:
         return on_view
     height, width = view.edges.shape
-    tall, wide = mask.crop.shape
+    tall, wide = mask.shape
     rows, inside_y = _met(
         height,
         view.size[0],

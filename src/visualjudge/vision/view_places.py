@@ -1,5 +1,6 @@
-"""Features of whether a prediction fits the photograph better at its own place than
-elsewhere.
+"""Features of place on a view, for the local judge: whether a prediction fits the
+photograph better at its own place than elsewhere. Other features of regions are in
+``view_items.py``.
 
 Measurements at the place of an item are compared with those at other places: shifted
 slightly, shifted far, resized, and on a grid over the photograph. The difference is

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import visualjudge as vj
 from visualjudge.apps.adopt import files
-from visualjudge.apps.adopt.answers import letter_of
+from visualjudge.apps.adopt.spellings import letter_of
 from visualjudge.cli.main import app
-from visualjudge.core import tables
+from visualjudge.core import parquet
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder
@@ -219,9 +219,9 @@ def test_a_table_that_would_fill_the_memory_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_ROWS", 8)
-    monkeypatch.setattr("visualjudge.core.tables.MOST_TEXT", 1 << 20)
+    monkeypatch.setattr("visualjudge.core.parquet.MOST_TEXT", 1 << 20)
     monkeypatch.setattr(
-        files, "check_table", tables._check_cells
+        files, "check_table", parquet._check_cells
     )  # not in another process
     table.write_parquet(tmp_path / "t.parquet")
     table.write_ipc(tmp_path / "t.arrow", compression="zstd")

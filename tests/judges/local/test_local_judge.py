@@ -23,7 +23,7 @@ from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
 from visualjudge.judges.base import Ask
 from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge, shipped
-from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.judges.local.question_features import QuestionFeatures
 from visualjudge.options import BuildOptions
 from visualjudge.prompts.rubric import rubric_of
 from visualjudge.vision.depth.colormaps import decoded

@@ -16,7 +16,6 @@ from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.drawing.context import context_image
 from visualjudge.vision.drawing.encoded import Encoded
-from visualjudge.vision.drawing.grid import grid_of
 from visualjudge.vision.drawing.tags import (
     Anchor,
     draw_tags,
@@ -25,6 +24,7 @@ from visualjudge.vision.drawing.tags import (
 )
 from visualjudge.vision.encode import encode_each
 from visualjudge.vision.encodings import encoding_named
+from visualjudge.vision.masks.label_grid import grid_of
 from visualjudge.vision.rows import Encoding
 from visualjudge.vision.tasks import TASKS
 

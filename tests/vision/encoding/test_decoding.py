@@ -19,8 +19,8 @@ from folding import each
 from visualjudge import encode, encodings
 from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.vision.drawing.canvas import line_width
-from visualjudge.vision.drawing.grid import cell_side
 from visualjudge.vision.drawing.palette import color_at
+from visualjudge.vision.masks.label_grid import cell_side
 
 SLOW = settings(max_examples=40)
 LABELS = st.text(min_size=1, max_size=12).filter(

@@ -11,7 +11,7 @@ import numpy as np
 
 import visualjudge as vj
 from visualjudge.vision.drawing.canvas import line_width
-from visualjudge.vision.drawing.grid import cell_side
+from visualjudge.vision.masks.label_grid import cell_side
 from visualjudge_flow.record import Flow, flow_of
 
 FULL = 0.05

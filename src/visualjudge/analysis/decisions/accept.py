@@ -1,5 +1,7 @@
-"""From which score of a judge predictions may be accepted, task by task; the predictions
-of a run, marked as accepted or not, and the accepted ones as a COCO file.
+"""From which score of a judge predictions may be accepted, task by task; the
+predictions of a run, marked as accepted or not, and the accepted ones as a COCO file.
+Whether models may be ranked is in ``card.py``; whether scores may be used at all, in
+``score_answer.py``.
 
 Of the predictions that the judge scored and whose true score is known, those below
 ``bad_below`` are bad. The lowest score is chosen at which the share of bad predictions

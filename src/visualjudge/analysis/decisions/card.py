@@ -1,5 +1,7 @@
 """The card of a judge: may I rank my models with it, overall and by task, and what has
-it shown."""
+it shown. Its checks are in ``checks.py``; its text for terminal and page, in
+``report/card.py``.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +50,6 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
 from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
-from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import (
     PROBES,
@@ -56,12 +57,13 @@ from visualjudge.analysis.figures.probes import (
     probe_results,
 )
 from visualjudge.analysis.figures.reasons import RIGHT_REASON
+from visualjudge.analysis.figures.tasks_and_encodings import BY_TASK
 from visualjudge.analysis.image_sums import image_sums
-from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.pairwise_verdicts import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.separation import NO_PAIRS, AnswerState
-from visualjudge.analysis.shape import Shape, shape_of
 from visualjudge.analysis.statistics.score_bar import Level
+from visualjudge.analysis.study_shape import Shape, shape_of
 from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,

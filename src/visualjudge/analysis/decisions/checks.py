@@ -1,4 +1,5 @@
-"""The card's checks: a figure, its threshold, one of four states, and why.
+"""The card's checks: a figure, its threshold, one of four states, and why. The answer
+that they qualify is in ``model_answer.py``.
 
 ``pass`` and ``fail``: the whole interval meets, or misses, the threshold.
 ``undecided``: neither, or too few images. ``not_measured``: the run has no figure.

@@ -1,4 +1,7 @@
-"""Is it consistent, and do judges agree? What verdicts without a truth show."""
+"""Is it consistent, and do judges agree? What verdicts without a truth show. The
+answers with a truth are in ``model_answer.py``, ``pair_answer.py`` and
+``score_answer.py``.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +10,7 @@ import polars as pl
 
 from visualjudge.analysis.answers import points
 from visualjudge.analysis.figure_text import listed, number, percent, with_ends
-from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.pairwise_verdicts import Pairwise
 from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics.correlation import spearman
 from visualjudge.analysis.study_table import Study

@@ -1,5 +1,6 @@
 """A leaderboard of sources from many judge verdicts and few labels, next to that of the
-judge alone.
+judge alone. The estimator is in ``statistics/corrected_means.py``; which items to
+label, in ``items_to_label.py``.
 """
 
 from collections.abc import Sequence

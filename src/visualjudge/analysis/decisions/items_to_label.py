@@ -1,5 +1,5 @@
 """Items to label next, drawn at random with equal probabilities: later draws add to
-earlier ones.
+earlier ones. Labels are read in ``label_files.py`` and used in ``correct.py``.
 
 Drawing by the judge's doubt instead would save 10 to 17 % of the variance at best
 (Zrnic & Candès 2024), and nothing where a judge errs on whole images.

@@ -1,8 +1,9 @@
 """A judge's value of every source on every item: one row per item and source, averaged
-over encodings and repeats.
+over encodings and repeats. Labels of people for the same items are in
+``label_files.py``.
 
 A source counts once in each group of sources that may be ranked against each other
-(:mod:`visualjudge.analysis.figures.sources`); scores of one task are comparable. A scoring
+(:mod:`visualjudge.analysis.figures.strengths`); scores of one task are comparable. A scoring
 question is an item of one source (its score); a pairwise or ranking question is an item
 of each of its sources (the share of the others that it beats: 1, ½, 0 …).
 """

@@ -1,5 +1,6 @@
 """Labels from people: ``labels.csv`` with ``annotation_id,score`` or
-``question_id,answer``, or a run answered by people.
+``question_id,answer``, or a run answered by people. Tables of ratings by several people
+are in ``analysis/rating_table.py``.
 
 A label is read as an answer of a judge is (:mod:`visualjudge.analysis.answers`). A
 ``probability`` column (as ``visualjudge label`` writes it) holds the probability with

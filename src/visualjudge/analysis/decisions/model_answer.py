@@ -1,5 +1,6 @@
 """The answer to "may I rank my models with this judge?" in one sentence, from the pairs
-of models.
+of models. Studies without named models are answered in ``pair_answer.py``,
+``score_answer.py`` and ``consistency.py``.
 
 *No* only for what is proven: a pair in the wrong order, or an accuracy that does not
 exceed chance. Everything else that the checks find qualifies the answer.
@@ -30,8 +31,8 @@ from visualjudge.analysis.separation import (
     PairsOfModels,
     PairState,
 )
-from visualjudge.analysis.shape import QUESTIONS, Shape
 from visualjudge.analysis.statistics.score_bar import Level
+from visualjudge.analysis.study_shape import QUESTIONS, Shape
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
@@ -75,7 +76,7 @@ def _share(value: float | None, ends: tuple[float, float] | None) -> str:
 
 def _more(pair: PairOfModels) -> str:
     if pair.needs_images is None:
-        unknown = "no help" if _against(pair) else "not known"
+        unknown = "no help" if _against(pair) else "may not help"
         return unknown if pair.state == "undecided" else ""
     low, high = pair.needs_images
     return number(low) if low == high else f"{number(low)} to {number(high)}"
@@ -165,7 +166,8 @@ def _resolved(models: PairsOfModels) -> str:
     )
     return (
         "Resolution: these images separate two models (with a power of 80 %) if one "
-        f"wins {percent(models.resolution, 0)} of images or more{more}." + same
+        f"wins {percent(models.resolution, 0)} of images or more{more}; models that "
+        f"differ less may be separated too, but not reliably.{same}"
     )
 
 
@@ -490,7 +492,10 @@ def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
             "prefer the better one"
         )
     if unclear:
-        yield f"{_named(unclear, groups)} yet; how many more images is not known"
+        yield (
+            f"{_named(unclear, groups)} yet, and may not with 20 times the images: the "
+            "difference so far is small"
+        )
 
 
 def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:

@@ -1,4 +1,5 @@
-"""Does it choose as the truth does? Pairs whose options name no models.
+"""Does it choose as the truth does? Pairs whose options name no models. Named models
+are in ``model_answer.py``.
 
 Two requirements, each met, missed or open by its whole interval: accuracy is at least
 ``Bar.accuracy``, and above that of the best constant answer, on the same verdicts. The

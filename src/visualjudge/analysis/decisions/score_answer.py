@@ -1,5 +1,6 @@
 """May I use its scores? A judge's scores beside the true ones, by task and over tasks,
-and one sentence.
+and one sentence. The requirements are in ``statistics/score_bar.py``; from which score
+a prediction is accepted, in ``accept.py``.
 
 Everything is computed on the scale from 0 to 10 and shown on the scale of the study
 (:class:`ScoreScale`). Over tasks, correlations mix the items of all tasks, as is usual;
@@ -28,16 +29,9 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import ScoreScale, scale_of
-from visualjudge.analysis.scores import scores_of
-from visualjudge.analysis.statistics.score_agreement import (
-    NO_RANGES,
-    ScoreRange,
-    ScoreRanges,
-    Scores,
-    of_items,
-    score_ranges,
-)
+from visualjudge.analysis.statistics.score_agreement import Scores, of_items
 from visualjudge.analysis.statistics.score_bar import (
     LEAST_IMAGES,
     Bar,
@@ -49,6 +43,12 @@ from visualjudge.analysis.statistics.score_bar import (
     order_level,
     over_tasks,
     state,
+)
+from visualjudge.analysis.statistics.score_ranges import (
+    NO_RANGES,
+    ScoreRange,
+    ScoreRanges,
+    score_ranges,
 )
 from visualjudge.analysis.study_table import Study
 

@@ -1,6 +1,7 @@
 """How a judge orders the sources: the pairs of models by the first kind of question
 that compares some, and for each kind the means by judge and truth, rank sets, τ-b and
-favouritism.
+favouritism. The tests of pairs are in ``analysis/separation.py``; strengths, in
+``figures/strengths.py``.
 """
 
 from dataclasses import dataclass

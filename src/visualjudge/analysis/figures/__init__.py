@@ -8,7 +8,7 @@ report and its plots. ``metrics.json``, the CSV tables, the report and the termi
 over the figures and know none of them.
 
 To add one, add one file to this folder, with what it needs from
-:mod:`visualjudge.analysis.figures.vocabulary`::
+:mod:`visualjudge.analysis.figures.figure_parts`::
 
     @dataclass(frozen=True)
     class Ties:

@@ -1,5 +1,7 @@
 """The verdicts on pairs: accuracy, answers in both orders, and agreement with the
-truth."""
+truth. Its rows are records of ``analysis/pairwise_verdicts.py``; rankings and scores
+are in ``scoring.py``.
+"""
 
 from dataclasses import replace
 
@@ -13,7 +15,7 @@ from visualjudge.analysis.figures.bias import (
     both_orders,
     swap_figures,
 )
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     ACCURACY,
     ESTIMATE,
     Column,
@@ -28,7 +30,7 @@ from visualjudge.analysis.figures.vocabulary import (
     percent,
     with_ends,
 )
-from visualjudge.analysis.pairwise_figures import (
+from visualjudge.analysis.pairwise_verdicts import (
     OF_TWO,
     Pairwise,
     Swap,

@@ -1,5 +1,5 @@
 """The answer: may I rank models with this judge? With its checks, the answer by task,
-and the order of the sources.
+and the order of the sources. What it shows is decided in ``analysis/decisions``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,7 @@ from visualjudge.analysis.decisions.model_answer import (
     separated,
 )
 from visualjudge.analysis.decisions.source_order import KIND, SourceOrder
-from visualjudge.analysis.figures.cells import TASKS_PLOT
-from visualjudge.analysis.figures.opening import opening_plot
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Column,
     FigurePlot,
     Json,
@@ -33,6 +31,8 @@ from visualjudge.analysis.figures.vocabulary import (
     of_row,
     plain_name,
 )
+from visualjudge.analysis.figures.opening import opening_plot
+from visualjudge.analysis.figures.tasks_and_encodings import TASKS_PLOT
 
 CARD_OF_TASK = Layout[Answer](
     *as_named("state", "verdict"),

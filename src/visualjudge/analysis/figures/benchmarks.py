@@ -1,5 +1,5 @@
 """One row for each judge, benchmark and type of question, if the runs are on several
-benchmarks.
+benchmarks. The scores that their authors define are in ``published_scores.py``.
 
 Rows of the same type are comparable: the accuracy on pairs (with that of guessing), the
 mean τ-b of rankings, Spearman's ρ of scores. Rows of different types are not.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Column,
     Estimate,
     Layout,
@@ -26,7 +26,10 @@ from visualjudge.analysis.figures.vocabulary import (
     number3,
     span3,
 )
-from visualjudge.analysis.scores import ranking_cells, scoring_cells
+from visualjudge.analysis.ranking_and_scoring import (
+    ranking_cells,
+    scoring_cells,
+)
 from visualjudge.analysis.study_table import Study
 
 MEASURES = {

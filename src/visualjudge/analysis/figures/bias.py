@@ -1,5 +1,6 @@
 """Preferences of a judge that do not depend on the truth: for an option's position, and
-for features that a shallow reader could use.
+for features that a shallow reader could use. Favour for one model is in
+``statistics/favour.py``; effects of planted changes, in ``probes.py``.
 
 A *preference* is half the difference between the judge's accuracy on questions where
 the option with more of the feature is better and its accuracy where that option is
@@ -12,6 +13,7 @@ itself, the position of the better option, with errors clustered by image
 are compared, at any position.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,8 +28,7 @@ from visualjudge.analysis.estimate import (
     renumbered,
     too_few,
 )
-from visualjudge.analysis.figures.leaks import RULES
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
     Cells,
@@ -41,9 +42,11 @@ from visualjudge.analysis.figures.vocabulary import (
     estimates_of_judges,
     figure,
     image_sums,
+    listed,
     named,
     points,
 )
+from visualjudge.analysis.figures.leaks import RULES
 from visualjudge.analysis.fits import (
     effective,
     fit,
@@ -51,7 +54,7 @@ from visualjudge.analysis.fits import (
     of_others,
     p_value,
 )
-from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
+from visualjudge.analysis.pairwise_verdicts import Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
 from visualjudge.core.records import BoolArray, FloatArray
 
@@ -256,15 +259,31 @@ def _rows(judge: JudgeResult) -> tuple[Preference, ...]:
 
 
 def _leanings(judge: JudgeResult) -> Cells:
-    rows = (row for row in judge[BIAS] if row.estimate.value is not None)
-    return {row.leans_to: row.estimate for row in rows}
+    return {
+        row.leans_to: row.estimate
+        for row in judge[BIAS]
+        if row.estimate.value is not None
+    }
 
 
-BIAS = JudgeFigure(
+def _preferred(rows: Sequence[Preference]) -> list[str]:
+    """Say which preferences are proven, if any was tested."""
+    proven = [
+        f"{'prefers' if (row.estimate.value or 0) > 0 else 'avoids'} {row.leans_to}"
+        for row in rows
+        if row.flagged
+    ]
+    words = f"It {listed(proven)}" if proven else "No preference is proven"
+    tested = any(row.p_holm is not None for row in rows)
+    return [f"{words} (Holm, p below 5 %)."] if tested else []
+
+
+BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
     "bias",
     _rows,
     PREFERENCE,
     place=60,
+    sentences=_preferred,
     section=Section(
         "bias",
         "Does the judge prefer the first option?",

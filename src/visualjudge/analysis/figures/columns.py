@@ -1,15 +1,17 @@
-"""Columns that several figures have."""
+"""Columns that several figures have. The classes of columns are in
+``analysis/table_layout.py``.
+"""
 
 from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import p_value, plain_name
-from visualjudge.analysis.pairwise_figures import (
+from visualjudge.analysis.pairwise_verdicts import (
     CANNOT_TELL,
     DECLINED,
     Accuracy,
     of_status,
 )
-from visualjudge.analysis.scores import Ranking, Scoring
-from visualjudge.analysis.statistics.score_agreement import ScoreRange
+from visualjudge.analysis.ranking_and_scoring import Ranking, Scoring
+from visualjudge.analysis.statistics.score_ranges import ScoreRange
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,

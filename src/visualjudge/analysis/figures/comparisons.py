@@ -1,4 +1,5 @@
-"""Comparisons of two judges on the questions that both answered.
+"""Comparisons of two judges on the questions that both answered. The page of two judges
+is ``report/two_judges.py``; differences of *models* are in ``analysis/separation.py``.
 
 p and interval come from one standard error
 (:func:`visualjudge.analysis.estimate.gap_ends`). A missing answer counts as wrong, but
@@ -22,7 +23,7 @@ import polars as pl
 from visualjudge.analysis.answers import as_dealt, letters_dealt
 from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figure_text import signed
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
     UNADJUSTED,
@@ -50,22 +51,22 @@ from visualjudge.analysis.figures.vocabulary import (
     points,
     with_ends,
 )
-from visualjudge.analysis.identity import moved_between
-from visualjudge.analysis.pairwise_figures import kappa_of_two
+from visualjudge.analysis.pairwise_verdicts import kappa_of_two
 from visualjudge.analysis.plots.series import differences_scale
+from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import (
     ZERO_TO_TEN,
     ScoreScale,
     scale_of,
 )
-from visualjudge.analysis.scores import scores_of
+from visualjudge.analysis.served_model import moved_between
 from visualjudge.analysis.statistics.score_agreement import (
     Figure,
     Scores,
     of_items,
     weighted_mean,
 )
-from visualjudge.analysis.study_facts import overlap
+from visualjudge.analysis.study_facts import most_accurate, overlap
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NO_TRUTH, unknown
 from visualjudge.judges.registry import LOCAL
@@ -359,17 +360,9 @@ def _twos(study: Study) -> list[tuple[int, int]]:
     every = range(len(study.runs))
     if len(every) <= COMPARED:
         return list(combinations(every, 2))
-    right = [
-        table.lazy()
-        .filter(pl.col("kind") == "pairwise")
-        .select(pl.col("right").mean())
-        .collect()
-        for table in study.joined
-    ]
-    order = sorted(every, key=lambda i: -(right[i].item() or 0.0))
+    best = most_accurate(study, COMPARED)
     pairs = chain(
-        combinations(order[:COMPARED], 2),
-        ((order[0], k) for k in order[COMPARED:]),
+        combinations(best, 2), ((best[0], k) for k in {*every} - {*best})
     )
     return sorted((min(two), max(two)) for two in pairs)
 
@@ -491,16 +484,15 @@ COLUMNS = Layout[Comparison](
 )
 
 
-def _of(view: Shown) -> list[Comparison]:
-    rows = view.analysis[COMPARISONS]
-    return [row for row in rows if {row.a, row.b} <= view.names]
-
-
 def _section(view: Shown) -> Section:
     note = not_compared(len(view.analysis.judges))
     table = grid(
         COLUMNS,
-        _of(view),
+        [
+            row
+            for row in view.analysis[COMPARISONS]
+            if {row.a, row.b} <= view.names
+        ],
         title="Pairs of judges",
         notes=[note] if note else (),
         keys=2,
@@ -540,13 +532,8 @@ def _draw(view: Shown) -> Plot | LeftOut:
         measure,
         {f"{row.a} minus {row.b}": row.gap for row in rows},
         ("the first", "the second"),
-        _missing(every),
+        "no two judges have answers to the same questions",
     )
-
-
-def _missing(rows: Sequence[Comparison]) -> str:
-    why = {row.gap.why or "" for row in rows}
-    return why.pop() if len(why) == 1 else "no two judges can be compared"
 
 
 def _moved(analysis: Analysis) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What a judge's stated confidence is worth: is it as often right as it says, what
-abstaining gains, and how much narrower the ranges of its surer scores are.
+abstaining gains, and how much narrower the ranges of its surer scores are. Whether
+stated probabilities come true is in ``calibration.py``.
 
 A score is right if it is off by less than half a step; its loss is the absolute error,
 that of a choice 0 or 1. The confidence of a choice is the stated one, or the
@@ -14,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import exact
-from visualjudge.analysis.figures.probabilities import RELIABILITY
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.calibration import RELIABILITY
+from visualjudge.analysis.figures.figure_parts import (
     RANGE,
     Column,
     JudgeFigure,
@@ -32,16 +33,16 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.statistics.reliability import (
+from visualjudge.analysis.statistics.calibration import (
     Abstaining,
     Calibration,
     abstaining,
     calibration,
 )
-from visualjudge.analysis.statistics.score_agreement import (
+from visualjudge.analysis.statistics.score_agreement import image_groups
+from visualjudge.analysis.statistics.score_ranges import (
     NO_RANGES,
     ScoreRanges,
-    image_groups,
     score_ranges,
 )
 from visualjudge.analysis.study_table import has_truth
@@ -84,7 +85,6 @@ def _rows(judge: JudgeResult) -> tuple[Confidence, ...]:
 def _of_scores(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
     known = table.drop_nulls(["confidence", "truth"])
     error = (known["number"] - known["truth"]).abs().to_numpy()
-    right = exact(error, scale_of(judge.study).step)
     if known.height < LEAST_ITEMS:
         return None
     sure = known["confidence"].to_numpy()
@@ -98,7 +98,14 @@ def _of_scores(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
         else NO_RANGES
         for half in (surer, ~surer)
     ]
-    return _confidence(judge, known, right, error, "scores", halves)
+    return _confidence(
+        judge,
+        known,
+        exact(error, scale_of(judge.study).step),
+        error,
+        "scores",
+        halves,
+    )
 
 
 def _of_choices(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
@@ -126,7 +133,13 @@ def _confidence(
         float(sure.mean()),
         float(outcome.mean()),
         result,
-        abstaining(sure, loss, image_groups(images), images),
+        abstaining(
+            sure,
+            loss,
+            image_groups(images),
+            images,
+            choices=kind == "choices",
+        ),
         *halves,
     )
 
@@ -137,12 +150,16 @@ def _displayed(judge: JudgeResult) -> Table:
     rows: list[tuple[str, ...]] = []
     for row in judge[CONFIDENCE]:
         show = scale.sized if row.kind == "scores" else with_ends
-        ece = row.calibration.ece_corrected
         stated = (
             f"states {percent(row.stated, 0)}, right in {percent(row.right, 0)}"
         )
         rows.append(
-            (row.kind, stated, "calibration error", with_ends(ece, number))
+            (
+                row.kind,
+                stated,
+                "calibration error",
+                with_ends(row.calibration.ece_corrected, number),
+            )
         )
         rows += [
             (
@@ -166,8 +183,9 @@ def _displayed(judge: JudgeResult) -> Table:
                     f"others {widths[1]}",
                 )
             )
-    titles = ("Of", "Answered", "Loss", "Against all")
-    return Table(titles, tuple(rows), (), judge.name)
+    return Table(
+        ("Of", "Answered", "Loss", "Against all"), tuple(rows), (), judge.name
+    )
 
 
 def _section(view: Shown) -> Section:

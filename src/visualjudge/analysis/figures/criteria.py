@@ -1,5 +1,6 @@
 """The criteria of a rubric: their agreement with the truth and with the verdict,
-contradictions, and how well they predict the truth by themselves.
+contradictions, and how well they predict the truth by themselves. Criteria that name
+the error or its place are in ``reasons.py``.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import numpy as np
 import orjson
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     Estimate,
     JudgeFigure,
     JudgeResult,
@@ -25,7 +26,7 @@ from visualjudge.analysis.figures.vocabulary import (
     with_ends,
 )
 from visualjudge.analysis.fits import fit
-from visualjudge.analysis.reasons import rubric_in, true_criteria
+from visualjudge.analysis.stated_reasons import rubric_in, true_criteria
 from visualjudge.core.records import FAILED, FloatArray
 
 EVERY = "all criteria"

@@ -1,5 +1,5 @@
 """Which encoding should I use? Compares encodings on the same pairs, together with
-their costs.
+their costs. The table of accuracies by encoding is in ``tasks_and_encodings.py``.
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in
 both, clustered by image; p is adjusted by Holm over all comparisons of that judge and
@@ -20,8 +20,7 @@ from itertools import combinations
 import polars as pl
 
 from visualjudge.analysis.estimate import LEVEL, holm
-from visualjudge.analysis.figures.cells import BY_ENCODING
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     UNADJUSTED,
     Cells,
     Column,
@@ -48,6 +47,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     scaled,
 )
+from visualjudge.analysis.figures.tasks_and_encodings import BY_ENCODING
 from visualjudge.vision.encodings import encoding_title
 
 

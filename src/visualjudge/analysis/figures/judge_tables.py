@@ -1,4 +1,6 @@
-"""Tables with a column for each judge."""
+"""Tables with a column for each judge. The table of the report's head is in
+``report/headline.py``.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 

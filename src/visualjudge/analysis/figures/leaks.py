@@ -1,5 +1,6 @@
 """The accuracy that a judge could reach from length, count or size alone. It shows
-whether a benchmark can be gamed.
+whether a benchmark can be gamed. What a *judge* prefers by these features is in
+``bias.py``.
 
 Each rule of the form "choose the option with more of it" is scored on the dataset
 itself, without a judge.
@@ -12,7 +13,7 @@ import polars as pl
 
 from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, holm, test
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     ALL,
     HOLM,
     Analysis,
@@ -31,7 +32,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.pairwise_verdicts import OF_TWO
 from visualjudge.analysis.study_table import more, unchanged
 
 

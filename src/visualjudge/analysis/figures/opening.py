@@ -1,4 +1,6 @@
-"""The first figure of a report: what answers the study's question, by its shape."""
+"""The first figure of a report: what answers the study's question, by its shape. The
+answer in words is in ``answer.py``.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +10,7 @@ from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.model_answer import separated
-from visualjudge.analysis.figures.choices import CHOICES
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     SHARES,
     Estimate,
     LeftOut,
@@ -23,6 +24,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.figures.unnamed_pairs import CHOICES
 from visualjudge.analysis.plots.canvas import Sign
 from visualjudge.analysis.plots.ranking import (
     Place,
@@ -37,8 +39,8 @@ from visualjudge.analysis.separation import (
     Ranks,
     Side,
 )
-from visualjudge.analysis.shape import CHOOSING, QUESTIONS
 from visualjudge.analysis.statistics.score_bar import Level
+from visualjudge.analysis.study_shape import CHOOSING, QUESTIONS
 
 NAME = "ranking"
 MOST_COMPARED = 3
@@ -153,8 +155,9 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %). Each sign is for a model and the next one: two are "
-        "separated if a test by image shows which is better (Holm, p below 5 %).",
+        "that are possible (95 %). The sign between a model and the next says what is "
+        "proven of the two (a test by image, Holm, p below 5 %): the order of marks alone "
+        "proves nothing, and lines may overlap where two are separated.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),

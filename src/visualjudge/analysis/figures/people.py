@@ -1,5 +1,6 @@
 """People beside one another, where several rated each item, and the judge beside the
 same people: a judge that agrees as well with the others is as good as one of them.
+Tables of people's ratings without a study are in ``analysis/people_agreement.py``.
 
 Each vote is compared with the others of its item: a score with their mean, a choice
 with their majority (none where the others are split). All votes count, whoever gave
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     ALL,
     NOTHING,
     Estimate,
@@ -33,11 +34,11 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
+from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import (
     ScoreScale,
     scale_of,
 )
-from visualjudge.analysis.scores import scores_of
 from visualjudge.judges.panel import majority
 
 

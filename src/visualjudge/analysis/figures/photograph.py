@@ -1,4 +1,5 @@
-"""Whether a judge needs the photograph.
+"""Whether a judge needs the photograph. Other changes of a question are in
+``probes.py``.
 
 Whether a judge needs the photograph is measured on pairs that are asked unchanged, over
 uniform grey, and over another photograph. A question whose photograph is replaced keeps
@@ -19,12 +20,7 @@ from typing import Literal
 
 import polars as pl
 
-from visualjudge.analysis.figures.probes import (
-    LEAST_QUESTIONS,
-    MARGIN,
-    inner_ends,
-)
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     INTERVALS,
     Cells,
     Column,
@@ -47,6 +43,11 @@ from visualjudge.analysis.figures.vocabulary import (
     points,
     with_ends,
 )
+from visualjudge.analysis.figures.probes import (
+    LEAST_QUESTIONS,
+    MARGIN,
+    inner_ends,
+)
 from visualjudge.analysis.plots.series import ALL
 
 Need = Literal["needed", "not_needed", "not_shown"]
@@ -66,9 +67,9 @@ class Without:
 
 
 NEEDS: Mapping[Need, str] = {
-    "needed": "Needs the photograph",
-    "not_needed": "Does not need the photograph",
-    "not_shown": "Can’t tell yet whether the judge needs the photograph",
+    "needed": "It needs the photograph",
+    "not_needed": "It does not need the photograph",
+    "not_shown": "It is open whether it needs the photograph",
 }
 
 

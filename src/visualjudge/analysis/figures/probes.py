@@ -1,5 +1,6 @@
 """Results of probes: effects that are 0 for a judge whose answers the change does not
-affect. The probes are defined in ``apps/probes/kinds.py``.
+affect. The probes are defined in ``apps/probes/kinds.py``. Questions without their
+photograph are in ``photograph.py``.
 
 Every effect is a mean over groups of related questions, with an interval clustered by
 image (:func:`~visualjudge.analysis.estimate.gap_ends`). The designs and their units
@@ -44,7 +45,7 @@ from typing import Literal
 import polars as pl
 
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     Cells,
     Column,

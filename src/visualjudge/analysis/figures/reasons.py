@@ -1,5 +1,6 @@
 """Does the judge name the error that decides, and does it point at it? Is it right for
-the right reason? See :mod:`visualjudge.analysis.reasons`.
+the right reason? See :mod:`visualjudge.analysis.stated_reasons`. The criteria of a
+rubric in general are in ``criteria.py``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import Ends, divided
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figure_text import lower_first
+from visualjudge.analysis.figures.figure_parts import (
     ALL,
     Column,
     Estimate,
@@ -30,7 +32,7 @@ from visualjudge.analysis.figures.vocabulary import (
     points,
     with_ends,
 )
-from visualjudge.analysis.reasons import REASONS
+from visualjudge.analysis.stated_reasons import REASONS
 
 TITLES = {
     "names": "Names the costliest error",
@@ -126,7 +128,7 @@ RIGHT_COLUMNS = Layout[RightReason](
 
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
-        f"Right in {percent(row.right.value)} of answers; right, and also "
+        f"It is right in {percent(row.right.value)} of answers; right, and also "
         f"{TITLES.get(row.reason, ' or '.join(TITLES.values())).lower()}, in {with_ends(row.both)}."
         for row in rows[-1:]
         if row.both.interval is not None
@@ -179,7 +181,7 @@ def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
 
 def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
     """Return the figures of a table of
-    :data:`~visualjudge.analysis.reasons.REASONS`."""
+    :data:`~visualjudge.analysis.stated_reasons.REASONS`."""
     sums = image_sums(table, [], {"n": pl.lit(1), "right": pl.col(name)})
     paired = table.filter(pl.col(f"{name}_gap").is_not_null())
     own = pl.col(name).cast(pl.Float64)
@@ -229,7 +231,7 @@ COLUMNS = Layout[Reason](
 
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
-        f"{TITLES[row.reason]} in {with_ends(row.right)} of answers; the same "
+        f"It {lower_first(TITLES[row.reason])} in {with_ends(row.right)} of answers; the same "
         f"reasons, shuffled among the questions, would in {percent(row.shuffled)}."
         for row in rows
         if row.task == ALL and row.gain.interval is not None

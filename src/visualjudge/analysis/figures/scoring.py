@@ -1,4 +1,6 @@
-"""Rankings and scores; see :mod:`visualjudge.analysis.scores`."""
+"""The figures of rankings and scores. They are computed in
+``analysis/ranking_and_scoring.py``; those of pairs are in ``accuracy.py``.
+"""
 
 from dataclasses import astuple, replace
 
@@ -9,7 +11,7 @@ from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
     score_answer,
 )
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     NONE,
     RANKING,
     SCORING,
@@ -28,8 +30,7 @@ from visualjudge.analysis.figures.vocabulary import (
     plain_name,
     with_ends,
 )
-from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.scores import (
+from visualjudge.analysis.ranking_and_scoring import (
     NO_RANKING,
     NO_SCORING,
     Ranking,
@@ -37,6 +38,7 @@ from visualjudge.analysis.scores import (
     ranking_cells,
     scoring_cells,
 )
+from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics.score_bar import ScoreState
 
 

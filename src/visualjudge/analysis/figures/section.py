@@ -1,4 +1,6 @@
-"""A section of the report."""
+"""A section of the report: a question, and what answers it. The page that holds the
+sections is ``report/page.py``.
+"""
 
 from __future__ import annotations
 

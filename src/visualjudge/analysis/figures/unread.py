@@ -1,5 +1,5 @@
-"""Replies that could not be read, by cause. See ``replies/reply_to_value.py`` for the
-reasons why a reply has no value.
+"""Replies that could not be read, by cause. The causes are in
+``replies/reply_to_value.py``.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from visualjudge.analysis.answers import EXTRACTED
-from visualjudge.analysis.figures.vocabulary import (
+from visualjudge.analysis.figures.figure_parts import (
     DECLINED_ONES,
     JudgeFigure,
     JudgeResult,
@@ -22,7 +22,7 @@ from visualjudge.analysis.figures.vocabulary import (
     percent,
     with_status,
 )
-from visualjudge.analysis.pairwise_figures import (
+from visualjudge.analysis.pairwise_verdicts import (
     CANNOT_TELL,
     DECLINED,
     NO_REPLY,

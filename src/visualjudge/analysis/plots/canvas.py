@@ -1,4 +1,5 @@
-"""SVG elements in pixels, axes, panels, and the stylesheet shared by all figures.
+"""SVG elements in pixels, axes, panels, and the stylesheet shared by all figures. What
+is drawn on it is in the other files; a plot with its caption, in ``plot.py``.
 
 On a page the colours are CSS variables, so that figures follow light and dark; in a
 file they are those of LIGHT. Series (judges) differ by colour and by marker, none of
@@ -343,4 +344,4 @@ def y_axis(
         canvas.line(box.left, box.y(tick), box.right, box.y(tick), "grid")
         canvas.text(box.left - 5, box.y(tick) + 4, show(tick), "small", "end")
     if label:
-        canvas.text(max(2, box.left - 38), box.top - 9, label)
+        canvas.text(2, box.top - 16, label)

@@ -1,5 +1,5 @@
 """Forest plots: one row for each task, encoding, bias or comparison, with one estimate
-and interval for each series.
+and interval for each series. Lines and curves are in ``points.py``.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
+    RADIUS,
     Box,
     Canvas,
     Sign,
@@ -34,7 +35,7 @@ class ForestRow:
     estimates: tuple[Estimate | None, ...]
     chance: float | None = None
     note: str = ""
-    """Words to the right of the row."""
+    """Words below the label."""
     signs: tuple[Sign | None, ...] = ()
     """Of each estimate: whether it does what is required. Without signs, a hollow
     marker means fewer than five images.
@@ -74,25 +75,25 @@ def forest(
         0.45 * width,
         max((text_width(row.label) for row in rows), default=0) + 14,
     )
-    values = [
-        scale.value(estimate)
+    values = (
+        text_width(scale.value(estimate))
         for row in rows
         for estimate in row.estimates
         if estimate is not None and len(series) == 1
-    ]
-    notes = max((text_width(row.note, 11) for row in rows), default=0)
-    beside = max(map(text_width, values), default=0) + 12
-    if label + notes + beside > MOST_WORDS * width:
-        values = []  # a number is not cut; it is in the tables
+    )
+    beside = max(values, default=0) + 12
+    above = label + beside > MOST_WORDS * width
+    if above:
         beside = 12
-    slot = max(DODGE * len(series) + 10.0, 2.0 * LINE)
-    ends = (scale.low, scale.high)
+    labels = [_lines(row, label - 10) for row in rows]
+    needed = LINE * (max(map(len, labels), default=0) + above)
+    slot = max(DODGE * len(series) + 10.0, 2.0 * LINE, needed)
     box = Box(
         label,
-        width - 22 - beside - notes,
+        width - 22 - beside,
         y + 4,
         y + 4 + slot * len(rows),
-        ends,
+        (scale.low, scale.high),
     )
     x_axis(canvas, box, scale.tick, scale.label)
     if scale.mark is not None:
@@ -101,14 +102,7 @@ def forest(
         )
     for k, row in enumerate(rows):
         middle = box.top + (k + 0.5) * slot
-        _label(canvas, row.label, box.left - 10, middle + 4)
-        if values and row.estimates[0] is not None:
-            canvas.text(
-                box.right + 14,
-                middle + 4,
-                scale.value(row.estimates[0]),
-            )
-        canvas.text(box.right + 18 + beside, middle + 4, row.note, "small")
+        _label(canvas, labels[k], box.left - 10, middle + 4)
         if row.chance is not None:
             x = box.x(row.chance)
             half = DODGE * len(series) / 2 + 3
@@ -117,15 +111,7 @@ def forest(
             if estimate is None or estimate.value is None:
                 continue
             place = middle + DODGE * (s - (len(series) - 1) / 2)
-            if estimate.interval:
-                open_ends = zip(estimate.interval, ends, strict=True)
-                low, high = (
-                    box.x(edge if end is None else end)
-                    for end, edge in open_ends
-                )
-                canvas.line(
-                    low, place, high, place, f"ci l{colour(numbers[s])}"
-                )
+            radius = _interval(canvas, box, estimate, place, numbers[s])
             named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
             sign = row.signs[s] if row.signs else None
             few = (
@@ -134,17 +120,49 @@ def forest(
                 else sign != "right"
             )
             x = box.x(estimate.value)
-            canvas.marker(x, place, numbers[s], hollow=few, title=named)
+            canvas.marker(
+                x, place, numbers[s], hollow=few, title=named, radius=radius
+            )
             if sign == "wrong":
                 canvas.sign(x, place, sign)
+            if len(series) == 1:
+                words = scale.value(estimate)
+                half = text_width(words) / 2
+                if above:
+                    x = min(max(x, box.left + half), width - half)
+                    canvas.text(x, place - 9, words, "name", "middle")
+                else:
+                    canvas.text(box.right + 14, place + 4, words)
     return canvas
 
 
-def _label(canvas: Canvas, text: str, right: float, y: float) -> None:
-    """Write a label to the left of ``right``, on two lines where one has no room."""
-    lines = wrap(text, int(right / text_width("x")))
-    if len(lines) == 2:
-        canvas.text(right, y - LINE / 2, lines[0], "name", "end")
-        canvas.text(right, y + LINE / 2, lines[1], "name", "end")
-    else:
-        canvas.text(right, y, text, "name", "end", room=right)
+def _label(
+    canvas: Canvas, lines: Sequence[tuple[str, str]], right: float, y: float
+) -> None:
+    """Write lines, each with its kind of text, to the left of ``right``."""
+    top = y - LINE * (len(lines) - 1) / 2
+    for k, (line, kind) in enumerate(lines):
+        canvas.text(right, top + LINE * k, line, kind, "end", room=right)
+
+
+def _interval(
+    canvas: Canvas, box: Box, estimate: Estimate, y: float, series: int
+) -> float:
+    """Draw the interval; return the radius of a marker that does not hide it."""
+    if not estimate.interval:
+        return RADIUS
+    open_ends = zip(estimate.interval, box.x_range, strict=True)
+    low, high = (box.x(edge if end is None else end) for end, edge in open_ends)
+    canvas.line(low, y, high, y, f"ci l{colour(series)}")
+    return max(2.0, min(RADIUS, (high - low) / 4))
+
+
+def _lines(row: ForestRow, room: float) -> list[tuple[str, str]]:
+    """Return the label of a row, on two lines where one has no room, and its note, each
+    with its kind of text."""
+    lines = wrap(row.label, int(room / text_width("x")))
+    if len(lines) != 2:
+        lines = [row.label]
+    return [(line, "name") for line in lines] + [(row.note, "small")] * bool(
+        row.note
+    )

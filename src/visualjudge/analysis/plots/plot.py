@@ -1,5 +1,5 @@
 """A plot: its finding and its caption, one sentence each, its data, and its drawing at
-any width.
+any width. Its forms are in ``forest.py``, ``points.py`` and ``ranking.py``.
 """
 
 import base64
@@ -14,7 +14,7 @@ import polars as pl
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.escaping import for_csv, for_html
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 
 WIDE = 560.0
 NARROW = 336.0

@@ -1,5 +1,6 @@
 """Points on two axes, one series for each judge, with a line through them or a fitted
-curve: values against the truth, and accuracy against distance.
+curve: values against the truth, and accuracy against distance. Intervals side by side
+are in ``forest.py``.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +63,7 @@ def lines(
     """
     canvas = Canvas(width)
     names = {line.series: line.title for line in drawn}
-    top = legend(canvas, names) + 24
+    top = legend(canvas, names) + 28
     points = [point for line in drawn for point in line.trace.points]
     low = 0.4 if min(y for _, y, _ in points) > 0.4 else 0.0
     x_end = 1.05 * max(x for x, _, _ in points) or 1.0

@@ -1,5 +1,6 @@
 """Models in their order by truth and by a judge, with the ranks that the tests leave to
-each, and whether neighbours are separated.
+each, and whether neighbours are separated. The order that it draws is computed in
+``decisions/source_order.py``.
 """
 
 from collections.abc import Mapping, Sequence

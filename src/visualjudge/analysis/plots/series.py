@@ -1,5 +1,6 @@
 """Plots with a series for each judge: estimates with intervals, and lines through
-points."""
+points. The forms that they call are ``forest.py`` and ``points.py``.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from visualjudge.analysis.figure_text import points, signed, with_ends
+from visualjudge.analysis.figure_text import number, points, signed, with_ends
 from visualjudge.analysis.plots.canvas import Sign, percent_tick
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.points import Line, Trace, lines
 from visualjudge.analysis.results import FigurePlot, JudgeResult, Shown
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.plurals import plural
 
 MOST_ROWS = 24
 SHARES = Scale(0.0, 1.0, percent_tick, with_ends, "Right answers")
@@ -72,7 +74,7 @@ def estimates_plot(
     signs: Mapping[tuple[str, str], Sign] = MappingProxyType({}),
 ) -> Plot | LeftOut:
     """Draw a row for each label and a series, with its number and name, for each of
-    ``result``; ``notes`` stand beside rows, and rows with an interval before those
+    ``result``; ``notes`` stand below labels, and rows with an interval before those
     without; ``signs`` of a series and a label say whether it does what is required. The
     axis is one of points named ``label``, or ``scale`` without a label. With fewer than
     ``least`` rows, nothing is drawn: ``missing`` is the reason.
@@ -143,22 +145,38 @@ def estimates_of_judges(
 
     def draw(view: Shown) -> Plot | LeftOut:
         judges = view.drawn
-        result = (
-            (k, judge.name, cells(judge)) for k, judge in enumerate(judges)
-        )
+        result = [
+            (k, judge.name, own)
+            for k, judge in enumerate(judges)
+            if (own := cells(judge))
+        ]
         return estimates_plot(
             name,
             title,
             caption,
-            [series for series in result if series[2]],
+            result,
             missing=missing,
             label=label,
             chance=None if label else judges[0].chance,
             reading=reading,
             least=least,
+            notes={
+                label: _images(
+                    [own[label] for *_, own in result if label in own]
+                )
+                for *_, cells in result
+                for label in cells
+            },
         )
 
     return FigurePlot(name, draw, opening)
+
+
+def _images(estimates: Iterable[Estimate]) -> str:
+    """Return the number of images, or its range."""
+    images = sorted({estimate.images for estimate in estimates})
+    ends = dict.fromkeys((images[0], images[-1]))
+    return f"{' to '.join(map(number, ends))} {plural(images[-1], 'image')}"
 
 
 def lines_of_judges(

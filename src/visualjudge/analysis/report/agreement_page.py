@@ -1,4 +1,6 @@
-"""The agreement of judges and people as a table, a plot and a page."""
+"""The agreement of judges and people as a table, a plot and a page. What it shows is
+computed in ``analysis/people_agreement.py``.
+"""
 
 from dataclasses import replace
 

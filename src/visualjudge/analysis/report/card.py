@@ -1,4 +1,6 @@
-"""The card: whether each judge may rank models, its checks, and what it has shown."""
+"""The text of a card: whether each judge may rank models, its checks, and what it has
+shown. It is decided in ``decisions/card.py``.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

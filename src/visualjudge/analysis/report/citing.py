@@ -1,4 +1,6 @@
-"""How to cite a study: BibTeX, digests of its files, and a paragraph of method."""
+"""How to cite a study: BibTeX, digests of its files, and a paragraph of method. The
+files are written by ``save_all.py``.
+"""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,6 @@
 """Questions that are most informative about a judge, with what it was shown and what it
-replied."""
+replied. The same questions in the studio are in ``studio/question_views.py``.
+"""
 
 import io
 import re
@@ -13,10 +14,10 @@ from PIL import Image
 
 from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.load import read_reply
-from visualjudge.analysis.pairwise_figures import withheld
+from visualjudge.analysis.pairwise_verdicts import withheld
 from visualjudge.analysis.plots.plot import data_uri
+from visualjudge.analysis.ranking_and_scoring import rank_taus
 from visualjudge.analysis.score_scale import ScoreScale, asked_scale
-from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study
 from visualjudge.core.addresses import question_address
 from visualjudge.core.errors import DataError
@@ -41,9 +42,8 @@ class Example:
     the order that the judge saw; ``images`` are captions and data URIs, None for one
     that cannot be read.
 
-    ``form`` says how the prompt describes predictions, ``legend`` are names and
-    colours, ``faults`` what is wrong with each option and where. ``link`` opens the
-    question in the studio, if the dataset states its digest.
+    ``legend`` are names and colours, ``faults`` what is wrong with each option and
+    where. ``link`` opens the question in the studio, if the dataset states its digest.
     """
 
     id: str
@@ -58,7 +58,6 @@ class Example:
     prompt: str
     reply: str
     images: tuple[tuple[str, str | None], ...]
-    form: str
     legend: tuple[tuple[str, str], ...]
     faults: tuple[tuple[str, str], ...]
     link: str
@@ -179,7 +178,6 @@ def _example(
     answer = _value(row["answer"], row["truth"], scale, turned=turned)
     faults = (stored.faults if stored else None) or ()
     words = stored.prompt if stored else ""
-    form = re.search(r"^Format of predictions: (.*)$", words, re.MULTILINE)
     digest = study.meta.get("questions_sha256")
     return Example(
         row["id"],
@@ -196,7 +194,6 @@ def _example(
         _images(placed.root, question.images, list(options))
         if placed and question
         else (),
-        form[1] if form else "",
         _legend(words),
         tuple(zip(options, map(_places, faults[::side]), strict=False)),
         question_address(digest, row["id"]) if digest else "",

@@ -1,4 +1,6 @@
-"""The table with a row, or a column, for each judge."""
+"""The table with a row, or a column, for each judge. Its columns are in
+``analysis/figures/judge_tables.py``; ``page.py`` puts it first.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,6 @@
-"""The report as one HTML file that makes no requests."""
+"""The report as one HTML file that makes no requests. Its sections are in
+``analysis/figures``; the terminal is in ``terminal.py``.
+"""
 
 import base64
 import hashlib
@@ -23,13 +25,13 @@ from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style, unbroken
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.citing import cite
 from visualjudge.analysis.report.examples import examples
-from visualjudge.analysis.report.exports import links
 from visualjudge.analysis.report.headline import headline, headline_section
-from visualjudge.analysis.report.paired import pair
+from visualjudge.analysis.report.table_forms import links
+from visualjudge.analysis.report.two_judges import pair
 from visualjudge.analysis.results import Analysis, Shown
 from visualjudge.core.atomic import json_bytes
 from visualjudge.core.escaping import for_html
-from visualjudge.core.templates import environment
+from visualjudge.core.page_templates import environment
 
 # Number of judges with examples, which are most of the page.
 MOST_WITH_EXAMPLES = 2
@@ -286,5 +288,6 @@ def html(
     """Return the whole page; ``compare`` gives the numbers of two judges to compare
     first, ``summary`` asks for one page to pass on.
     """
-    result = context(analysis, compare, summary=summary)
-    return template("report.html.j2").render(result)
+    return template("report.html.j2").render(
+        context(analysis, compare, summary=summary)
+    )

@@ -1,9 +1,10 @@
 """The report in the terminal: whether models can be ranked with the judge, then the
-headline."""
+headline. The card is in ``card.py``; the page, in ``page.py``.
+"""
 
 from collections.abc import Sequence
 
-from visualjudge.analysis.figure_text import listed
+from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.report.headline import headline_columns
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.table_layout import grid
@@ -17,12 +18,10 @@ def text(analysis: Analysis, answers: Sequence[str]) -> str:
     comparisons."""
     table = grid(headline_columns(analysis), analysis.judges)
     parts = [*map(folded, answers), TITLE, table.text()]
-    judges: dict[str, list[str]] = {}
-    for judge in analysis.judges:
-        for line in judge.sentences:
-            judges.setdefault(line, []).append(judge.name)
     parts += [
-        folded(f"{listed(names)}: {line}") for line, names in judges.items()
+        folded(f"{judge.name}: {lower_first(line)}")
+        for judge in analysis.judges
+        for line in judge.sentences
     ]
     for figure in analysis.of_study:
         parts += [table.text() for table in figure.printed(analysis)]

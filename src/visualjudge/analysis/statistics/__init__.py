@@ -6,7 +6,8 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
 
     corrected_means        few labels, many predictions; ranks   Angelopoulos et al. 2023
     alternative_annotator  may a judge replace a person?         Calderon et al. 2025
-    reliability            Brier score, ECE, abstaining          Brier 1950; Guo et al. 2017
-    score_agreement        scores beside true scores, ranges     Spearman 1904; Kott 2001
-    correlation, alpha, score_bar, favour
+    calibration            Brier score, ECE, abstaining          Brier 1950; Guo et al. 2017
+    score_agreement        scores beside true scores             Spearman 1904; Kott 2001
+    score_ranges           true scores behind a judge's score     Wilks 1941; Vovk et al. 2005
+    correlation, rater_agreement, score_bar, favour
 """

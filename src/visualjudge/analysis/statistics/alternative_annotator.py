@@ -1,4 +1,5 @@
-"""The alternative annotator test: may a judge replace a person?
+"""The alternative annotator test: may a judge replace a person? How well raters agree
+is in ``rater_agreement.py``.
 
 Each person is left out in turn; on that person's items, the judge and the person are
 both scored against the other people. ω, the winning rate, is the share of people over
@@ -22,7 +23,6 @@ from typing import TypeVar
 import numpy as np
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import IntArray
 
@@ -180,7 +180,7 @@ def _p_by_image(
     t = (mean - epsilon) / error
     if t < 0:  # at most at t = 3: beyond it the correction would reverse
         t = min(0.0, t + max(skew, 0.0) * (2 * min(t * t, 9.0) + 1) / 6)
-    p = float(t_sf(-t, float(dispersion.df[0])))
+    p = float(estimate.t_sf(-t, float(dispersion.df[0])))
     return (
         p
         if (ahead > 0).any() or not epsilon

@@ -1,4 +1,5 @@
 """Average of what people would say, from few labels and many predictions of a judge.
+The leaderboard that it corrects is in ``decisions/correct.py``.
 
 :func:`pooled_means` estimates the means of many systems at once, from one pool of
 partly labelled items: θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its

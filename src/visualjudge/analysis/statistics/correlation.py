@@ -1,4 +1,5 @@
-"""Correlations with and without case weights.
+"""Correlations with and without case weights. A judge's scores beside the true ones are
+in ``score_agreement.py``.
 
 Weights (draws × N) say how often a resample contains each case, so one call computes
 every replicate. With weights of 1, each equals SciPy's (tested).

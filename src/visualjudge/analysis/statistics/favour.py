@@ -1,4 +1,5 @@
-"""How far a judge's values of a model lie above those of a fair judge.
+"""How far a judge's values of a model lie above those of a fair judge. Preferences for
+a position or a feature are in ``figures/bias.py``.
 
 Where the truth is exact, favouritism is one regression of the judge's values on the
 truth, the margin, the task, the skill shown on the image's other items, and an

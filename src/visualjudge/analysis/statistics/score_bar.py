@@ -1,5 +1,6 @@
 """May the scores of a judge be used? Two requirements on the scores of one task, each
-met, missed or open by its whole interval.
+met, missed or open by its whole interval. The figures that are compared with it are in
+``score_agreement.py``.
 
 *Order*: Spearman's correlation with the truth is at least ``Bar.spearman``. *Error*:
 the mean absolute error is at most ``Bar.error`` times that of the best constant, so a

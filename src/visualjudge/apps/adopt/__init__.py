@@ -8,9 +8,9 @@
     meaning               what cells and replies mean: questions and verdicts
     write                 the dataset, in our words, and a run for each judge
     files                 tables, JSON and workbooks of strangers
-    answers               spellings of answers, grades, orders and missing values
+    spellings             spellings of answers, grades, orders and missing values
     criteria, confidence  columns of further answers, and of stated confidence
-    items                 a question of others, and what a judge of theirs said
+    adopted_question      a question of others, and what a judge of theirs said
     logs                  a file a tool: where its logs have items and verdicts
     benchmarks            a file a benchmark: where a clone has questions and replies
     fetch                 images behind addresses

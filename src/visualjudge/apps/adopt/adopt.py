@@ -1,5 +1,7 @@
 """The front door: a table of verdicts, or logs, as a dataset of labels and one run per
-judge."""
+judge. Its steps are ``read.py``, ``roles.py``, ``meaning.py`` and ``write.py``;
+published benchmarks are in ``benchmarks/``.
+"""
 
 import re
 from collections import Counter
@@ -8,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from visualjudge.apps.adopt.answers import is_letter
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
 from visualjudge.apps.adopt.files import Records
 from visualjudge.apps.adopt.meaning import (
@@ -19,6 +20,7 @@ from visualjudge.apps.adopt.meaning import (
 )
 from visualjudge.apps.adopt.read import read
 from visualjudge.apps.adopt.roles import roles_of
+from visualjudge.apps.adopt.spellings import is_letter
 from visualjudge.apps.adopt.write import DATASET, write_study
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TURNED, Verdict

@@ -1,11 +1,13 @@
-"""Stated confidence as a probability from 0 to 1."""
+"""Stated confidence as a probability from 0 to 1. Columns of other answers are in
+``criteria.py``.
+"""
 
 import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from visualjudge.apps.adopt.answers import is_missing, is_number
 from visualjudge.apps.adopt.files import Row
+from visualjudge.apps.adopt.spellings import is_missing, is_number
 
 Form = Literal["probabilities", "percentages", "log-probabilities"]
 ROLE = "confidence"

@@ -1,5 +1,6 @@
 """Columns of criteria: ``criterion.NAME`` holds what a judge said besides its verdict,
-``truth.NAME`` what is right. Their form follows from their values.
+``truth.NAME`` what is right. Their form follows from their values. Confidence is in
+``confidence.py``; criteria in replies are in ``replies/criteria.py``.
 """
 
 import re
@@ -10,8 +11,8 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from visualjudge.apps.adopt.answers import is_missing, is_number
 from visualjudge.apps.adopt.files import Row
+from visualjudge.apps.adopt.spellings import is_missing, is_number
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import TURNED

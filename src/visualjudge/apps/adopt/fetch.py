@@ -1,4 +1,6 @@
-"""Images behind addresses, in data folders and for question sets."""
+"""Images behind addresses, in data folders and for question sets. Files on disk are in
+``files.py``.
+"""
 
 import asyncio
 import hashlib

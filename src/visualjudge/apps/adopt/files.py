@@ -1,4 +1,6 @@
-"""Files of strangers as rows, and the images that rows name."""
+"""Files of strangers as rows, and the images that rows name. What the rows mean is in
+``roles.py`` and ``meaning.py``; logs of tools are in ``logs/``.
+"""
 
 import re
 import warnings
@@ -8,10 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from visualjudge.apps.adopt.items import ImageSource, Scale
+from visualjudge.apps.adopt.adopted_question import ImageSource, Scale
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.tables import check_table, table_parts
+from visualjudge.core.parquet import check_table, table_parts
 from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.core.untrusted import (
     BOUNDS,

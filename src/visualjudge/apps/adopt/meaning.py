@@ -1,4 +1,6 @@
-"""Third step: the rows of a table as questions and verdicts."""
+"""Third step: the rows of a table as questions and verdicts. Which column is what is in
+``roles.py``; writing is in ``write.py``.
+"""
 
 import re
 import shlex
@@ -8,7 +10,21 @@ from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import Any
 
-from visualjudge.apps.adopt.answers import (
+from visualjudge.apps.adopt.adopted_question import (
+    TEN,
+    UNIT,
+    Item,
+    Option,
+    Origin,
+    Reply,
+    Scale,
+    on_ten,
+)
+from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
+from visualjudge.apps.adopt.criteria import TRUE, rubric_of_rows, values_of
+from visualjudge.apps.adopt.files import Records, Row
+from visualjudge.apps.adopt.roles import RATER
+from visualjudge.apps.adopt.spellings import (
     GRADES,
     LETTER_OF,
     Models,
@@ -19,20 +35,6 @@ from visualjudge.apps.adopt.answers import (
     order_of,
     written_number,
 )
-from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
-from visualjudge.apps.adopt.criteria import TRUE, rubric_of_rows, values_of
-from visualjudge.apps.adopt.files import Records, Row
-from visualjudge.apps.adopt.items import (
-    TEN,
-    UNIT,
-    Item,
-    Option,
-    Origin,
-    Reply,
-    Scale,
-    on_ten,
-)
-from visualjudge.apps.adopt.roles import RATER
 from visualjudge.core.errors import DataError, UsageError, check_score_range
 from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize

@@ -1,6 +1,6 @@
 """Question sets: ``questions.json`` of version 2.1 with its images. Fields that the
 judge dataset's document names are needed; others follow where a file does not state
-them.
+them. Tables of verdicts are in ``adopt.py``.
 """
 
 import hashlib

@@ -1,4 +1,6 @@
-"""First step: what users give as rows of cells, each with its place."""
+"""First step: what users give as rows of cells, each with its place. Reading one file
+is in ``files.py``; the next step is ``roles.py``.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from visualjudge.apps.adopt.adopted_question import UNIT, Scale
 from visualjudge.apps.adopt.files import (
     PlacedRows,
     Records,
     check_rows,
     contents,
 )
-from visualjudge.apps.adopt.items import UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.roles import NAMES
 from visualjudge.core.errors import DataError, UsageError

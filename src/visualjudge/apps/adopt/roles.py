@@ -1,13 +1,14 @@
 """The columns of a table of verdicts: their roles, and the names by which they are
-known."""
+known. What their cells mean is the next step, ``meaning.py``.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as matching
 
-from visualjudge.apps.adopt.answers import is_missing, is_number
 from visualjudge.apps.adopt.criteria import SAID, TRUE
 from visualjudge.apps.adopt.files import PlacedRows, Records
+from visualjudge.apps.adopt.spellings import is_missing, is_number
 from visualjudge.core.errors import DataError, UsageError, one_of
 
 ANSWERS = ("verdict", "reply")

@@ -1,4 +1,6 @@
-"""Last step: a study of others as a dataset, and a run for each judge."""
+"""Last step: a study of others as a dataset, and a run for each judge. A dataset of
+one's own predictions is written in ``dataset/write_dataset.py``.
+"""
 
 import hashlib
 import io
@@ -13,7 +15,12 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.adopt.items import ImageSource, Item, Origin, safe
+from visualjudge.apps.adopt.adopted_question import (
+    ImageSource,
+    Item,
+    Origin,
+    safe,
+)
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Json

@@ -1,4 +1,5 @@
-"""Inspect: a dataset as a task (``pip install visualjudge[inspect]``).
+"""Inspect: a dataset as a task (``pip install visualjudge[inspect]``). Logs of Inspect
+are read in ``apps/adopt/logs/inspect.py``.
 
 ``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` asks a
 model the questions and scores its verdicts.

@@ -1,5 +1,5 @@
 """lmms-eval: a dataset as a task with our questions as documents and our reading as the
-score.
+score. Its logs are read in ``apps/adopt/logs/lmms_eval.py``.
 
 ``visualjudge export DATASET --format lmms-eval --out TASKS`` writes
 ``TASKS/visualjudge_NAME.yaml``, ``utils.py``, which names the functions here, and the
@@ -17,7 +17,7 @@ import orjson
 from PIL import Image
 
 from visualjudge.apps.connectors.training_rewards import reward
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.media import absolute_paths, truth_columns
 from visualjudge.dataset.exports.vlmevalkit import numbered

@@ -1,4 +1,5 @@
-"""Questions with graded ground truth as verifiable rewards for training.
+"""Questions with graded ground truth as verifiable rewards for training. Preferences as
+training data are in ``dataset/exports/preferences.py``.
 
 :func:`reward` compares a reply with the truth of its question, as one number. Replies
 are read by :mod:`visualjudge.replies`.

@@ -1,5 +1,5 @@
 """The demo's study: views of the photographs, and four simulated models with similar
-errors.
+errors. All tasks are in ``data.py``.
 
 Errors are matched: the options of a question differ only in their distance from the
 truth, which only the photograph shows.

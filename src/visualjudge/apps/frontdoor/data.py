@@ -1,5 +1,5 @@
 """From predictions to a dataset: open a data folder, import predictions into it, and
-build a dataset.
+build a dataset. The work is done in ``visualjudge.data`` and ``visualjudge.dataset``.
 """
 
 from __future__ import annotations

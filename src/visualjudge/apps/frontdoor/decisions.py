@@ -1,4 +1,6 @@
-"""Decisions in Python: rank models with a judge, correct by a few labels."""
+"""Decisions in Python: rank models with a judge, correct by a few labels. The work is
+done in ``visualjudge.analysis.decisions``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Ask a judge the questions of a dataset."""
+"""Ask a judge the questions of a dataset. The work is done in ``visualjudge.runs``; a
+run that is opened later is in ``opened_run.py``.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,7 @@ def client(
                 f"`backend` {backend} asks no server"
             )
         return Baseline(model, supplied.get("seed", 42), backend)
-    from visualjudge.core.outputs import default_cache_dir
+    from visualjudge.core.output_files import default_cache_dir
 
     folder = (
         supplied.pop("cache_dir", default_cache_dir())

@@ -1,4 +1,6 @@
-"""A run in Python, finished or not."""
+"""A run in Python, finished or not. Starting one is in ``judge.py``; its files are in
+``runs/folder.py``.
+"""
 
 from __future__ import annotations
 

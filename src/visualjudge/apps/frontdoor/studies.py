@@ -1,4 +1,6 @@
-"""Analyse runs: how far the judge can be trusted."""
+"""Analyse runs: how far the judge can be trusted. The work is done in
+``visualjudge.analysis``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.options import AnswerOptions, keywords
 
 if TYPE_CHECKING:

@@ -1,4 +1,5 @@
-"""Check a judge against a lock: is it the same, and is it as accurate?
+"""Check a judge against a lock: is it the same, and is it as accurate? Gates of scores
+are compared in ``score_lock.py``.
 
 The accuracy is compared question by question, with images as the unit: the gate is
 broken if the judge is worse beyond chance (one-sided, 1.5 %) by more than half of the

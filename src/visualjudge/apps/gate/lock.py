@@ -1,5 +1,6 @@
 """The lock file of a gate: the identity of a judge and of its questions, its answer and
-accuracy, and canaries. It names no keys and no paths.
+accuracy, and canaries. It names no keys and no paths. That of a judge that gives scores
+is in ``score_lock.py``; checking is in ``check.py``.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.study_table import has_truth
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.typed_records import Record, record_of

@@ -1,5 +1,5 @@
 """A lock of scoring questions: the judge's scores, and whether they are still as close
-to the truth.
+to the truth. Pairs are in ``lock.py`` and ``check.py``.
 
 Two figures are compared question by question, with images as the unit: the mean
 absolute difference from the true scores, and the rank correlation with them. The gate

@@ -1,5 +1,6 @@
 """Ask a model every question of a table: journalled, resumable, with one record per
-reply.
+reply. Replies are read in ``reply_reading.py``; questions of a judge dataset are
+asked in ``runs/judge_dataset.py``.
 
 The journal (JSONL) is authoritative; the workbook is written from it at the end.
 """
@@ -23,7 +24,7 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import FAILED, Status, Verdict
 from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.store import PromptTemplate

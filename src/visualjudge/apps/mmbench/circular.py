@@ -1,5 +1,5 @@
 """CircularEval's rotations: each question is asked once with every option in first
-position (MMBench, Liu et al. 2023).
+position (MMBench, Liu et al. 2023). They are counted in ``evaluate.py``.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from visualjudge.apps.mmbench.table import ROTATION, Row, Table
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
-from visualjudge.core.outputs import OutputFile
-from visualjudge.core.tables import tsv_writer
+from visualjudge.core.output_files import OutputFile
+from visualjudge.core.parquet import tsv_writer
 
 
 def without_image(table: Table) -> dict[int, Problem]:

@@ -1,5 +1,5 @@
 """Ask an LLM which option a reply chooses if the rules cannot read it. Optional, and
-counted separately.
+counted separately. The rules are in ``reply_reading.py``.
 """
 
 import asyncio

@@ -1,4 +1,5 @@
-"""Make the prompt: fill a template with a row of the table.
+"""Make the prompt: fill a template with a row of the table. Prompts of a judge's
+questions are made in ``prompts/question_text.py``.
 
 A template has three parts: ``option`` (one option's line, from ``{{letter}}`` and
 ``{{text}}``), ``with_hint`` and ``without_hint`` (from ``{{question}}``,

@@ -1,5 +1,5 @@
 """Replies on disk: the journal, which is authoritative, and the results sheet of
-MMBench's server (``.xlsx``).
+MMBench's server (``.xlsx``). Their text is read in ``reply_reading.py``.
 
 The sheet is an export. All cells except ``index`` are written as text, so that "=1+1",
 "007" and "None" are unchanged.
@@ -15,7 +15,7 @@ from visualjudge.apps.mmbench.table import Row, Table, whole_number
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.core.escaping import SURROGATE
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.tables import read_table
 from visualjudge.runs.journal import read_records

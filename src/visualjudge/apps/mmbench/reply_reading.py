@@ -1,5 +1,5 @@
 """Read which option an MMBench reply chooses, with the words and marks of
-``visualjudge.replies``.
+``visualjudge.replies``. VLMEvalKit's rules are in ``vlmevalkit_rules.py``.
 
 An option's text, at word boundaries, stands for its letter. Then, each if those before
 found neither an answer nor two: a reply that is nothing but an option; a mark, a label,

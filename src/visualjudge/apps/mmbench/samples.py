@@ -1,5 +1,6 @@
 """The samples of a table of multiple-choice questions, with the fields that MMBench
-documents."""
+documents. Reading the table is in ``table.py``.
+"""
 
 import io
 from collections.abc import Iterator

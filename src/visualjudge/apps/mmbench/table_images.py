@@ -1,4 +1,6 @@
-"""Images of a table: from base64 text to the bytes of an image file for a model."""
+"""Images of a table: from base64 text to the bytes of an image file for a model. The
+rest of the table is read in ``table.py``.
+"""
 
 import base64
 import binascii

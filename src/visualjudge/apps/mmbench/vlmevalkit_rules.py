@@ -1,4 +1,5 @@
-"""VLMEvalKit's heuristics, so that figures can be compared with published ones.
+"""VLMEvalKit's heuristics, so that figures can be compared with published ones. Our own
+rules are in ``reply_reading.py``.
 
 The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here
 from its description): known refusals; the one option letter among the tokens; "answer

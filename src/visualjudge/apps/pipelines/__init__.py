@@ -1,4 +1,8 @@
-"""Apply judge modules of a YAML file to the rows of a JSONL file."""
+"""Pipelines: judge modules of a YAML file applied to the rows of a JSONL file.
+
+``config`` builds the judges, ``rows`` reads and checks the rows, ``run`` applies,
+``results`` counts. Judges of a *dataset* are run by ``visualjudge.runs``.
+"""
 
 from visualjudge.apps.pipelines.config import (
     build_pipes as build_pipes,

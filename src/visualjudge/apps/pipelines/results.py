@@ -1,4 +1,6 @@
-"""Lines of the results file: the results of all metrics for one row."""
+"""Lines of the results file: the results of all metrics for one row. They are written
+by ``run.py`` and adopted by ``apps/adopt/logs/pipeline.py``.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,6 @@
 """Rows of a pipeline: JSON lines, each checked; an invalid row does not affect the
-others."""
+others. Lines of results are in ``results.py``.
+"""
 
 import hashlib
 import warnings

@@ -1,6 +1,7 @@
 """Apply judges to rows, with one journalled line per row, and a record of the settings
 so that a run can be resumed. An error of one metric is recorded in the row's line and
-does not affect the other metrics.
+does not affect the other metrics. Rows are read in ``rows.py``, lines in
+``results.py``; questions of a dataset are asked in ``runs/judge_dataset.py``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from visualjudge.core.errors import (
     VisualJudgeError,
 )
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.judges.judge_module import ClientPipe, Judgement
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.budget import Budget

@@ -1,4 +1,5 @@
 """Simulated studies: a model of a judge's verdicts, and studies drawn from it.
+Simulated judges that answer a dataset are in ``judges/baseline.py``.
 
 A verdict is right if a normal variable falls below a threshold that rises with the log
 of the margin between the two scores. The variable is a sum of effects: of the image, of
@@ -32,7 +33,7 @@ from visualjudge.analysis.estimate import (
     share_test,
     shares,
 )
-from visualjudge.analysis.figures.variance import products
+from visualjudge.analysis.figures.variance_components import products
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEVELS = ("image", "pair", "order")

@@ -1,5 +1,6 @@
 """Inputs of a plan: the pairs of a data folder, dataset or pilot, its judge, and its
-tokens."""
+tokens. What is planned from them is in ``study_designs.py``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 """The cheapest study that answers a question: goals, the search, and what builds the
-design.
+design. The simulation is in ``judge_simulation.py``; studies without named models are
+in ``plan_without_models.py``.
 
 A design is images × pairs × orders × repeats. For each kind of design, simulation
 (:mod:`visualjudge.apps.planning.judge_simulation`) finds the smallest number of images
@@ -32,10 +33,10 @@ from visualjudge.apps.planning.judge_simulation import (
     Studies,
 )
 from visualjudge.apps.planning.plan_inputs import Target, read_target
-from visualjudge.apps.planning.shape_plan import ShapePlan, shape_plan
+from visualjudge.apps.planning.plan_without_models import ShapePlan, shape_plan
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError, must_end_in
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import BoolArray
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.text_tables import Table, folded

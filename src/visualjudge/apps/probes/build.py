@@ -1,4 +1,6 @@
-"""``visualjudge probe``: build a dataset of probe questions from a data folder."""
+"""``visualjudge probe``: build a dataset of probe questions from a data folder. The
+probes are in ``kinds.py``; ordinary datasets are built in ``dataset/build.py``.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -9,8 +11,8 @@ from pathlib import Path
 import orjson
 
 from visualjudge.apps.probes.kinds import PROBES, Base, Pool, ProbeKind
+from visualjudge.apps.probes.probe_questions import pools
 from visualjudge.apps.probes.question_edits import Edit, Paint
-from visualjudge.apps.probes.sampling import pools
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Probe, Question
 from visualjudge.data.folder import DataFolder

@@ -1,5 +1,5 @@
 """PROBES, the table of probes: the sampled questions each one uses, and the changes it
-makes.
+makes. What probes show is in ``analysis/figures/probes.py``.
 
 A probe is a function from one sampled question to the questions that replace it. The
 design named in each :class:`~visualjudge.core.records.Probe` determines how answers are
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from visualjudge.apps.probes import ABOUT
 from visualjudge.apps.probes.question_edits import (
     Edit,
     Paint,
@@ -278,62 +279,52 @@ def staircase(base: Base, _edit: Edit) -> Sequence[Question]:
     ]
 
 
-def _line(name: str, about: str) -> ProbeKind:
-    return ProbeKind("image", partial(line_cue, name), about)
-
-
-def _image(name: str, paint: Paint, about: str, changed: str) -> ProbeKind:
-    return ProbeKind(
-        "image",
-        partial(image_change, name, paint, changed),
-        about,
-        compared=True,
-    )
+def _line(name: str) -> ProbeKind:
+    return ProbeKind("image", partial(line_cue, name), ABOUT[name])
 
 
 _ROWS = {
-    "same_option": ProbeKind(
-        "image", same_option, "a place, where both options are the same"
+    "same_option": ProbeKind("image", same_option, ABOUT["same_option"]),
+    "withheld": ProbeKind("text", withheld, ABOUT["withheld"]),
+    "renamed": ProbeKind("image", renamed, ABOUT["renamed"], compared=True),
+    "recoloured": ProbeKind(
+        "image",
+        partial(image_change, "recoloured", warmer, "all images warmer"),
+        ABOUT["recoloured"],
+        compared=True,
     ),
-    "withheld": ProbeKind(
-        "text", withheld, "an answer without the original that it depends on"
-    ),
-    "renamed": ProbeKind(
-        "image", renamed, "names of the options that say nothing", compared=True
-    ),
-    "recoloured": _image(
-        "recoloured",
-        warmer,
-        "a white balance that all images share",
-        "all images warmer",
-    ),
-    "recompressed": _image(
-        "recompressed",
-        recompressed,
-        "JPEG compression that all images share",
-        "all images through JPEG",
+    "recompressed": ProbeKind(
+        "image",
+        partial(
+            image_change,
+            "recompressed",
+            recompressed,
+            "all images through JPEG",
+        ),
+        ABOUT["recompressed"],
+        compared=True,
     ),
     "mirrored": ProbeKind(
         "image",
         mirrored,
-        "left and right of all images exchanged",
+        ABOUT["mirrored"],
         compared=True,
     ),
     "encoding": ProbeKind(
         "other_image",
         other_encoding,
-        "another encoding of the same predictions",
+        ABOUT["encoding"],
         compared=True,
     ),
-    "confidence": _line("confidence", "a confidence that the option states"),
-    "decimals": _line("decimals", "more decimals of a stated confidence"),
-    "author": _line("author", "the name of the option's author"),
-    "length": _line("length", "a longer text that says nothing"),
-    "label": _line("label", "an instruction in the option's label"),
-    "file_format": _line("file_format", "the format of the option's file"),
-    "file_size": _line("file_size", "the size of the option's file"),
+    "confidence": _line("confidence"),
+    "decimals": _line("decimals"),
+    "author": _line("author"),
+    "length": _line("length"),
+    "label": _line("label"),
+    "file_format": _line("file_format"),
+    "file_size": _line("file_size"),
     "painted_instruction": ProbeKind(
-        "image", painted, "an instruction painted into the option's image"
+        "image", painted, ABOUT["painted_instruction"]
     ),
     "bright": ProbeKind(
         "image",
@@ -344,26 +335,24 @@ _ROWS = {
             partial(toned, saturation=0.45, light=-35.0),
             "its image brighter, the other duller",
         ),
-        "brightness and strong colours",
+        ABOUT["bright"],
     ),
     "tool": ProbeKind(
         "image",
         partial(line_cue, "tool", levels=LEVELS),
-        "what a tool says, right or wrong",
+        ABOUT["tool"],
     ),
-    "severity": ProbeKind(
-        "steps", staircase, "quality that falls step by step"
-    ),
+    "severity": ProbeKind("steps", staircase, ABOUT["severity"]),
     "grey": ProbeKind(
         "grey",
         partial(blind, "grey", "uniform grey"),
-        "an answer over uniform grey",
+        ABOUT["grey"],
         compared=True,
     ),
     "other": ProbeKind(
         "other",
         partial(blind, "other", "another photograph"),
-        "an answer over another photograph",
+        ABOUT["other"],
         compared=True,
     ),
 }

@@ -1,5 +1,6 @@
 """Edits of a question by probes: added lines, changed images, removal of the original.
-Spans remain valid. Edits of images are at the end.
+Spans remain valid. Edits of images are at the end. Which probe makes which is in
+``kinds.py``.
 """
 
 from collections.abc import Callable, Sequence

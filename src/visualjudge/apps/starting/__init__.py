@@ -1,1 +1,3 @@
-"""First steps: create a project's files, and check what is missing for judging."""
+"""First steps: what a folder has to begin with (``folder_contents.py``), and what is
+missing for judging (``doctor.py``).
+"""

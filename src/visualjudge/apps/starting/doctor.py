@@ -1,5 +1,5 @@
 """Check what works here and what is missing: the environment, API keys, a server, one
-question with an image.
+question with an image. What a *folder* has is in ``folder_contents.py``.
 """
 
 import asyncio

@@ -1,2 +1,3 @@
-"""Batches: a client that sends requests in batches, and the providers' batch
-interfaces."""
+"""Batches: the client that takes replies from them (``batched_client.py``), and a file
+a provider. How a run goes on over batches is in ``runs/batches.py``.
+"""

@@ -1,4 +1,4 @@
-"""Anthropic's message batches.
+"""Anthropic's message batches. Live calls are in ``clients/anthropic.py``.
 
 https://docs.anthropic.com/en/api/creating-message-batches: at most 100,000 requests or
 256 MB per batch; results come in any order and are kept for 29 days. Batches cannot be

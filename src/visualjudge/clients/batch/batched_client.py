@@ -1,5 +1,5 @@
 """A client that takes replies from batches. Requests without a reply go into the next
-batch.
+batch. The providers are beside it; rounds of a run are in ``runs/batches.py``.
 
 Only the way to the server differs: bodies, refused parameters, replies and refusals are
 those of a live call. A request's name is a digest of its body and the number of the

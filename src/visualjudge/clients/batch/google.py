@@ -1,5 +1,5 @@
 """Gemini's batch interface: upload a file of requests, create a batch, download a file
-of replies.
+of replies. Live calls are in ``clients/google.py``.
 
 https://ai.google.dev/api/batch-api. Requests are always sent as a file of at most 2 GB;
 the inline form, for less than 20 MB, is not used.

@@ -1,4 +1,5 @@
-"""OpenAI's batch interface, also used by other servers.
+"""OpenAI's batch interface, also used by other servers. Live calls are in
+``clients/api.py``.
 
 https://platform.openai.com/docs/api-reference/batch: at most 50,000 requests or 200 MB
 and one model per file.

@@ -1,5 +1,6 @@
 """Base class of the providers' batch interfaces. Only calls that are safe to repeat are
-retried."""
+retried. The client that uses them is in ``batched_client.py``.
+"""
 
 import re
 from abc import ABC, abstractmethod

@@ -1,5 +1,6 @@
-"""A dataset in its other form: ``questions.json`` and ``media/``, or one Parquet
-file."""
+"""A dataset in its other form: ``questions.json`` and ``media/``, or one Parquet file.
+Parquet for the ``datasets`` library is in ``parquet.py``.
+"""
 
 import shutil
 from collections.abc import Callable

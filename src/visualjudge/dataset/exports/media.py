@@ -1,4 +1,6 @@
-"""What exports share: images as bytes, URIs and paths, and answers as text."""
+"""What exports share: images as bytes, URIs and paths, and answers as text. The formats
+are beside it.
+"""
 
 import io
 from typing import Any

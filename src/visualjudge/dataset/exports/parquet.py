@@ -1,5 +1,5 @@
 """Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)``
-reads it, offline too.
+reads it, offline too. Our own Parquet form is in ``dataset/parquet_form.py``.
 
 Columns are the fields of a question. ``images`` is a list of images (bytes and name, as
 stored by the library's Image feature). ``answer`` is text for all question types;
@@ -17,8 +17,8 @@ import polars as pl
 
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.jsons import Json
+from visualjudge.core.parquet import write_parquet
 from visualjudge.core.records import Question
-from visualjudge.core.tables import write_parquet
 from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import (
     answer_text,

@@ -1,4 +1,5 @@
 """Preferences as JSON lines in the form of TRL and Hugging Face, for training judges.
+Rewards from the truth are in ``apps/connectors/training_rewards.py``.
 
 Images are not copied; their paths are relative to the folder of the JSONL file.
 """
@@ -10,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import IMAGE_MARK, TURNED, Question
 from visualjudge.dataset.exports.media import truth_columns
 from visualjudge.dataset.folder import Dataset

@@ -1,4 +1,5 @@
 """TSV for VLMEvalKit: ``index``, images, ``question``, options, ``answer``, categories.
+Its predictions are read in ``apps/adopt/logs/vlmevalkit.py``.
 
 Conventions (vlmeval/dataset/image_base.py, image_mcq.py): a cell with several images is
 the text of a Python list; ``<image 1>``, ``<image 2>`` … mark their places in the
@@ -12,9 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.outputs import OutputFile
+from visualjudge.core.output_files import OutputFile
+from visualjudge.core.parquet import tsv_writer
 from visualjudge.core.records import IMAGE_MARK, Question
-from visualjudge.core.tables import tsv_writer
 from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset

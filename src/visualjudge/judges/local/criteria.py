@@ -1,5 +1,6 @@
 """Criteria that the local judge can answer: how the option that it calls worse differs
-from the other, measured as if the other was the ground truth.
+from the other, measured as if the other was the ground truth. The verdict itself is in
+``judge.py``.
 """
 
 from collections import Counter

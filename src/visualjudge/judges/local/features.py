@@ -1,5 +1,5 @@
 """Features of a prediction for the local judge. ``vision/<type>/features.py`` defines
-those of each type.
+those of each type. Those of a question's options are in ``question_features.py``.
 """
 
 from typing import Any

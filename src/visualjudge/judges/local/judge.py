@@ -1,5 +1,6 @@
 """The local judge, which assesses the image and the prediction, without the ground
-truth or a language model.
+truth or a language model. What it measures is in ``features.py``; training it is in
+``tools/train_local.py``.
 
 Its model has, for each task, a weight per feature and the conversion to a probability:
 the probability p that A is better is the logistic function of the weighted feature
@@ -31,7 +32,7 @@ from visualjudge.judges.base import (
     failed,
 )
 from visualjudge.judges.local.criteria import criteria_of
-from visualjudge.judges.local.questions import QuestionFeatures, changed
+from visualjudge.judges.local.question_features import QuestionFeatures, changed
 from visualjudge.judges.registry import LOCAL
 from visualjudge.prompts.rubric import Rubric
 from visualjudge.vision.view import Features

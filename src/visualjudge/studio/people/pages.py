@@ -1,5 +1,6 @@
 """The pages for raters: command options, application, links and routes; instructions,
-and questions as people read them.
+and questions as people read them. The pages of the studio are in ``studio/app.py``;
+what is asked is planned in ``plan.py``.
 
 Each address requires the rater's token; in this mode no page shows scores, sources or
 verdicts.

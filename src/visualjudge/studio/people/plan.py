@@ -1,5 +1,7 @@
 """The plan of who is asked what and when: drawn from the seed, balanced for each rater,
 unchanged by a restart. Its questions come from a selection, a queue or a file of ids.
+The answers are kept in ``rating_run.py``; how many images a study needs is in
+``apps/planning``.
 """
 
 from collections.abc import Mapping, Sequence

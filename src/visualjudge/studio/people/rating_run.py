@@ -1,5 +1,6 @@
 """The run of several raters: each rater's next question, and a folder of checked
-answers with one writer; and how each rater gets on.
+answers with one writer; and how each rater gets on. Who is asked what is in
+``plan.py``; how well people agree, in ``analysis/people_agreement.py``.
 """
 
 import itertools

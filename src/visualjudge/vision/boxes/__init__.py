@@ -1,1 +1,3 @@
-"""Boxes with labels."""
+"""Boxes with labels: the record, and what is done with it, a file each; ``type.py``
+names them all.
+"""

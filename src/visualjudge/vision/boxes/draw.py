@@ -1,4 +1,6 @@
-"""Boxes as a coloured image, with or without label tags, and as text."""
+"""Boxes as a coloured image, with or without label tags, and as text. Lines and
+fills are those of ``vision/drawing/canvas.py``, tags of ``vision/drawing/tags.py``.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,5 +1,7 @@
-"""Errors of object detection that only boxes have, named as in TIDE (Bolya et al., ECCV
-2020)."""
+"""Errors of boxes that are made on purpose, named as in TIDE (Bolya et al., ECCV 2020);
+those shared with masks are in ``vision/errors/items.py``. What is wrong in a *given*
+prediction is measured in ``faults.py``.
+"""
 
 from dataclasses import replace
 

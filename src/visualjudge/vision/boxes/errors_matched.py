@@ -1,4 +1,6 @@
-"""Matched errors of boxes; see :mod:`visualjudge.vision.errors.matched`."""
+"""Errors of boxes made on purpose so that the options look alike
+(``vision/errors/matched.py``). Those of rising severity are in ``errors.py``.
+"""
 
 from dataclasses import replace
 from operator import attrgetter

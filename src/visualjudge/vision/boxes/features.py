@@ -1,11 +1,13 @@
-"""Features of boxes for the local judge: those of rectangular masks."""
+"""Features of boxes for the local judge: those of rectangular masks. They are computed
+in ``vision/view_items.py``.
+"""
 
 import numpy as np
 
 from visualjudge.core.records import Mask, Size, Xyxy
 from visualjudge.vision.boxes.record import Detections
 from visualjudge.vision.drawing.canvas import pixel_box
-from visualjudge.vision.raster.masks import empty_mask
+from visualjudge.vision.raster.masks import empty_mask, mask_of_crop
 from visualjudge.vision.view import Features, Given
 from visualjudge.vision.view_items import region_features
 
@@ -25,6 +27,6 @@ def _rectangle(box: Xyxy, size: Size) -> Mask:
     if drawn is None:
         return empty_mask(size)
     left, top, right, bottom = drawn
-    return Mask(
+    return mask_of_crop(
         size, top, left, np.ones((bottom - top, right - left), dtype=np.bool_)
     )

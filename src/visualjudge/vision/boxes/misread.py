@@ -1,4 +1,6 @@
-"""Common mistakes in boxes: forms other than ``[x1, y1, x2, y2]``, and angles."""
+"""Boxes read in another form than their file's: forms other than ``[x1, y1, x2, y2]``,
+and angles, which an import tries. Wrong *predictions* are in ``faults.py``.
+"""
 
 from dataclasses import replace
 from math import cos, sin

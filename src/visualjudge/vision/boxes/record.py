@@ -1,5 +1,6 @@
 """Boxes: ``{"detections": [{"label", "bbox": [x1, y1, x2, y2], "score"?}]}``, in
-pixels."""
+pixels. Their table of all types is in ``vision/predictions.py``.
+"""
 
 from __future__ import annotations
 

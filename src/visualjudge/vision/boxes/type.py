@@ -1,4 +1,6 @@
-"""The prediction type of boxes."""
+"""The row of boxes: their tasks, metrics, encodings, errors and faults, which are in
+the other files of this folder. What a row has is in ``vision/rows.py``.
+"""
 
 from visualjudge.vision.boxes import (
     draw,

@@ -1,1 +1,3 @@
-"""Depth maps."""
+"""Depth maps: the record, and what is done with it, a file each; ``type.py`` names them
+all.
+"""

@@ -1,5 +1,5 @@
 """Colour maps with 256 entries, taken from Matplotlib 3: ``plasma`` (CC0), ``turbo``
-(Apache 2.0) and ``gray``.
+(Apache 2.0) and ``gray``. Colours of classes are in ``drawing/palette.py``.
 """
 
 from functools import cache

@@ -1,4 +1,6 @@
-"""Draw a depth map in colours: bright or warm = near, black = no depth."""
+"""Draw a depth map in colours: bright or warm = near, black = no depth. The colour maps
+are in ``colormaps.py``.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,4 +1,6 @@
-"""Errors of depth maps."""
+"""Errors of depth maps that are made on purpose, at rising severity. What is wrong in a
+*given* map is measured in ``faults.py``.
+"""
 
 from dataclasses import replace
 

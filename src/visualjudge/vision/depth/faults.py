@@ -1,5 +1,7 @@
 """Faults of depth maps: the regions where the aligned depth is worst, and how it is
-wrong there."""
+wrong there. Errors made on purpose are in ``errors.py``, files read in another unit in
+``misread.py``.
+"""
 
 from collections.abc import Collection, Iterator
 

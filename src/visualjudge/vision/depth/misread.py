@@ -1,5 +1,6 @@
-"""Common mistakes in depth maps: disparities instead of depths, other orders and
-units."""
+"""Depth maps read in another form than their file's: disparities instead of depths,
+other orders and units, which an import tries. Wrong *predictions* are in ``faults.py``.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,6 @@
 """Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and
-infinity mean that a pixel has no depth.
+infinity mean that a pixel has no depth. The files are found in
+``formats/depth_maps.py``.
 """
 
 from __future__ import annotations

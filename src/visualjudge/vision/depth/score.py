@@ -1,4 +1,6 @@
-"""Metric of depth estimation: δ1 after alignment."""
+"""Metric of depth estimation: δ1 after alignment. Faults by region, on the
+same aligned maps, are in ``faults.py``.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,6 @@
-"""The prediction type of depth maps."""
+"""The row of depth maps: their tasks, metrics, encodings, errors and faults, which are
+in the other files of this folder. What a row has is in ``vision/rows.py``.
+"""
 
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import type_sentence

@@ -1,1 +1,3 @@
-"""Drawing and text output shared by the encodings of all types."""
+"""What the encodings of all types draw with: lines, words, colours, fonts. The
+encodings are in ``vision/<type>/draw.py``; plots of figures, in ``analysis/plots``.
+"""

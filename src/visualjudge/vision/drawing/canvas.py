@@ -1,7 +1,9 @@
 """Fills and lines on an H×W×3 uint8 array, with sizes that scale with the image.
-Coordinates are integers.
+Coordinates are integers. Words are drawn in ``tags.py``; plots of figures, in
+``analysis/plots/canvas.py``.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import RGB, Mask, Pixels, Size, Xyxy
-from visualjudge.vision.drawing.encoded import Scene
 from visualjudge.vision.raster.images import bands
-from visualjudge.vision.raster.masks import covered, mask_from_array
+from visualjudge.vision.raster.masks import mask_of_crop
 
 # x1, y1, x2, y2 in whole pixels; x2 and y2 are one past the last.
 Box = tuple[int, int, int, int]
@@ -133,9 +134,9 @@ def fill(
     Blending with ``base`` instead of ``pixels`` keeps overlaps in the colour of one
     class.
     """
-    if mask.crop.size == 0:
+    if not mask.area:
         return
-    flat = _flat(mask.crop.shape, color)
+    flat = _flat(mask.shape, color)
     _lay(
         pixels[mask.window],
         base[mask.window],
@@ -197,7 +198,7 @@ def layers_of(masks: Sequence[Mask], size: Size) -> Layers:
         for k in sorted(range(len(masks)), key=lambda k: -areas[k])
         if areas[k]
     ]
-    boxes = sum(masks[k].crop.size for k in order)
+    boxes = sum(math.prod(masks[k].shape) for k in order)
     if boxes <= size[0] * size[1] or len(order) >= 256:
         return Layers(masks, order, None)
     top = np.zeros(size, dtype=np.uint8)
@@ -248,31 +249,19 @@ def edge_band(mask: Mask, width: int) -> Mask:
     """Return the part of ``mask`` within ``width`` pixels (chessboard distance) of a
     pixel outside it or of the image border.
     """
-    if mask.crop.size == 0:
+    if not mask.area:
         return mask
     side = 2 * width + 1
+    crop = mask.crop
     inner = cv2.erode(
-        mask.crop.view(np.uint8),
+        crop.view(np.uint8),
         np.ones((side, side), np.uint8),
         borderType=cv2.BORDER_CONSTANT,
         borderValue=(0,),
     )
-    return Mask(
+    return mask_of_crop(
         mask.size,
         mask.top,
         mask.left,
-        mask.crop & (inner == 0),
+        crop & (inner == 0),
     )
-
-
-def merged_by_label(scene: Scene) -> dict[str, Mask]:
-    """Return the union of the masks of each label, in the order in which the labels
-    first occur."""
-    return {
-        label: items[0].mask
-        if len(items) == 1
-        else mask_from_array(
-            covered([item.mask for item in items], scene.masks.size)
-        )
-        for label, items in scene.masks.items_by_label().items()
-    }

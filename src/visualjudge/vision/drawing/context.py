@@ -1,4 +1,6 @@
-"""The original image of an inpainting task with its masked region marked."""
+"""The context image of an inpainting question: the original with its masked region
+hatched. Sentences of context are in ``vision/contexts.py``.
+"""
 
 import cv2
 import numpy as np

@@ -1,4 +1,4 @@
-"""Input and result of an encoding."""
+"""Input and result of an encoding. The rows of encodings are in ``vision/rows.py``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import RGB, Pixels, Size
+from visualjudge.core.records import RGB, Mask, Pixels, Size
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -104,3 +104,9 @@ class Scene:
 
 
 Draw = Callable[[Scene, Any], Encoded]
+
+
+def masks_by_label(scene: Scene) -> dict[str, Mask]:
+    """Return the union of the masks of each label, for :meth:`Scene.once`."""
+    masks: dict[str, Mask] = scene.masks.by_label()
+    return masks

@@ -1,4 +1,5 @@
 """Glyphs of any script from fonts in installed packages, identical on every machine.
+Words on an image are placed in ``tags.py``.
 
 DejaVu Sans (in this package) covers Latin, Cyrillic, Greek, Arabic, Hebrew and more;
 Noto Sans Devanagari, Thai and Khmer (fontpkg, OFL) cover their scripts; Noto Sans CJK

@@ -1,11 +1,12 @@
-"""The palette: 32 named colours, generated colours beyond these, and legends.
+"""The palette: 32 named colours, generated colours beyond these, and legends. Colours
+of depth are in ``vision/depth/colormaps.py``.
 
 The colours were chosen from matplotlib's CSS4 and xkcd names to maximize the smallest
 CIEDE2000 difference between any two, for normal vision (at half weight) and for
 protanopia, deuteranopia and tritanopia (Machado, Oliveira & Fernandes 2009, severity
 1). Each colour is the one farthest from all earlier ones, so that the first few differ
 most; the seven dark ones (relative luminance below 0.1) come last, because a
-half-transparent dark fill is hard to see on black. ``tests/encoding/test_palette.py``
+half-transparent dark fill is hard to see on black. ``tests/vision/encoding/test_palette.py``
 checks the figures.
 """
 

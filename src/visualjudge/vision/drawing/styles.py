@@ -1,5 +1,6 @@
 """Styles of encodings: a frozen dataclass for each way of drawing, used in the
-catalogue."""
+catalogue. Styles of one type are in ``vision/<type>/draw.py``.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol

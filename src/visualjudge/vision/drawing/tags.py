@@ -1,5 +1,5 @@
 """Label tags: words in black or white on a filled rectangle of the class's colour,
-placed where there is room.
+placed where there is room. Lines and fills are in ``canvas.py``.
 
 Glyphs come from :mod:`~visualjudge.vision.drawing.fonts`.
 """

@@ -1,5 +1,6 @@
-"""JSON texts with one object per line and without comments, which belong in the
-prompt."""
+"""JSON texts with one object per line and without comments, which belong in the prompt.
+Texts of masks are in ``vision/masks/texts.py``.
+"""
 
 from collections.abc import Iterable
 from typing import Any

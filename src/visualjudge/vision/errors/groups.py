@@ -1,5 +1,5 @@
 """Graded predictions: perturbed and scored ground truth, limited to severities with
-different scores.
+different scores. The errors are in ``vision/<type>/errors.py``.
 """
 
 from dataclasses import dataclass

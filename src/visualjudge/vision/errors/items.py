@@ -1,5 +1,6 @@
 """Errors of labelled items (boxes or masks), named as in TIDE (Bolya et al., ECCV
-2020).
+2020). Errors of one type are in ``vision/<type>/errors.py``; faults that are measured,
+in ``scoring/item_faults.py``.
 
 Errors are nested: a more severe prediction has all errors of a milder one, and more.
 """

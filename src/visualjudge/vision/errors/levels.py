@@ -1,5 +1,6 @@
-"""Inputs and severities of controlled errors. The errors are in
-``vision/<type>/errors.py``."""
+"""What an error function is given besides the truth, and how severe it is to be. The
+errors are in ``vision/<type>/errors.py``; groups of severities, in ``groups.py``.
+"""
 
 import math
 from collections.abc import Callable

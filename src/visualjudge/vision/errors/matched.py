@@ -1,5 +1,6 @@
 """MATCHED ERRORS: predictions that look alike and differ only in their distance from
-the truth. The matched errors of a type are beside its others, or in ``errors_matched.py``.
+the truth. The matched errors of a type are beside its others, or in
+``vision/<type>/errors_matched.py``. Errors of rising severity are in ``items.py``.
 
 A ladder can be ordered without the image: the prediction with fewer boxes, or with
 smoother outlines, is the better one. Here all predictions of a group have errors of the

@@ -1,5 +1,5 @@
 """Smooth random fields and paths between shapes, which make controlled errors look like
-those of models.
+those of models. The errors that use them are in ``vision/<type>/errors.py``.
 """
 
 from collections.abc import Callable

@@ -1,1 +1,3 @@
-"""Whole images: restored, edited or generated."""
+"""Whole images, restored, edited or generated: the record, and what is done with it, a
+file each; ``type.py`` names them all.
+"""

@@ -1,4 +1,6 @@
-"""Restoration and generation: the predicted image itself."""
+"""Restoration and generation: the predicted image itself. Hatched originals are in
+``drawing/context.py``.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Errors of restored images."""
+"""Errors of restored images that are made on purpose, at rising severity. What is wrong
+in a *given* image is measured in ``faults.py``.
+"""
 
 import cv2
 import numpy as np

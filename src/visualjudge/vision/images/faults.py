@@ -1,5 +1,5 @@
 """Faults of restored images: the regions where the difference from the clean image is
-largest, and the error that it looks like.
+largest, and the error that it looks like. Errors made on purpose are in ``errors.py``.
 """
 
 from collections.abc import Collection, Iterator

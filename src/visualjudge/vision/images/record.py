@@ -1,4 +1,6 @@
-"""Restored and generated images: ``{"image": "x.png"}``."""
+"""Restored and generated images: ``{"image": "x.png"}``. The files are found in
+``formats/outputs.py`` and ``formats/image_pairs.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Metrics of restoration: SSIM and PSNR relative to the clean image."""
+"""Metrics of restoration: SSIM and PSNR relative to the clean image. Metrics as judges
+are in ``judges/image_metric.py``.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""The prediction types of restored and generated images."""
+"""The rows of restored, edited and generated images: their tasks, metrics, encodings
+and errors, which are in the other files of this folder. What a row has is in
+``vision/rows.py``.
+"""
 
 from dataclasses import replace
 from typing import Any

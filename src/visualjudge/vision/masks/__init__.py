@@ -1,1 +1,3 @@
-"""Masks: instances, label maps, and regions of referring expressions."""
+"""Masks: instances, label maps, and regions of referring expressions; ``type.py`` names
+the files of this folder.
+"""

@@ -1,4 +1,6 @@
-"""Draw masks: instances with boxes and tags, filled classes, or one referred region."""
+"""Draw masks: instances with boxes and tags, filled classes, or one referred region.
+Grids of labels are in ``label_grid.py``, texts in ``texts.py``.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,10 +17,9 @@ from visualjudge.vision.drawing.canvas import (
     fill,
     layers_of,
     line_width,
-    merged_by_label,
     paint,
 )
-from visualjudge.vision.drawing.encoded import Encoded, Scene
+from visualjudge.vision.drawing.encoded import Encoded, Scene, masks_by_label
 from visualjudge.vision.drawing.palette import (
     color_at,
     label_colors,
@@ -93,7 +94,7 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
 def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     """Fill classes, largest first, with palette colours or random colours from a fixed
     seed."""
-    merged = scene.once(merged_by_label)
+    merged = scene.once(masks_by_label)
     labels = list(merged)
     layers = scene.once(_class_layers)
     drawn = (
@@ -120,7 +121,7 @@ def _instance_layers(scene: Scene) -> Layers:
 
 
 def _class_layers(scene: Scene) -> Layers:
-    return layers_of(list(scene.once(merged_by_label).values()), scene.size)
+    return layers_of(list(scene.once(masks_by_label).values()), scene.size)
 
 
 def _inner_squares(scene: Scene) -> dict[int, Box]:
@@ -135,13 +136,12 @@ def inner_square(mask: Mask) -> Box:
     It is computed from the distance transform of the mask at a maximum resolution of 96
     pixels per side.
     """
-    height, width = mask.crop.shape
+    height, width = mask.shape
+    crop = mask.crop
     step = max(1, -(-max(height, width) // _COARSE))
-    small = np.ascontiguousarray(
-        mask.crop[step // 2 :: step, step // 2 :: step]
-    )
+    small = np.ascontiguousarray(crop[step // 2 :: step, step // 2 :: step])
     if not small.any():
-        small = mask.crop
+        small = crop
         step = 1
     framed = cv2.copyMakeBorder(
         small.view(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0,)

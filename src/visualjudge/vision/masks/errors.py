@@ -1,5 +1,6 @@
-"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic
-segmentation and referring segmentation.
+"""Errors of masks that are made on purpose: of instances (TIDE's names, and
+``boundary``), of label maps and of referred regions. What is wrong in a *given*
+prediction is measured in ``faults.py``.
 """
 
 from collections.abc import Callable
@@ -227,7 +228,7 @@ def _share(
 
 def _displaced(mask: Mask, severity: float, rng: Rng) -> Mask:
     dense = mask.dense()
-    height, width = mask.crop.shape
+    height, width = mask.shape
     angle = rng.uniform(0, 2 * np.pi)
     # Towards the farther edge, so that a mask at the border does not leave the image.
     room = (
@@ -325,11 +326,9 @@ def renumbered(truth: Masks, label_map: np.ndarray) -> Masks:
 def merged(truth: Masks, items: list[Instance]) -> Masks:
     """Return one segment per label, sorted by label, without empty segments."""
     return truth.with_items(
-        Instance(label, mask_from_array(dense))
-        for label, dense in sorted(
-            truth.with_items(items).union_by_label().items()
-        )
-        if dense.any()
+        Instance(label, mask)
+        for label, mask in sorted(truth.with_items(items).by_label().items())
+        if mask.area
     )
 
 

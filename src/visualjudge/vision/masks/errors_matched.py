@@ -1,4 +1,6 @@
-"""Matched errors of masks; see :mod:`visualjudge.vision.errors.matched`."""
+"""Errors of masks made on purpose so that the options look alike
+(``vision/errors/matched.py``). Those of rising severity are in ``errors.py``.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,7 @@
-"""Faults of masks: of instances named as in TIDE, of label maps and of a referred
-region."""
+"""How predicted masks are wrong, measured: of instances named as in TIDE, of label maps
+and of a referred region. Errors made on purpose are in ``errors.py``, files read in
+another form than theirs in ``misread.py``.
+"""
 
 from collections.abc import Collection, Iterator
 
@@ -10,7 +12,11 @@ from visualjudge.core.records import BoolArray, Fault, Pixels
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.masks.score import mask_similarity, region_iou
 from visualjudge.vision.raster.images import fitted_size
-from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.raster.masks import (
+    empty_mask,
+    mask_from_array,
+    shared_area,
+)
 from visualjudge.vision.raster.overlaps import dense_iou
 from visualjudge.vision.raster.regions import regions
 from visualjudge.vision.scoring.item_faults import KINDS, Measure, around
@@ -92,20 +98,20 @@ def semantic_faults(
     ground truth are ignored. Larger maps are measured at :data:`LONGEST_SIDE`.
     """
     size = fitted_size(truth.size, LONGEST_SIDE)
-    real = truth.scaled(truth.size, size).union_by_label()
-    predicted = prediction.scaled(truth.size, size).union_by_label()
-    empty = np.zeros(size, dtype=np.bool_)
-    labelled = np.logical_or.reduce([empty, *real.values()])
+    small_truth = truth.scaled(truth.size, size)
+    small = prediction.scaled(truth.size, size)
+    real = small_truth.by_label()
+    labelled = small_truth.coverage(size)
     total = float(np.count_nonzero(labelled))
-    unseen = labelled & ~np.logical_or.reduce([empty, *predicted.values()])
-    for box, part in regions(unseen, truth.size):
+    for box, part in regions(labelled > small.coverage(size), truth.size):
         yield Fault(
             "missed",
             box,
             np.count_nonzero(part) / total,
         )
-    for label, region in predicted.items():
-        right = region & real.get(label, empty)
+    for label, mask in small.by_label().items():
+        region = mask.dense()
+        right = region & real.get(label, empty_mask(size)).dense()
         near = cv2.dilate(right.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
         for box, part in regions(region & labelled & ~right, truth.size):
             kind = "classification"
@@ -113,7 +119,7 @@ def semantic_faults(
                 kind = "boundary"
             elif (
                 label not in real
-                and sum((part & m).any() for m in real.values()) > 1
+                and sum(shared_area(m, part) > 0 for m in real.values()) > 1
             ):
                 kind = "background"
             yield Fault(

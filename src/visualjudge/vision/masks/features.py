@@ -1,4 +1,4 @@
-"""Features of masks for the local judge."""
+"""Features of masks for the local judge. They are computed in ``vision/view_items.py``."""
 
 from visualjudge.vision.masks.record import Masks
 from visualjudge.vision.view import Features, Given

@@ -1,4 +1,6 @@
-"""Common mistakes in masks: runs by rows, black for white."""
+"""Masks read in another form than their file's: runs by rows, black for white, which an
+import tries. Wrong *predictions* are in ``faults.py``.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,5 @@
 """Masks with labels: the instances, the segments or the referred region of an image.
+Decoding one mask is in ``raster/masks.py``.
 
 instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments":
 [{"label", "segmentation"}]}`` or ``{"label_map": "x.png", "classes": {"1": "road"}}`` ·
@@ -68,12 +69,14 @@ class Masks(LabelledItems):
     def regions(self) -> tuple[Mask, ...]:
         return tuple(item.mask for item in self.items)
 
-    def union_by_label(self, rows: slice = slice(None)) -> dict[str, BoolArray]:
-        """Return the pixels covered by the masks of each label, H×W bool or that many
-        ``rows`` of it, in order of first occurrence.
-        """
+    def by_label(self) -> dict[str, Mask]:
+        """Return the union of the masks of each label, in order of first occurrence."""
         return {
-            label: covered([item.mask for item in items], self.size, rows)
+            label: items[0].mask
+            if len(items) == 1
+            else mask_from_array(
+                covered([item.mask for item in items], self.size)
+            )
             for label, items in self.items_by_label().items()
         }
 

@@ -1,5 +1,7 @@
 """Segmentation scores: mask F1 for instances, mean IoU for semantic, IoU for a referred
-region."""
+region. Masks are matched in ``vision/scoring/matching.py``; average precision is in
+``vision/scoring/average_precision.py``.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +11,7 @@ import numpy as np
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.masks.record import Instance, Masks
-from visualjudge.vision.raster.images import bands
-from visualjudge.vision.raster.masks import packed_rle
+from visualjudge.vision.raster.masks import empty_mask, packed_rle, shared_area
 from visualjudge.vision.raster.overlaps import mask_ious
 from visualjudge.vision.scoring.coverage import unpredicted
 from visualjudge.vision.scoring.matching import (
@@ -68,20 +69,18 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
         return (
             1.0 if not any(item.mask.area for item in prediction.items) else 0.0
         )
-    labels = sorted({*truth.labels, *prediction.labels})
-    both = dict.fromkeys(labels, 0)
-    either = dict.fromkeys(labels, 0)
-    for rows in bands(truth.size):
-        real = truth.union_by_label(rows)
-        predicted = prediction.union_by_label(rows)
-        labelled = np.logical_or.reduce(list(real.values()))
-        empty = np.zeros_like(labelled)
-        for label in labels:
-            first = predicted.get(label, empty) & labelled
-            second = real.get(label, empty)
-            both[label] += int(np.count_nonzero(first & second))
-            either[label] += int(np.count_nonzero(first | second))
-    values = [both[label] / either[label] for label in labels if either[label]]
+    real = truth.by_label()
+    predicted = prediction.by_label()
+    labelled = truth.coverage(truth.size)
+    empty = empty_mask(truth.size)
+    values = []
+    for label in sorted({*real, *predicted}):
+        first = predicted.get(label, empty)
+        second = real.get(label, empty)
+        both = shared_area(first, second.dense())
+        either = shared_area(first, labelled) + second.area - both
+        if either:
+            values.append(both / either)
     return float(np.mean(values)) if values else 1.0
 
 

@@ -1,15 +1,16 @@
-"""Masks as JSON text: polygons, run lengths, or the subsampled grid."""
+"""Masks as JSON text: polygons, run lengths, or the subsampled grid. Images are in
+``draw.py`` and ``label_grid.py``.
+"""
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import Mask
-from visualjudge.vision.drawing.canvas import merged_by_label
-from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.drawing.grid import Grid, grid_of
+from visualjudge.vision.drawing.encoded import Encoded, Scene, masks_by_label
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.drawing.texts import array, compact
+from visualjudge.vision.masks.label_grid import Grid, grid_of
 from visualjudge.vision.raster.masks import rle_of
 
 Polygon = list[list[int]]
@@ -32,7 +33,7 @@ def polygons_of(mask: Mask) -> list[Polygon]:
     follow Suzuki & Abe 1985 (``cv2.findContours``), and their simplification follows
     Douglas & Peucker 1973.
     """
-    if mask.crop.size == 0:
+    if not mask.area:
         return []
     contours, _ = cv2.findContours(
         mask.crop.view(np.uint8),
@@ -114,7 +115,7 @@ def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
     else:
         heads = [
             ({"label": label}, mask)
-            for label, mask in scene.once(merged_by_label).items()
+            for label, mask in scene.once(masks_by_label).items()
         ]
     lines = [
         compact({**head, "polygon": part})

@@ -1,4 +1,7 @@
-"""Prediction types of instances, label maps and referring expressions."""
+"""The rows of instances, label maps and referring expressions: their tasks, metrics,
+encodings, errors and faults, which are in the other files of this folder. What a row
+has is in ``vision/rows.py``.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -6,7 +9,6 @@ from typing import Any
 
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import Prompts, classes, mixed
-from visualjudge.vision.drawing import grid
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
 from visualjudge.vision.masks import (
@@ -15,6 +17,7 @@ from visualjudge.vision.masks import (
     errors_matched as matched,
     faults,
     features,
+    label_grid,
     misread,
     record,
     score,
@@ -49,8 +52,8 @@ _INSTANCE = (
         "instance",
         "pixel_ss0_m0",
         "pixel",
-        grid.draw_grid,
-        grid.GridStyle(),
+        label_grid.draw_grid,
+        label_grid.GridStyle(),
         title="Coloured grid on the image",
         numbered=True,
     ),
@@ -58,8 +61,8 @@ _INSTANCE = (
         "instance",
         "pixel_ss0_m1",
         "pixel",
-        grid.draw_grid,
-        grid.GridStyle(canvas="black"),
+        label_grid.draw_grid,
+        label_grid.GridStyle(canvas="black"),
         title="Coloured grid on black",
         numbered=True,
     ),
@@ -210,12 +213,12 @@ INSTANCE = PredictionType(
 def _labelled_pixels(
     type: str, masks: tuple[Encoding, ...], *, region: bool = False
 ) -> tuple[Encoding, ...]:
-    on_image = grid.GridStyle(colors="class", region=region)
+    on_image = label_grid.GridStyle(colors="class", region=region)
     return (
         *drawn(
             type,
             "pixel",
-            grid.draw_grid,
+            label_grid.draw_grid,
             ("pixel_ss0_m0", "Coloured grid on the image", on_image),
             (
                 "pixel_ss0_m1",

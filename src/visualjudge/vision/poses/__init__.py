@@ -1,1 +1,3 @@
-"""People's keypoints."""
+"""People's keypoints: the record, and what is done with it, a file each; ``type.py``
+names them all.
+"""

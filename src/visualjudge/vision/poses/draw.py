@@ -1,4 +1,6 @@
-"""Human poses as an image (points and limbs of the 17 COCO keypoints) or as text."""
+"""Human poses as an image (points and limbs of the 17 COCO keypoints) or as text. Lines
+are those of ``vision/drawing/canvas.py``; the skeleton is in ``skeleton.py``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""Errors of pose estimation, named as in Ronchi and Perona (ICCV 2017)."""
+"""Errors of poses that are made on purpose, named as in Ronchi and Perona (ICCV 2017).
+What is wrong in a *given* prediction is measured in ``faults.py``.
+"""
 
 from dataclasses import replace
 from typing import TypeVar

@@ -1,5 +1,7 @@
-"""Faults of poses, named as in Ronchi and Perona (ICCV 2017), with their thresholds of
-keypoint similarity: 0.85 for a good keypoint, 0.5 for one in place.
+"""How predicted poses are wrong, measured: named as in Ronchi and Perona (ICCV 2017),
+with their thresholds of keypoint similarity: 0.85 for a good keypoint, 0.5 for one in
+place. Errors made on purpose are in ``errors.py``, files read in another form than
+theirs in ``misread.py``.
 """
 
 from collections.abc import Collection, Iterator

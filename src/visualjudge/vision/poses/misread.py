@@ -1,4 +1,6 @@
-"""Misread poses: coordinates or keypoints in another order than COCO's."""
+"""Poses read in another form than their file's: coordinates or keypoints in another
+order than COCO's, which an import tries. Wrong *predictions* are in ``faults.py``.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,6 @@
 """Poses: ``{"persons": [{"keypoints": [51 numbers]}]}``, with x, y, v of the 17 COCO
-keypoints."""
+keypoints. The names of the keypoints are in ``skeleton.py``.
+"""
 
 from __future__ import annotations
 

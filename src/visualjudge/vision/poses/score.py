@@ -1,4 +1,6 @@
-"""Pose estimation: mean F1 over OKS thresholds."""
+"""Pose estimation: mean F1 over OKS thresholds. Matching is in ``vision/scoring``;
+faults, in ``faults.py``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

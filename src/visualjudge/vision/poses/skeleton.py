@@ -1,5 +1,5 @@
 """COCO's 17 person keypoints: names, limbs, and the constants of object keypoint
-similarity.
+similarity. Drawing them is in ``draw.py``.
 
 Source: COCO's person keypoint category and pycocotools' ``Params.kpt_oks_sigmas``.
 """

@@ -1,4 +1,6 @@
-"""Prediction type of poses."""
+"""The row of poses: their tasks, metrics, encodings, errors and faults, which are in
+the other files of this folder. What a row has is in ``vision/rows.py``.
+"""
 
 from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.drawing.styles import TextStyle

@@ -1,1 +1,3 @@
-"""Raster data: conversion between arrays and files of images and masks."""
+"""Raster data: images, masks, depth maps and arrays as files and in memory. Drawing on
+them is in ``vision/drawing``.
+"""

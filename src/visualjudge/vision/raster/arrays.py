@@ -1,5 +1,6 @@
-"""Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, without pickles and of bounded
-size."""
+"""Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, without pickles and of bounded size.
+Arrays in memory are in ``in_memory.py``.
+"""
 
 import warnings
 from pathlib import Path

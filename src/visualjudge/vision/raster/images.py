@@ -1,4 +1,7 @@
-"""Images and depth maps: read as viewers show them, and written quickly as PNG."""
+"""Images and depth maps: read as viewers show them, and written quickly as PNG. Where a
+dataset's images are is in ``core/image_storage.py``; images for servers are in
+``clients/image_parts.py``.
+"""
 
 import os
 import struct

@@ -1,5 +1,6 @@
 """Arrays of notebooks: NumPy, PIL images, torch tensors and whatever has the array
-protocol."""
+protocol. Files of arrays are in ``arrays.py``.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,5 @@
 """Limits on untrusted images, masks and arrays, checked before decoding. They are
-listed in docs/security.md.
+listed in docs/security.md. Limits on the size of files are in ``core/untrusted.py``.
 """
 
 import math

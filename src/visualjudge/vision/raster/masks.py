@@ -1,5 +1,9 @@
-"""Masks in all forms found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
+"""Masks in all forms found in files: COCO RLE, COCO polygons, PNG paths, arrays.
+Records of labelled masks are in ``vision/masks/record.py``.
+"""
 
+import math
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +37,6 @@ from visualjudge.vision.raster.limits import (
 # Maximum fraction of pixels in a mask file that are neither black nor white.
 MOST_BETWEEN = 0.2
 _NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
-EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 Item = TypeVar("Item")
 
 
@@ -53,7 +56,7 @@ class Budget:
             If the boxes around the masks so far have too many pixels.
         """
         mask = getattr(item, "mask", item)  # of a box or a polygon None
-        self.spent += mask.crop.size if isinstance(mask, Mask) else 0
+        self.spent += math.prod(mask.shape) if isinstance(mask, Mask) else 0
         if self.spent > MASKS_OF_AN_IMAGE * most_pixels():
             raise DataError(
                 "masks: must have at most "
@@ -74,29 +77,43 @@ def mask_from_array(dense: NDArray[Any]) -> Mask:
         else dense > 0
     )
     left, top, width, height = cv2.boundingRect(inside.view(np.uint8))
-    if width == 0 or height == 0:
-        return Mask(inside.shape, 0, 0, EMPTY_CROP)
-    crop = np.ascontiguousarray(inside[top : top + height, left : left + width])
-    return Mask(inside.shape, top, left, crop)
+    crop = inside[top : top + height, left : left + width]
+    return mask_of_crop(inside.shape, top, left, crop)
+
+
+def mask_of_crop(size: Size, top: int, left: int, crop: NDArray[Any]) -> Mask:
+    """Return the mask of an image of (height, width) ``size`` with the pixels of a
+    crop, bool or 0 and 1, whose top-left pixel is at (``top``, ``left``)."""
+    return Mask(
+        size,
+        top,
+        left,
+        crop.shape,
+        area=int(np.count_nonzero(crop)),
+        packed=zlib.compress(np.packbits(crop).data, level=1),
+    )
 
 
 def empty_mask(size: Size) -> Mask:
     """Return a mask of (height, width) ``size`` without pixels."""
-    return Mask(size, 0, 0, EMPTY_CROP)
+    return mask_of_crop(size, 0, 0, np.zeros((0, 0), dtype=np.bool_))
 
 
-def covered(
-    masks: Iterable[Mask], size: Size, rows: slice = slice(None)
-) -> BoolArray:
+def covered(masks: Iterable[Mask], size: Size) -> BoolArray:
     """Return the pixels of an image of (height, width) ``size`` that masks cover, H×W
-    bool, or those ``rows`` of them."""
-    start, stop, _ = rows.indices(size[0])
-    inside = np.zeros((stop - start, size[1]), dtype=np.bool_)
+    bool."""
+    inside = np.zeros(size, dtype=np.bool_)
     for mask in masks:
-        part = mask.crop[max(start - mask.top, 0) : max(stop - mask.top, 0)]
-        first = max(mask.top - start, 0)
-        inside[first : first + len(part), mask.window[1]] |= part
+        inside[mask.window] |= mask.crop
     return inside
+
+
+def shared_area(mask: Mask, inside: BoolArray) -> int:
+    """Return the number of pixels of a mask that are in an H×W area."""
+    crop = mask.crop
+    return int(
+        np.count_nonzero(np.logical_and(crop, inside[mask.window], out=crop))
+    )
 
 
 def mask_from_rle(rle: Fields) -> Mask:
@@ -340,7 +357,7 @@ def packed_rle(mask: Mask) -> Json:
     columns = np.zeros(
         (width, height), dtype=np.uint8
     )  # runs go down the columns
-    if mask.crop.size:
+    if mask.area:
         rows, across = mask.window
         columns[across, rows] = cv2.transpose(mask.crop.view(np.uint8))
     return dict(coco_mask.encode(columns.T))
@@ -352,11 +369,9 @@ def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
     left, top, width, height = map(int, box)
     crop = frame[top : top + height, left : left + width]
     return (
-        empty_mask(frame.shape)
-        if not crop.size
-        else Mask(
-            frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_)
-        )
+        mask_of_crop(frame.shape, top, left, crop)
+        if crop.size
+        else empty_mask(frame.shape)
     )
 
 

@@ -1,5 +1,6 @@
-"""Connected regions of a mask, and the regions of an image where an error is
-largest."""
+"""Connected regions of a mask, and the regions of an image where an error is largest.
+Faults use them in ``vision/<type>/faults.py``.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,6 @@
-"""Noise and sharpness of images."""
+"""Noise and sharpness of images. Metrics of restored images are in
+``vision/images/score.py``.
+"""
 
 import cv2
 import numpy as np

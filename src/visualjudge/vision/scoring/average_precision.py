@@ -1,4 +1,6 @@
-"""Average precision as defined by COCO, over the images of a data set, by hotcoco."""
+"""Average precision as defined by COCO, over the images of a data set, by hotcoco.
+Scores of one image are in ``vision/<type>/score.py``.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence

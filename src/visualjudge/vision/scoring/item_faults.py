@@ -1,5 +1,6 @@
 """Faults of boxes and masks, named as in TIDE (Bolya et al., ECCV 2020), with its
-thresholds of IoU: 0.5 for a right item, 0.1 for the background.
+thresholds of IoU: 0.5 for a right item, 0.1 for the background. Poses have their own,
+in ``vision/poses/faults.py``.
 
 Two rules differ from TIDE. Items are matched by decreasing IoU, as for the score,
 because many predictions have no confidence. A right item counts in part: its weight is

@@ -1,4 +1,5 @@
 """One-to-one matching of predictions and ground truths, and F1 over COCO's thresholds.
+AP is in ``average_precision.py``.
 
 hotcoco matches by decreasing confidence, which many predictions lack; here pairs are
 matched by decreasing similarity.

@@ -1,5 +1,5 @@
 """Operating points of detectors. AP uses all predictions, but users see only those
-above a threshold.
+above a threshold. AP is in ``average_precision.py``.
 """
 
 from collections.abc import Iterable

@@ -1,5 +1,7 @@
 """Published benchmarks: a row of :data:`BENCHMARKS` each, read as their authors'
-repositories are cloned; published replies become runs.
+repositories are cloned; published replies become runs. The readers are in
+``of_answers.py`` and ``of_images.py``; tables and logs of one's own are adopted in
+``apps/adopt/adopt.py``.
 """
 
 import re
@@ -8,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from visualjudge.apps.adopt.adopted_question import Item, Origin
 from visualjudge.apps.adopt.benchmarks import of_answers, of_images
 from visualjudge.apps.adopt.benchmarks.layout import (
     OWN,
@@ -16,7 +19,6 @@ from visualjudge.apps.adopt.benchmarks.layout import (
     Study,
     own_replies,
 )
-from visualjudge.apps.adopt.items import Item, Origin
 from visualjudge.apps.adopt.meaning import verdict_of
 from visualjudge.apps.adopt.write import write_study
 from visualjudge.core.errors import DataError, UsageError, one_of

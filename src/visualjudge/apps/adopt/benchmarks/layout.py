@@ -1,4 +1,6 @@
-"""What a row of the table of benchmarks says, and what all readers of clones share."""
+"""What a row of the table of benchmarks says, and what all readers of clones share. The
+rows are in ``__init__.py``, the readers in ``of_answers.py`` and ``of_images.py``.
+"""
 
 import re
 from collections import Counter
@@ -6,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from visualjudge.analysis.figures.published import Score
+from visualjudge.analysis.figures.published_scores import Score
+from visualjudge.apps.adopt.adopted_question import Item, Option, Reply
 from visualjudge.apps.adopt.files import Images, Row, at, records
-from visualjudge.apps.adopt.items import Item, Option, Reply
 
 Scores = Callable[[tuple[str, ...]], tuple[Score, ...]]
 JudgeFile = tuple[Path, re.Match[str]]

@@ -1,4 +1,6 @@
-"""Benchmarks of answers to requests, most about an image: each with its layout below its row."""
+"""Benchmarks of answers to requests, most about an image: each with its layout below
+its row. Images are in ``of_images.py``.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -9,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.analysis.figures.published import Score
+from visualjudge.analysis.figures.published_scores import Score
+from visualjudge.apps.adopt.adopted_question import (
+    Item,
+    Option,
+    Reply,
+    on_ten,
+    safe,
+)
 from visualjudge.apps.adopt.benchmarks.layout import (
     Benchmark,
     JudgeFile,
@@ -26,7 +35,6 @@ from visualjudge.apps.adopt.files import (
     first_tables,
     records,
 )
-from visualjudge.apps.adopt.items import Item, Option, Reply, on_ten, safe
 from visualjudge.core.records import FAILED, IMAGE_MARK, LETTERS, TURNED, Order
 
 # -------------------------------------------------------------- judgebench

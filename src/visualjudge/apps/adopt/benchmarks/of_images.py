@@ -1,4 +1,6 @@
-"""Benchmarks of images that models made or edited: each with its layout below its row."""
+"""Benchmarks of images that models made or edited: each with its layout below its row.
+Answers are in ``of_answers.py``.
+"""
 
 import math
 import re
@@ -9,7 +11,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from visualjudge.analysis.figures.published import Score
+from visualjudge.analysis.figures.published_scores import Score
+from visualjudge.apps.adopt.adopted_question import Item, Option, Reply, dealt
 from visualjudge.apps.adopt.benchmarks.layout import (
     Benchmark,
     JudgeFile,
@@ -25,7 +28,6 @@ from visualjudge.apps.adopt.files import (
     first_tables,
     records,
 )
-from visualjudge.apps.adopt.items import Item, Option, Reply, dealt
 from visualjudge.core import jsons
 from visualjudge.core.records import FAILED, TIES
 

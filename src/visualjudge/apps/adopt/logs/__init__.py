@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.adopt.items import TEN, UNIT, Scale
+from visualjudge.apps.adopt.adopted_question import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import (
     inspect,
     lmms_eval,

@@ -1,13 +1,14 @@
 """Logs of Inspect: the model's own verdicts where the targets are letters, else a grade
-of each scorer for each sample. A sample that failed is a failed verdict.
+of each scorer for each sample. A sample that failed is a failed verdict. Tasks for
+Inspect are in ``apps/connectors/inspect_tasks.py``.
 """
 
 import warnings
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.adopt.answers import is_answer
 from visualjudge.apps.adopt.files import at, log_row, texts_of
+from visualjudge.apps.adopt.spellings import is_answer
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 

@@ -1,13 +1,14 @@
 """Samples of lmms-eval: ``MODEL/…_samples_TASK.jsonl``, a document a line, whose
-replies are its repeats.
+replies are its repeats. Tasks for lmms-eval are in
+``apps/connectors/lmms_eval_tasks.py``.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.adopt.answers import is_answer
 from visualjudge.apps.adopt.files import at, log_row, texts_of
+from visualjudge.apps.adopt.spellings import is_answer
 
 OWN = frozenset(
     (

@@ -1,4 +1,5 @@
-"""Results of ``visualjudge pipeline`` as verdicts, one a metric and row.
+"""Results of ``visualjudge pipeline`` as verdicts, one a metric and row. Pipelines are
+run in ``apps/pipelines``.
 
 Images, instructions and further fields, such as a truth, are read from the file of rows
 that ``results.run.json`` names. Rows whose keys end in ``/AB`` and ``/BA`` are one pair

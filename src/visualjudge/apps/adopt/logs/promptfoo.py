@@ -1,5 +1,6 @@
 """Results of promptfoo: a row per assertion that a model graded; without any, the
 provider itself is the judge. The same variables and assertions asked again are repeats.
+The other tools are beside it.
 """
 
 from collections import Counter

@@ -1,5 +1,6 @@
 """Predictions of VLMEvalKit: ``[MODEL/]MODEL_DATASET.xlsx``; both names may hold
-underscores."""
+underscores. The export for it is in ``dataset/exports/vlmevalkit.py``.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,0 +1,271 @@
+"""`visualjudge init FOLDER`: what it prints can be run, and it writes into no folder of
+data."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from commanding import command
+from visualjudge.apps.starting.folder_contents import look
+
+BOX = {"image_id": 1, "category_id": 1, "bbox": [2, 2, 8, 8]}
+
+
+def image(path: Path, pixels: np.ndarray | None = None) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rgb = np.random.default_rng(0).integers(0, 255, (24, 32, 3), np.uint8)
+    cv2.imwrite(str(path), rgb if pixels is None else pixels)
+
+
+def coco(folder: Path) -> None:
+    image(folder / "images/a.png")
+    truth = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 32, "height": 24}],
+        "annotations": [{**BOX, "id": 1, "area": 64, "iscrowd": 0}],
+        "categories": [{"id": 1, "name": "cat"}],
+    }
+    (folder / "gt.json").write_text(json.dumps(truth))
+    (folder / "detr.json").write_text(json.dumps([{**BOX, "score": 0.9}]))
+
+
+def yolo(folder: Path) -> None:
+    image(folder / "images/a.png")
+    for name, line in {
+        "labels": "0 0.5 0.5 0.4 0.4",
+        "runs/v8/labels": "0 0.5 0.5 0.4 0.5 0.9",
+    }.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.txt").write_text(f"{line}\n")
+    (folder / "data.yaml").write_text("names: [cat]\n")
+
+
+def votes(folder: Path) -> None:
+    rows = [f"{k},detr,yolo,{'AB'[k % 2]},{'AB'[k % 2]}" for k in range(12)]
+    header = "item,model_a,model_b,verdict,human"
+    (folder / "votes.csv").write_text("\n".join([header, *rows]) + "\n")
+
+
+def voc(folder: Path) -> None:
+    image(folder / "JPEGImages/a.jpg")
+    box = "<xmin>2</xmin><ymin>2</ymin><xmax>12</xmax><ymax>12</ymax>"
+    item = f"<object><name>cat</name><bndbox>{box}</bndbox></object>"
+    size = "<size><width>32</width><height>24</height><depth>3</depth></size>"
+    (folder / "Annotations").mkdir()
+    (folder / "Annotations/a.xml").write_text(
+        f"<annotation><filename>a.jpg</filename>{size}{item}</annotation>"
+    )
+
+
+def depth(folder: Path) -> None:
+    image(folder / "rgb/a.png")
+    for name, scale in {"midas": 1100, "truth": 1000}.items():
+        deep = np.full((24, 32), scale, np.uint16)
+        image(folder / name / "a.png", deep + np.arange(32, dtype=np.uint16))
+
+
+def label_maps(folder: Path) -> None:
+    image(folder / "photos/a.png")
+    for name in ("a_model", "gt"):
+        image(folder / name / "a.png", np.eye(24, 32, dtype=np.uint8))
+    (folder / "classes.csv").write_text("id,name\n0,wall\n1,line\n")
+
+
+def panoptic(folder: Path) -> None:
+    image(folder / "val/a.png")
+    ids = np.zeros((24, 32, 3), np.uint8)
+    ids[:12, :, 2] = 1
+    part = {"id": 1, "category_id": 1, "area": 384, "iscrowd": 0}
+    entry = {"image_id": 1, "file_name": "a.png", "segments_info": [part]}
+    size = {"id": 1, "file_name": "a.png", "width": 32, "height": 24}
+    truth = {
+        "images": [size],
+        "annotations": [entry],
+        "categories": [{"id": 1, "name": "cat", "isthing": 1}],
+    }
+    for name, content in {"gt": truth, "net": {"annotations": [entry]}}.items():
+        image(folder / name / "a.png", ids)
+        (folder / f"{name}.json").write_text(json.dumps(content))
+
+
+def restored(folder: Path) -> None:
+    for k, name in enumerate(("clean", "net", "noisy")):
+        rgb = np.random.default_rng(k).integers(0, 255, (24, 32, 3), np.uint8)
+        image(folder / name / "a.png", rgb)
+
+
+def generated(folder: Path) -> None:
+    rows = ["output,prompt,source,score"]
+    for k, name in enumerate(("flux", "sdxl")):
+        image(folder / name / "a.png")
+        rows.append(f"{name}/a.png,a red cube,{name},{3 + 4 * k}")
+    (folder / "scores.csv").write_text("\n".join(rows) + "\n")
+
+
+def generated_below(folder: Path) -> None:
+    generated(folder)
+    (folder / "outputs").mkdir()
+    for name in ("flux", "sdxl"):
+        (folder / name).rename(folder / "outputs" / name)
+
+
+def image_folder(folder: Path) -> None:
+    rows = []
+    for k in range(2):
+        image(folder / f"train/{k}.png")
+        row = {"file_name": f"{k}.png", "text": "a red cube", "score": 3 + k}
+        rows.append(json.dumps(row))
+    (folder / "train/metadata.jsonl").write_text("\n".join(rows) + "\n")
+
+
+def told_by_endings(folder: Path) -> None:
+    for k, end in enumerate(("gt", "rain", "net")):
+        rgb = np.random.default_rng(k).integers(0, 255, (24, 32, 3), np.uint8)
+        image(folder / f"1_{end}.png", rgb)
+
+
+def label_studio(folder: Path) -> None:
+    image(folder / "images/a.png")
+    box = {"x": 10, "y": 10, "width": 30, "height": 30, "rotation": 0}
+    size = {"original_width": 32, "original_height": 24}
+    result = {
+        "type": "rectanglelabels",
+        **size,
+        "value": {**box, "rectanglelabels": ["cat"]},
+        "from_name": "label",
+        "to_name": "image",
+    }
+    task = {
+        "id": 1,
+        "data": {"image": "/data/upload/1/ab12cd34-a.png"},
+        "annotations": [{"id": 1, "result": [result]}],
+    }
+    (folder / "export.json").write_text(json.dumps([task]))
+
+
+def upscaled(folder: Path) -> None:
+    for name, end, side in (("HR", "", 32), ("LR", "x4", 8), ("net", "", 32)):
+        rgb = np.random.default_rng(side).integers(0, 255, (side, side, 3))
+        image(folder / name / f"0{end}.png", rgb.astype(np.uint8))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        coco,
+        yolo,
+        votes,
+        voc,
+        depth,
+        label_maps,
+        label_studio,
+        panoptic,
+        restored,
+        upscaled,
+        generated,
+        generated_below,
+        image_folder,
+        told_by_endings,
+    ],
+)
+def test_the_first_command_runs_as_printed(
+    make: Callable[[Path], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    make(Path("mine"))
+    before = sorted(Path().rglob("*"))
+    printed = command("init", "mine").stdout
+    assert sorted(Path().rglob("*")) == before
+    [line] = [
+        line for line in printed.splitlines() if line.startswith("next: ")
+    ]
+    done = command(*shlex.split(line.removeprefix("next: visualjudge ")))
+    assert done.returncode == 0, done.stderr
+
+
+def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
+    image(tmp_path / "photos/a.png")
+    image(tmp_path / "masks/a.png", np.zeros((24, 32), np.uint8))
+    first = look(tmp_path, lambda _header: False)[0]
+    assert first.path == tmp_path / "masks"
+    assert first.command is not None
+    assert first.command[:3] == ("perturb", "--task", "semantic_segmentation")
+
+
+@pytest.mark.parametrize(
+    ("folder", "task"),
+    [("sdxl", "generation_t2i"), ("lr", "lowlevel-super-resolution")],
+)
+def test_images_of_one_name_may_be_outputs_of_models(
+    tmp_path: Path, folder: str, task: str
+) -> None:
+    for place in ("flux", folder):
+        image(tmp_path / place / "0.png")
+    sight = look(tmp_path, lambda _header: False)[-1]
+    assert sight.path == tmp_path
+    assert sight.command is not None
+    assert sight.command[:4] == ("import", "outputs", "--task", task)
+
+
+def test_images_of_one_folder_are_told_apart_by_how_their_names_end(
+    tmp_path: Path,
+) -> None:
+    told_by_endings(tmp_path)
+    printed = command("init", tmp_path).stdout
+    assert "import pairs --task lowlevel-derain" in printed
+    assert "--source net" in printed
+
+
+def test_controlled_errors_are_planned_for_a_right_judge(
+    tmp_path: Path,
+) -> None:
+    image(tmp_path / "a.png")
+    assert "plan data --goal right" in command("init", tmp_path).stdout
+
+
+def test_questions_with_options_are_asked_as_they_are(tmp_path: Path) -> None:
+    header = "index,question,A,B,answer,image"
+    (tmp_path / "data.csv").write_text(f"{header}\n0,q,a,b,A,none\n")
+    assert f"mmbench infer {tmp_path}" in command("init", tmp_path).stdout
+
+
+def test_a_table_alone_is_looked_at(tmp_path: Path) -> None:
+    votes(tmp_path)
+    assert "adopt" in command("init", tmp_path / "votes.csv").stdout
+    assert command("init", tmp_path / "absent").returncode == 2
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    assert "nothing" in command("init", str(tmp_path)).stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_table_is_verdicts_where_adopt_reads_its_columns(
+    tmp_path: Path,
+) -> None:
+    tables = {
+        "boxes.csv": "filename,x1,y1,x2,y2,label,score\na.png,1,1,2,2,cat,.5\n",
+        "pairs.csv": "prompt,image_a,image_b,winner\np,a.png,b.png,A\n",
+        "answers.csv": "question,choice,gold\nq,A,A\nr,B,A\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
+    printed = command("init", tmp_path).stdout
+    assert "adopt" in printed
+    for name in tables:
+        adopted = command(
+            "adopt", tmp_path / name, "--out", tmp_path / f"out-{name}"
+        )
+        assert (adopted.returncode == 0) == (
+            f"adopt {tmp_path / name}" in printed
+        ), name
