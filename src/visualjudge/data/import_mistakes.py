@@ -249,8 +249,9 @@ class Trial:
 
     @property
     def worth(self) -> float:
-        gain = float((self.after - self.before).mean())
-        return gain - FITTED_GAIN * self.fitted
+        return (
+            float((self.after - self.before).mean()) - FITTED_GAIN * self.fitted
+        )
 
     @property
     def explains(self) -> bool:
@@ -401,8 +402,7 @@ def _misread_given(
         tuple(side.scaled(side.pixels.shape[:2], SMALL) for side in sides)
         for sides in degraded
     ]
-    before = _scores(task, small, options)
-    assert before is not None, "images of one size can be scored"
+    before = np.array([score(task, *sides, **options) for sides in small])
     told = [
         trial.told
         for trial in _misread(task, small, before, options)
@@ -590,8 +590,7 @@ def _paired_otherwise(sides: Sequence[Outlined]) -> Iterator[Trial]:
         yield Trial(
             told, values[rows, rows], values[rows, columns], measure=OVERLAP
         )
-    matched = np.array([*pairs(values, 0)])
-    rows, columns = matched[:, :2].astype(int).T
+    rows, columns = np.array([*pairs(values, 0)])[:, :2].astype(int).T
     after = values[rows, columns]
     values[rows, columns] = np.where(rows == columns, after, 0)
     yield Trial(

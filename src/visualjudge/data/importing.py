@@ -576,8 +576,11 @@ def _faults(
         return {}
     if labels:
         return faults_by_class(task, sample.prediction, sample.truth, labels)
-    shown = TASKS[task].restored and sample.image is not None
-    stated = read_rgb(str(sample.image)) if shown else None
+    stated = (
+        read_rgb(str(sample.image))
+        if TASKS[task].restored and sample.image is not None
+        else None
+    )
     return {"": faults_of(task, sample.prediction, sample.truth, None, stated)}
 
 

@@ -222,8 +222,10 @@ def _annotation(
     faults: Json,
     options: dict[str, Any],
 ) -> Annotation:
-    row = error_type_named(writer.task, item.error_type)
-    matched = options["pairing"] == "matched" and row.matched
+    matched = (
+        options["pairing"] == "matched"
+        and error_type_named(writer.task, item.error_type).matched
+    )
     source = (
         f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
     )

@@ -35,12 +35,11 @@ PLACES = "`gt` and `pred` take label maps, `images` photographs"
 UNNAMED = (0, 255)
 # Widest strip that interpolation makes, in pixels; the share of strips whose number lies
 # between those at their sides, there and at most in the truth; and how many there must
-# be, and may be for a border of the truth.
+# be, and borders in the truth of numbers that are no neighbours.
 WIDTH = 3
 STRIPED = 0.9
 USUAL = 0.6
 FEW_STRIPS = 50
-MOST_STRIPS = 10
 
 
 def label_maps(
@@ -116,7 +115,7 @@ def label_maps(
     if (
         between >= max(STRIPED * strips, FEW_STRIPS)
         and usual <= USUAL * every
-        and between <= MOST_STRIPS * apart
+        and apart >= FEW_STRIPS
     ):
         warnings.warn(
             f"{pred}: the class of {between} of {strips} narrow strips has a number "
