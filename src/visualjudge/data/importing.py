@@ -561,9 +561,12 @@ def _scores(
     assert sample.truth is not None, "samples with neither are refused before"
     if interests == [None]:
         return [score(task, sample.prediction, sample.truth, **options)]
-    labels = [label for interest in interests for label in interest or ()]
     return scores_by_class(
-        task, sample.prediction, sample.truth, labels, **options
+        task,
+        sample.prediction,
+        sample.truth,
+        [label for interest in interests for label in interest or ()],
+        **options,
     )
 
 

@@ -148,13 +148,12 @@ def _scene(
 ) -> ErrorScene:
     if sample.image is None:
         raise DataError("image: not found; controlled errors need it")
-    others = tuple(around.regions[sample.image_id]) if task.expression else ()
     return ErrorScene(
         image_size(sample.image),
         around.labels,
         levels,
         read_rgb(sample.image) if task.restored else None,
-        others,
+        (tuple(around.regions[sample.image_id]) if task.expression else ()),
     )
 
 
