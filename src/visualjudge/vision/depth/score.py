@@ -77,8 +77,8 @@ def note(
     for prediction, real in pairs:
         known = _positive(real)
         both = known & _positive(prediction)
-        judged += np.count_nonzero(known)
-        predicted += np.count_nonzero(both)
+        judged += int(np.count_nonzero(known))
+        predicted += int(np.count_nonzero(both))
         if both.any():
             factors.append(
                 np.median(_depth(real, both))

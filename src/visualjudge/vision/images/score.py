@@ -105,22 +105,28 @@ def light_note(
 ) -> tuple[str, ...]:
     """Return the values of both sides if restored images are much darker or lighter
     than the clean ones, as in linear light, or keep to the range of video."""
-    ours, theirs = (
-        np.array(
-            [[x.pixels.min(), x.pixels.max(), x.pixels.mean()] for x in side]
-        )
-        for side in zip(*pairs, strict=True)
+    values = np.array(
+        [
+            [[x.min(), x.max(), x.mean()] for x in (ours.pixels, real.pixels)]
+            for ours, real in pairs
+        ],
+        np.float64,
+    ).reshape(-1, 2, 3)
+    low = values[:, :, 0].min(axis=0, initial=255)
+    high = values[:, :, 1].max(axis=0, initial=0)
+    mean = values[:, :, 2].sum(axis=0) / max(len(pairs), 1)
+    limited = (
+        abs(low[0] - VIDEO[0]) <= NEAR_VIDEO
+        and abs(high[0] - VIDEO[1]) <= NEAR_VIDEO
+        and high[1] - low[1] > high[0] - low[0]
     )
-    ends = np.array([ours[:, 0].min(), ours[:, 1].max()])
-    limited = (np.abs(ends - VIDEO) <= NEAR_VIDEO).all() and (
-        np.ptp(theirs) > np.ptp(ends)
-    )
-    ratio = (ours[:, 2].mean() + 1) / (theirs[:, 2].mean() + 1)
-    if SAME_LIGHT[0] <= ratio <= SAME_LIGHT[1] and not limited:
+    if SAME_LIGHT[0] <= (mean[0] + 1) / (mean[1] + 1) <= SAME_LIGHT[1] and (
+        not limited
+    ):
         return ()
     told = [
-        f"from {x[:, 0].min():g} to {x[:, 1].max():g}, {x[:, 2].mean():.0f} in the mean"
-        for x in (ours, theirs)
+        f"from {low[k]:g} to {high[k]:g}, {mean[k]:.0f} in the mean"
+        for k in range(2)
     ]
     return (
         f"the restored images have values {told[0]}, the clean ones {told[1]}; are both "

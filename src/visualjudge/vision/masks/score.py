@@ -107,9 +107,9 @@ def semantic_note(
             ours = prediction.coverage(real.size)
             theirs = real.coverage(real.size)
             pixels += theirs.size
-            labelled += np.count_nonzero(theirs)
-            predicted += np.count_nonzero(theirs & ours)
-            ignored += np.count_nonzero(ours & ~theirs)
+            labelled += int(np.count_nonzero(theirs))
+            predicted += int(np.count_nonzero(theirs & ours))
+            ignored += int(np.count_nonzero(ours & ~theirs))
     return (
         unpredicted("label", predicted, labelled),
         ""
