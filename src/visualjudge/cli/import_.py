@@ -293,10 +293,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     file = named.name if isinstance(named, Path) else str(named)
     intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     left_out = written = 0
-    frames = nullcontext() if values["exif"] == "apply" else stored_frames()
     with (
         importing(outside=values["allow_outside"]),
-        frames,
+        nullcontext() if values["exif"] == "apply" else stored_frames(),
         TemporaryDirectory(prefix="visualjudge-") as scratch,
     ):
         for number, source in enumerate(sources):

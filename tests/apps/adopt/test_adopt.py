@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import visualjudge as vj
 from visualjudge.apps.adopt import files
-from visualjudge.apps.adopt.spellings import letter_of
+from visualjudge.apps.adopt.cell_spellings import letter_of
 from visualjudge.cli.main import app
 from visualjudge.core import parquet
 from visualjudge.core.errors import DataError, UsageError

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from visualjudge.apps.adopt.cell_spellings import is_letter
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
 from visualjudge.apps.adopt.files import Records
 from visualjudge.apps.adopt.meaning import (
@@ -20,7 +21,6 @@ from visualjudge.apps.adopt.meaning import (
 )
 from visualjudge.apps.adopt.read import read
 from visualjudge.apps.adopt.roles import roles_of
-from visualjudge.apps.adopt.spellings import is_letter
 from visualjudge.apps.adopt.write import DATASET, write_study
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TURNED, Verdict

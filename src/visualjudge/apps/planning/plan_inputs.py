@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.question_table import merged
+from visualjudge.analysis.stored_tables import merged
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool

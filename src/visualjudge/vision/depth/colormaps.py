@@ -1,5 +1,6 @@
 """Colour maps with 256 entries, taken from Matplotlib 3: ``plasma`` (CC0), ``turbo``
-(Apache 2.0) and ``gray``. Colours of classes are in ``drawing/palette.py``.
+(Apache 2.0) and ``gray``; and depth read back from an image that is drawn with one.
+Maps are drawn in ``draw.py``; colours of classes are in ``drawing/palette.py``.
 """
 
 from functools import cache
