@@ -49,7 +49,7 @@ def test_parts_without_a_prediction_are_told() -> None:
         ],
     }
     for task, sides in pairs.items():
-        assert any("31%" in note for note in notes(task, sides, {}))
+        assert any("31 %" in note for note in notes(task, sides, {}))
         right = [(sides[0][1], sides[0][1])]
         assert len(notes(task, right, {})) == 1
     assert (

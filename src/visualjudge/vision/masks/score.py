@@ -113,10 +113,10 @@ def semantic_note(
     return (
         unpredicted("label", predicted, labelled),
         ""
-        if not ignored
-        else f"{ignored / pixels:.0%} of the pixels are predicted where the truth has "
-        "no label, and do not count: if that is background, name it as a class (0 in a "
-        "label map is none)",
+        if 100 * ignored <= pixels
+        else f"{100 * ignored / pixels:.0f} % of the pixels are predicted where the truth "
+        "has no label, and do not count: if that is background, name it as a class (0 in "
+        "a label map is none)",
     )
 
 

@@ -10,6 +10,6 @@ def unpredicted(what: str, predicted: int, total: int) -> str:
     return (
         ""
         if share < TOLD
-        else f"the predictions have no {what} on {share:.0%} of the pixels where the "
-        "truth has one; each of these counts as wrong"
+        else f"the predictions have no {what} on {100 * share:.0f} % of the pixels where "
+        "the truth has one; each of these counts as wrong"
     )
