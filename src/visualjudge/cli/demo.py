@@ -41,8 +41,9 @@ LOCAL = (
     "--type",
     "pairwise",
 )
-ANSWERS = ("card", "correct")
-"""Commands whose output is printed; what the others print is on the page."""
+ANSWERS = {"card": "\n\n", "correct": "\nnext: "}
+"""Commands whose output is printed, and before what it ends; the rest is on the
+page."""
 
 Step = Callable[[], object] | tuple[object, ...]
 
@@ -81,11 +82,11 @@ def demo(
         print(f"\nDone in {time.monotonic() - started:.0f} s.")
     print(f"\nOpen {(study / 'report.html').resolve()}\n\nWhat else there is:")
     for command, purpose in _further(out, everything=everything):
-        print(f"  {command}\n      {purpose}")
+        print(f"  {command:<42}  {purpose}")
 
 
 def _study(study: Path, seed: int) -> dict[str, list[Step]]:
-    from visualjudge.apps.demo.study import TASKS, fill_labels, make_study
+    from visualjudge.apps.demo.study_data import TASKS, fill_labels, make_study
 
     data = study / "data"
     dataset = study / "dataset"
@@ -212,24 +213,15 @@ def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
     dataset = out / ("dataset" if everything else "study/dataset")
     runs = out / "study/runs"
     commands: list[tuple[tuple[object, ...], str]] = [
-        (("studio", dataset, runs), "browse questions and replies, ask people"),
-        (("card", runs / "hasty"), "the answer for the other judge"),
-        (
-            ("demo", "--all", "--out", "demo-all"),
-            "all tasks, more judges, probes",
-        ),
-        (("init", "FOLDER"), "say what a folder has, and the next command"),
-        (("doctor",), "check keys and servers, before you ask a model"),
+        (("studio", dataset, runs), "browse it"),
+        (("card", runs / "hasty"), "the other judge"),
         (("judge", dataset, "--model", "NAME", "--out", "run"), "ask a model"),
-        (
-            ("adopt", "verdicts.csv", "--out", "mine"),
-            "use verdicts that you have",
-        ),
-        (("agreement", "ratings.csv"), "how far people agree with each other"),
-        (
-            ("gate", "write", runs / "careful", "--out", "judge.lock"),
-            "check it in CI",
-        ),
+        (("gate", "write", runs / "careful", "--out", "judge.lock"), "for CI"),
+        (("init", "FOLDER"), "your data: the next command"),
+        (("adopt", "verdicts.csv", "--out", "mine"), "your verdicts"),
+        (("agreement", "ratings.csv"), "how far people agree"),
+        (("doctor",), "check keys and servers"),
+        (("demo", "--all", "--out", "demo-all"), "every task, probes"),
         (("--help",), "every command"),
     ]
     return [
@@ -286,7 +278,7 @@ def _visualjudge(*arguments: object) -> None:
     with redirect_stdout(printed):
         status = visualjudge(words, standalone_mode=False)
     if words[0] in ANSWERS:
-        print(printed.getvalue().partition("\nnext: ")[0])
+        print(printed.getvalue().partition(ANSWERS[words[0]])[0])
     if status:
         raise RunError(
             f"the demo stopped: visualjudge {words[0]} ended with status {status}"

@@ -1,5 +1,5 @@
 """``visualjudge export``: write a dataset, or the figures of a run, in the format of
-another tool. The formats are in ``dataset/exports`` and ``apps/connectors/results.py``.
+another tool. The formats are in ``dataset/exports`` and ``apps/connectors/result_forms.py``.
 """
 
 from pathlib import Path
@@ -53,7 +53,10 @@ def export(
 
     Example: visualjudge export dataset --format vlmevalkit --out LMUData
     """
-    from visualjudge.apps.connectors.results import RUN_FORMATS, export_results
+    from visualjudge.apps.connectors.result_forms import (
+        RUN_FORMATS,
+        export_results,
+    )
 
     if form in RUN_FORMATS:
         if choice != Choice() or limit is not None:

@@ -110,7 +110,7 @@ def check(
 
     Example: visualjudge gate check --dataset data --model gpt-4o --lock judge.lock
     """
-    from visualjudge.apps.gate import results
+    from visualjudge.apps.gate import check_forms
     from visualjudge.apps.gate.check import check_run
     from visualjudge.apps.gate.score_lock import (
         ScoreLock,
@@ -149,9 +149,9 @@ def check(
             load_dataset(dataset),
             tolerance,
         )
-    print(results.text(result))
-    write_to(junit, results.junit(result))
-    page = results.markdown(result, locked)
+    print(check_forms.text(result))
+    write_to(junit, check_forms.junit(result))
+    page = check_forms.markdown(result, locked)
     write_to(summary, page)
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(step).open("a", encoding="utf-8") as file:

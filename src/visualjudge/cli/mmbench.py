@@ -32,6 +32,7 @@ from visualjudge.cli.options import (
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
 from visualjudge.core.output_files import OutputFile
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.text_tables import folded
 from visualjudge.options import CallOptions
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def evaluate(
         accuracy_table,
         as_json,
         scores,
+        sentence,
     )
 
     names = name or models_of(predictions)
@@ -167,21 +169,31 @@ def evaluate(
     numbers = [scores(model.evaluation) for model in models]
     write(json, as_json(models) if len(models) > 1 else numbers[0])
     write(out, page(table, models, most=wrong) if out else None)
-    print(accuracy_table(models).text())
+    print(
+        *(folded(sentence(model)) for model in models),
+        "",
+        accuracy_table(models).text(),
+        sep="\n",
+    )
     for number in numbers:
-        doubts = {
-            "lack a rotation and count neither way": number["invalid_groups"],
-            "have an index that the table lacks (from 1000000 on of rotations: give the "
-            "table that `mmbench circular` wrote)": number["unknown"],
-            "are read differently by the strict rules (see differs)": number.get(
-                "differs"
-            )
-            or (),
-        }
         remark(
             {
-                f"{len(rows)} {what}: {', '.join(map(str, [*rows][:SHOWN]))}": rows
-                for what, rows in doubts.items()
+                f"{len(rows)} {what}: {', '.join(map(str, rows[:SHOWN]))}": rows
+                for what, rows in (
+                    (
+                        "lack a rotation and count neither way",
+                        number["invalid_groups"],
+                    ),
+                    (
+                        "have an index that the table lacks (from 1000000 on of "
+                        "rotations: give the table that `mmbench circular` wrote)",
+                        number["unknown"],
+                    ),
+                    (
+                        "are read differently by the strict rules (see differs)",
+                        [row["index"] for row in number.get("differs", ())],
+                    ),
+                )
             }
         )
     following(
@@ -210,9 +222,10 @@ def circular(
         f"{data}: the images of {pluralize(len(lost), 'record')}",
         skip_invalid,
     )
-    rows = pluralize(write_rotations(table, out.path, skip=lost), "row")
+    rows = write_rotations(table, out.path, skip=lost)
     print(
-        f"{out}: {rows} of {pluralize(len(table.rows) - len(lost), 'question')}"
+        f"{out}: {pluralize(rows, 'row')} of "
+        f"{pluralize(len(table.rows) - len(lost), 'question')}"
     )
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 

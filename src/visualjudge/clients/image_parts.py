@@ -1,5 +1,7 @@
 """Images for servers: from paths, URLs, bytes, PIL images and arrays, without loss.
-Images of a *dataset* on disk are found in ``core/image_storage.py``.
+The fields of
+a request that hold them are in ``prompts/provider_payloads.py``; images of a *dataset*
+on disk are found in ``core/image_storage.py``.
 
 An 8-bit PNG, JPEG, WebP or GIF file, which servers can read, is sent unchanged.
 Anything else is converted to PNG. Images are never resized here.

@@ -1,5 +1,5 @@
-"""Keep API keys out of reprs, and remove them from what servers send. Text of strangers
-that is shown is made harmless in ``core/escaping.py``.
+"""Keep API keys out of reprs, settings and addresses, and remove them from what servers
+send. Characters that act on a terminal or page are escaped in ``core/escaping.py``.
 """
 
 import base64

@@ -1,5 +1,6 @@
 """Why a reply ended: the names of all providers in one vocabulary, for clients,
-connectors and logs. The protocols are in ``visualjudge.clients``.
+connectors and logs. Replies of servers are read in
+``clients/protocol_fields.py``.
 """
 
 from typing import Literal

@@ -1,5 +1,6 @@
-"""Values of files as typed records: pydantic checks them, in this project's words. JSON
-itself is read in ``jsons.py``.
+"""What is read from a file, checked against the type of a record: pydantic finds the
+fault, this module words it. The types themselves are in ``records.py`` and beside what
+uses them; JSON is parsed in ``jsons.py``.
 """
 
 from functools import cache

@@ -1,5 +1,5 @@
 """Answers from the log-probabilities of a reply's tokens: the probability of A, the
-expected score. Answers in text are read in ``visualjudge.replies``.
+expected score. Answers in text are read in ``replies/reply_to_value.py``.
 
 An answer may be one token or several ("Tie", "Image" + " A"), and one token may begin
 several answers ("1" begins 1 and 10). So the tokens are followed from the start of the

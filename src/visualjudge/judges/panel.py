@@ -1,5 +1,6 @@
 """A panel of judges: the majority verdict on each question, from finished runs. The
-judges of which it is made are the others of this folder.
+form of a judge is in ``base.py``; agreement is measured in
+``analysis/statistics/rater_agreement.py``.
 """
 
 import itertools

@@ -50,6 +50,7 @@ one that demands it.
 TOOL_LIMIT: Ending = "tool_limit"
 IGNORED = "the server ignores JSON schemas: the prompt asks for the form of the answer"
 _REFUSALS = (400, 422, 501)
+"""Statuses with which servers refuse an unknown parameter."""
 # How servers refuse an unknown parameter; most do not name it. Other refusals are not
 # asked again.
 _OF_A_PARAMETER = re.compile(
@@ -58,7 +59,6 @@ _OF_A_PARAMETER = re.compile(
     r"|unexpected|invalid|validation|field|parameter|argument|bad request",
     re.IGNORECASE,
 )
-"""Statuses with which servers refuse an unknown parameter; most do not name it."""
 
 
 def answer_schema(

@@ -1,5 +1,5 @@
 """A second reader: a model that extracts the answer from replies that the rules cannot
-read. Its answers are counted separately. The rules are in ``visualjudge.replies``.
+read. Its answers are counted separately. The rules are in ``replies/reply_to_value.py``.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Payloads of system text, texts and images in order, for OpenAI, Gemini and Claude:
-the prompt adapters. A client has the one that it sends. Requests are made of them in
-``visualjudge.clients``.
+the prompt adapters. A client has the one that it sends, in ``clients/api.py``,
+``clients/google.py`` and ``clients/anthropic.py``; other fields of a request are in
+``clients/protocol_fields.py``.
 
 Adapters are pure functions. The bytes of an image are passed through unchanged (or as a
 JSON fragment), so nothing is copied or encoded here.

@@ -118,6 +118,7 @@ class Display:
             TimeRemainingColumn(),
             console=console,
             refresh_per_second=4,
+            transient=True,
             disable=not self._live,
         )
         self._task = self._bar.add_task(title, total=None, counts="")

@@ -22,13 +22,13 @@ from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.report.card import card_of
 from visualjudge.apps.gate.check import Check, check_run, compared
+from visualjudge.apps.gate.check_forms import junit, markdown
 from visualjudge.apps.gate.lock import (
     Lock,
     check_canaries_of,
     lock_of,
     read_lock,
 )
-from visualjudge.apps.gate.results import junit, markdown
 from visualjudge.core.errors import DataError
 from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import Question

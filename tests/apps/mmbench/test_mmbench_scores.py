@@ -21,7 +21,13 @@ from visualjudge.apps.mmbench.reply_files import (
     write_workbook,
 )
 from visualjudge.apps.mmbench.report_page import page
-from visualjudge.apps.mmbench.scores import Model, accuracy_table, lines, scores
+from visualjudge.apps.mmbench.scores import (
+    Model,
+    accuracy_table,
+    lines,
+    scores,
+    sentence,
+)
 from visualjudge.apps.mmbench.table import option_columns, read_table
 from visualjudge.core.errors import DataError, InvalidRecord
 
@@ -291,13 +297,48 @@ def test_interval_resamples_questions_not_rows(tmp_path):
     rows, replies = [], {}
     for index in range(1, 41):
         for k in range(2):
-            rows.append(row(index + k * K, ["cat", "dog"], answer="A"))
+            cells = {"answer": "A", "image": f"image of {index}"}
+            rows.append(row(index + k * K, ["cat", "dog"], **cells))
             replies[index + k * K] = "A" if index % 2 else "B"
     table = table_of(tmp_path, rows)
     low, high = scores(evaluate(table, replies))["accuracy_ci95"]
     assert (
         low < 0.36 and high > 0.64
     )  # ±1.96·√(¼/40) = ±0.155; 80 independent rows would give ±0.11
+
+
+def ten_images(tmp_path, image):
+    """Accuracy's interval of eight questions on each of ten images, all right or all
+    wrong; ``image`` has the image cell of an index."""
+    rows = [
+        row(index, ["cat", "dog"], answer="A", image=image(index))
+        for index in range(8, 88)
+    ]
+    replies = {index: "A" if index // 8 % 2 else "B" for index in range(8, 88)}
+    found = scores(evaluate(table_of(tmp_path, rows), replies))
+    assert found["n_images"] == 10
+    return found["accuracy_ci95"]
+
+
+def test_questions_on_one_image_do_not_narrow_the_interval(tmp_path):
+    """±2.26·√(¼/10) = ±0.36; 80 independent questions would give ±0.11."""
+    low, high = ten_images(tmp_path, lambda index: f"image {index // 8}")
+    assert low < 0.2 and high > 0.8
+
+
+def test_an_image_is_known_by_the_row_that_holds_it(tmp_path):
+    def image(index):
+        return str(index - index % 8) if index % 8 else f"{index:0100}"
+
+    assert ten_images(tmp_path, image)[0] < 0.2
+
+
+def test_a_guess_names_as_many_options_as_are_right(tmp_path):
+    options = ["cat", "dog", "cow", "hen"]
+    table = table_of(tmp_path, [row(1, options, answer="A,C")])
+    (line,) = lines([Model("m", evaluate(table, {1: "A, C"}))])
+    assert line.cells["Overall"]["value"] == 1
+    assert line.cells["Overall"]["guess"] == pytest.approx(1 / 6)
 
 
 def test_scores_are_json_without_nan(tmp_path):
@@ -388,9 +429,20 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
             )
         ]
     )
-    assert table.columns[-5:] == ("Overall", "95 %", "CP", "LR", "own")
+    assert table.columns[2] == "Overall"
+    assert table.columns[-3:] == ("CP", "LR", "own")
+    assert "CP: coarse perception" in table.notes[0]
+    assert "RR" not in table.notes[0]
     measures = ["vanilla, dev", "vanilla, test", "vanilla, all"]
     assert [line[1] for line in table.rows] == measures
+
+
+@pytest.mark.parametrize(("right", "beyond"), [(8, False), (20, True)])
+def test_an_accuracy_that_guessing_may_reach_says_so(tmp_path, right, beyond):
+    rows = [row(i, image=f"image of {i}") for i in range(1, 21)]
+    replies = {i: "A" if i <= right else "B" for i in range(1, 21)}
+    model = Model("m", evaluate(table_of(tmp_path, rows), replies))
+    assert ("not proven to be less" in sentence(model)) != beyond
 
 
 def test_categories_are_columns_where_a_table_has_no_abilities(tmp_path):

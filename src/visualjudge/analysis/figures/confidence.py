@@ -85,7 +85,6 @@ def _rows(judge: JudgeResult) -> tuple[Confidence, ...]:
 def _of_scores(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
     known = table.drop_nulls(["confidence", "truth"])
     error = (known["number"] - known["truth"]).abs().to_numpy()
-    right = exact(error, scale_of(judge.study).step)
     if known.height < LEAST_ITEMS:
         return None
     sure = known["confidence"].to_numpy()
@@ -99,7 +98,14 @@ def _of_scores(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
         else NO_RANGES
         for half in (surer, ~surer)
     ]
-    return _confidence(judge, known, right, error, "scores", halves)
+    return _confidence(
+        judge,
+        known,
+        exact(error, scale_of(judge.study).step),
+        error,
+        "scores",
+        halves,
+    )
 
 
 def _of_choices(judge: JudgeResult, table: pl.DataFrame) -> Confidence | None:
@@ -127,7 +133,13 @@ def _confidence(
         float(sure.mean()),
         float(outcome.mean()),
         result,
-        abstaining(sure, loss, image_groups(images), images),
+        abstaining(
+            sure,
+            loss,
+            image_groups(images),
+            images,
+            choices=kind == "choices",
+        ),
         *halves,
     )
 
@@ -138,12 +150,16 @@ def _displayed(judge: JudgeResult) -> Table:
     rows: list[tuple[str, ...]] = []
     for row in judge[CONFIDENCE]:
         show = scale.sized if row.kind == "scores" else with_ends
-        ece = row.calibration.ece_corrected
         stated = (
             f"states {percent(row.stated, 0)}, right in {percent(row.right, 0)}"
         )
         rows.append(
-            (row.kind, stated, "calibration error", with_ends(ece, number))
+            (
+                row.kind,
+                stated,
+                "calibration error",
+                with_ends(row.calibration.ece_corrected, number),
+            )
         )
         rows += [
             (

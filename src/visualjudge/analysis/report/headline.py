@@ -1,5 +1,5 @@
-"""The table with a row, or a column, for each judge. Tables of single figures are in
-``analysis/figures``.
+"""The table with a row, or a column, for each judge. Its columns are in
+``analysis/figures/judge_tables.py``; ``page.py`` puts it first.
 """
 
 from collections.abc import Sequence

@@ -171,6 +171,8 @@ def abstaining(
     group: IntArray,
     images: IntArray,
     selected: Sequence[float] = KEPT,
+    *,
+    choices: bool = False,
 ) -> tuple[Abstaining, ...]:
     """Return the loss of (n,) items of which a share of about ``selected`` is answered,
     by falling share; shares that keep the same items are one, those that keep all are
@@ -182,7 +184,10 @@ def abstaining(
         Stated confidence of each item, and its loss: an absolute error, or 0 and 1.
     group, images
         The group of images, from 0, and the image of each item.
+    choices
+        Whether a loss is 0 or 1, so that its mean is a share.
     """
+    image = renumbered(images)[1]
     edges = np.unique(
         [np.quantile(confidence, 1 - share) for share in selected]
     )
@@ -193,9 +198,15 @@ def abstaining(
         if own.all():
             continue
         answered = _mean(loss, own, group, images)
-        gain = everything - answered
+        wrong = sums(image, loss * own, image.size)
+        asked = sums(image, own, image.size)
         rows.append(
-            Abstaining(least, float(own.mean()), _loss(answered), gain.estimate)
+            Abstaining(
+                least,
+                float(own.mean()),
+                shares(wrong, asked)[0] if choices else _loss(answered),
+                (everything - answered).estimate,
+            )
         )
     return tuple(rows)
 

@@ -1,5 +1,6 @@
 """Ask a model every question of a table: journalled, resumable, with one record per
-reply. Questions of a judge dataset are asked in ``visualjudge.runs``.
+reply. Replies are read in ``reply_reading.py``; questions of a judge dataset are
+asked in ``runs/judge_dataset.py``.
 
 The journal (JSONL) is authoritative; the workbook is written from it at the end.
 """

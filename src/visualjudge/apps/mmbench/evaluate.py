@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from visualjudge.apps.mmbench.reply_reading import (
     ChoiceReading,
@@ -162,7 +162,10 @@ def evaluate(
         if (row.index in predictions if kit else row.answer)
     ]
     scored = {
-        row.index: _score(row, predictions.get(row.index), rules, matched or {})
+        row.index: replace(
+            _score(row, predictions.get(row.index), rules, matched or {}),
+            image=table.image_text(row),
+        )
         for row in wanted
     }
     return Evaluation(

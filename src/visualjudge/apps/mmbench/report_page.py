@@ -8,15 +8,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from visualjudge.analysis.figure_text import percent, percents
-from visualjudge.analysis.plots.plot import page_style
+from visualjudge.analysis.plots.plot import page_style, unbroken
 from visualjudge.analysis.report.examples import jpeg_uri
 from visualjudge.apps.mmbench.scores import (
-    ABILITIES,
     Model,
     ability_table,
     accuracy_table,
-    lines,
+    sentence,
 )
 from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.apps.mmbench.table_images import image_parts
@@ -34,7 +32,6 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
 
     All text is escaped, because questions and replies come from others.
     """
-    accuracy = accuracy_table(models)
     return (
         environment(__package__)
         .get_template("report.html")
@@ -44,29 +41,11 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
             ),
             table_name=table.path.name,
             rules=models[0].evaluation.rules,
-            opening=[_opening(model) for model in models],
-            abilities=", ".join(
-                f"{short}: {long.replace('_', ' ')}"
-                for long, short in ABILITIES.items()
-                if short in accuracy.columns
-            ),
-            tables=[accuracy, ability_table(models)],
+            opening=[unbroken(sentence(model)) for model in models],
+            tables=[accuracy_table(models), ability_table(models)],
             models=[_section(table, model, most) for model in models],
             most=most,
         )
-    )
-
-
-def _opening(model: Model) -> str:
-    """Return how often a model is right, beside a guess."""
-    every = list(lines([model]))
-    headline = next(line for line in every if line.split == every[-1].split)
-    cell = headline.cells["Overall"]
-    whole = "every rotation of " * headline.label.startswith("circular")
-    return (
-        f"{model.name} is right in {whole}{percent(cell['value'])} "
-        f"({percents(cell['ci95'])}) of {cell['n']:,} questions; a guess in "
-        f"{percent(cell['guess'])}."
     )
 
 

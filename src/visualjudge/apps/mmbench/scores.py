@@ -1,9 +1,9 @@
 """The figures of an evaluation, with intervals: ``scores.json`` and MMBench's table.
 Right and wrong are decided in ``evaluate.py``.
 
-The rotations of a question are correlated, so each interval leaves out one question in
-turn (95 %, see :mod:`visualjudge.analysis.estimate`); with fewer than five questions no
-interval is given.
+All rows about one image are correlated, rotations and other questions, so each interval
+leaves out one image in turn (95 %, see :mod:`visualjudge.analysis.estimate`); with fewer
+than five images no interval is given.
 
 The usual table has accuracy by MMBench's six abilities and overall, for each split and
 model.
@@ -11,11 +11,11 @@ model.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import comb, prod
 
 import numpy as np
 
-from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.estimate import shares, sums
 from visualjudge.analysis.figure_text import number, percent, percents
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
@@ -102,6 +102,7 @@ def block(part: Slice) -> Json:
     read = [line.extracted is not None for line in part.rows]
     return {
         "n": len(part.rows),
+        "n_images": len({line.image for line in part.rows}),
         "n_missing": len(part.rows) - len(replied),
         **_shares("extraction_rate", part.rows, read),
         "extraction_rate_of_replies": share(
@@ -114,7 +115,7 @@ def block(part: Slice) -> Json:
         "n_groups": len(valid),
         "circular_accuracy": share(circular),
         "circular_accuracy_ci95": interval(
-            circular, [group.index for group in valid]
+            circular, [group.rows[0].image for group in valid]
         ),
     }
 
@@ -122,7 +123,7 @@ def block(part: Slice) -> Json:
 def _shares(
     name: str, rows: Sequence[ScoredRow], values: Sequence[bool]
 ) -> Json:
-    ends = interval(values, [line.row.group for line in rows])
+    ends = interval(values, [line.image for line in rows])
     return {name: share(values), f"{name}_ci95": ends}
 
 
@@ -132,17 +133,16 @@ def share(values: Sequence[bool]) -> float | None:
 
 
 def interval(
-    values: Sequence[bool], clusters: Sequence[int]
+    values: Sequence[bool], images: Sequence[str]
 ) -> tuple[float | None, float | None] | None:
-    """Return the 95 % interval of the share of true values by leaving out each cluster;
-    None with fewer than five clusters.
+    """Return the 95 % interval of the share of true values by leaving out each image;
+    None with fewer than five images.
     """
-    if not values:
-        return None
-    _, at = np.unique(np.asarray(clusters), return_inverse=True)
-    hits = np.bincount(at, weights=np.asarray(values, dtype=float))
-    cases = np.bincount(at).astype(float)
-    return shares(hits.astype(float), cases)[0].interval
+    place = {image: k for k, image in enumerate(dict.fromkeys(images))}
+    at = np.array([place[image] for image in images], dtype=np.int64)
+    hits = sums(at, np.array(values, dtype=float), 1)
+    cases = sums(at, np.ones(at.size), 1)
+    return shares(hits, cases)[0].interval
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,12 @@ def _cell(piece: Slice, measure: str) -> Json:
     once = Slice([line for line in piece.rows if not line.row.rotation], [])
     asked = once if measure == "vanilla_accuracy" else piece
     numbers = block(asked)
-    chances = [_chance([line]) for line in asked.rows]
-    if measure == "circular_accuracy":
-        valid = (group for group in piece.groups if group.hit is not None)
-        chances = [_chance(group.rows) for group in valid]
+    groups = [group.rows for group in piece.groups if group.hit is not None]
+    whole = measure == "circular_accuracy"
+    chances = [
+        _chance(rows)
+        for rows in (groups if whole else [[line] for line in asked.rows])
+    ]
     return {
         "guess": sum(chances) / len(chances) if chances else None,
         "value": numbers[measure],
@@ -237,9 +239,12 @@ def _cell(piece: Slice, measure: str) -> Json:
 
 
 def _chance(rows: Sequence[ScoredRow]) -> float:
-    """Return how often a guess among the options is right in all of these rows."""
+    """Return how often a guess is right in all of these rows: of as many options as are
+    right, because a reply must name exactly these."""
     return prod(
-        len(line.row.answer) / max(1, len(line.row.options)) for line in rows
+        bool(line.row.answer)
+        / comb(len(line.row.options), len(line.row.answer))
+        for line in rows
     )
 
 
@@ -269,10 +274,36 @@ def accuracy_table(models: Sequence[Model]) -> Table:
             percent(line.cells[name]["value"] if name in line.cells else None)
             for name in names
         ]
-        numbers = _numbers(line.cells[first])
-        rows.append((line.model, line.label, *numbers, *own))
-    columns = ("Model", "Measure", *NUMBERS, first, "95 %", *names)
-    return Table(columns, tuple(rows), tuple(_without_reply(models)), keys=2)
+        rows.append(
+            (line.model, line.label, *_numbers(line.cells[first]), *own)
+        )
+    short = ", ".join(
+        f"{name}: {long.replace('_', ' ')}"
+        for long, name in ABILITIES.items()
+        if name in names
+    )
+    notes = (f"{short}." * bool(short), *_without_reply(models))
+    return Table(
+        ("Model", "Measure", first, *NUMBERS, *names),
+        tuple(rows),
+        tuple(filter(None, notes)),
+        keys=2,
+    )
+
+
+def sentence(model: Model) -> str:
+    """Return how often a model is right, beside a guess."""
+    every = list(lines([model]))
+    headline = next(line for line in every if line.split == every[-1].split)
+    cell = headline.cells["Overall"]
+    better = (cell["ci95"] or (0.0,))[0] > cell["guess"]
+    return (
+        f"{model.name} is right in "
+        f"{'every rotation of ' * headline.label.startswith('circular')}"
+        f"{percent(cell['value'])} "
+        f"({percents(cell['ci95'])}) of {cell['n']:,} questions; guessing would be in "
+        f"{percent(cell['guess'])}{'' if better else ', not proven to be less'}."
+    )
 
 
 def ability_table(models: Sequence[Model]) -> Table:
@@ -283,20 +314,21 @@ def ability_table(models: Sequence[Model]) -> Table:
         for name, cell in line.cells.items()
         if name != "Overall"
     )
-    columns = ("Model", "Measure", "Of", *NUMBERS, "Right", "95 %")
-    return Table(columns, tuple(rows), keys=3)
+    return Table(
+        ("Model", "Measure", "Of", "Right", *NUMBERS), tuple(rows), keys=3
+    )
 
 
-NUMBERS = ("n", "Read", "Guess")
+NUMBERS = ("95 %", "Guess", "n", "Read")
 
 
 def _numbers(cell: Fields) -> tuple[str, ...]:
     return (
-        number(cell["n"]),
-        percent(cell["extraction_rate"]),
-        percent(cell["guess"]),
         percent(cell["value"]),
         percents(cell["ci95"]),
+        percent(cell["guess"]),
+        number(cell["n"]),
+        percent(cell["extraction_rate"]),
     )
 
 
@@ -308,9 +340,8 @@ def _without_reply(models: Sequence[Model]) -> Iterator[str]:
         missing = numbers["n_missing"]
         if missing:
             read = percent(numbers["extraction_rate_of_replies"])
-            right = percent(numbers["accuracy_of_replies"])
             yield (
                 f"{model.name}: without a reply: {missing} of {numbers['n']} rows, "
                 f"counted as wrong; of {numbers['n'] - missing} replies {read} were "
-                f"read, {right} are right"
+                f"read, {percent(numbers['accuracy_of_replies'])} are right"
             )

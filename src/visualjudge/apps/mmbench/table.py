@@ -77,6 +77,8 @@ class ScoredRow:
     extracted: str | None
     why: str
     hit: bool
+    image: str = ""
+    """What all rows about one image have in common."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,15 @@ class Table:
             seen.add(target)
             owner = self.by_index[target]
         return owner
+
+    def image_text(self, row: Row) -> str:
+        """Return the cell that holds the image of the row's question, or the
+        question's index where no image can be found."""
+        try:
+            owner = self.image_row(self.by_index.get(row.group, row))
+        except InvalidRecord:
+            owner = row
+        return owner.cells.get("image", "").strip() or str(row.group)
 
     def invalid(self, row: Row, column: str, reason: str) -> InvalidRecord:
         """Return the error that names this row."""

@@ -1,5 +1,5 @@
 """Build judges from YAML. Only this module uses OmegaConf. The judge modules are in
-``visualjudge.judges``.
+``judges/judge_module.py``, and are run in ``run.py``.
 
 A configuration names metrics; each is a judge module with a prompt and a client::
 

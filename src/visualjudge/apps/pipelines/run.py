@@ -1,6 +1,7 @@
 """Apply judges to rows, with one journalled line per row, and a record of the settings
 so that a run can be resumed. An error of one metric is recorded in the row's line and
-does not affect the other metrics. Runs over a dataset are in ``visualjudge.runs``.
+does not affect the other metrics. Rows are read in ``rows.py``, lines in
+``results.py``; questions of a dataset are asked in ``runs/judge_dataset.py``.
 """
 
 from __future__ import annotations

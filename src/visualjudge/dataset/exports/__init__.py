@@ -1,5 +1,5 @@
 """Export a dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, lmms-eval,
-TRL JSONL. Figures of a *run* for other sites are in ``apps/connectors/results.py``.
+TRL JSONL. Figures of a *run* for other sites are in ``apps/connectors/result_forms.py``.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Boxes as a coloured image, with or without label tags, and as text. What it draws
-with is in ``vision/drawing``.
+"""Boxes as a coloured image, with or without label tags, and as text. Lines and
+fills are those of ``vision/drawing/canvas.py``, tags of ``vision/drawing/tags.py``.
 """
 
 from dataclasses import dataclass

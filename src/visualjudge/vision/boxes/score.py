@@ -1,5 +1,6 @@
 """Metric of object detection: mean F1 over IoU thresholds, with boxes matched within a
-label. Matching is in ``vision/scoring``.
+label. Boxes are matched in ``vision/scoring/matching.py``; average precision is in
+``vision/scoring/average_precision.py``.
 """
 
 from collections.abc import Sequence

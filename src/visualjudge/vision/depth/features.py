@@ -1,6 +1,6 @@
 """Features of a depth map: whether its edges lie on image edges, whether it is smooth
-between them, and whether the ground comes nearer towards the bottom. Its weights are in
-``judges/local``.
+between them, and whether the ground comes nearer towards the bottom. The local
+judge weighs them in ``judges/local/judge.py``.
 """
 
 import cv2

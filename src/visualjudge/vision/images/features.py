@@ -1,5 +1,6 @@
 """Features of restored and generated images: noise, blocks, sharpness, colour, and
-agreement with the given images. Their weights are in ``judges/local``.
+agreement with the given images. The local judge weighs them in
+``judges/local/judge.py``.
 
 The given images are measured once for all options of a question. Quantities with
 an optimum, such as sharpness, give two features: the shortfall and the excess.

@@ -1,5 +1,5 @@
 """IoU of boxes and of masks by hotcoco, and what keeps it right on all input. Matching
-by them is in ``vision/scoring``.
+by them is in ``vision/scoring/matching.py``.
 
 hotcoco computes in threads from 1,024 pairs on. Threads do not survive a fork, in which
 a call would wait for ever, so a call has fewer pairs.

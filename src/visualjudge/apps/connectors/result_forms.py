@@ -1,5 +1,5 @@
-"""The figures of a run in forms that other sites read. Exports of a *dataset* are in
-``dataset/exports``.
+"""The figures of a run in forms that other sites read. Forms of a *dataset* are in
+``dataset/exports/__init__.py``.
 
 ``eee``
     A record of Every Eval Ever (schema 0.3.0, github.com/evaleval/every_eval_ever):
