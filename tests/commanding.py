@@ -36,6 +36,9 @@ def command(
         stack.callback(gc.set_threshold, *threshold)
         stack.enter_context(mock.patch.dict(os.environ))
         stack.enter_context(mock.patch.object(sys, "argv", argv))
+        stack.enter_context(
+            mock.patch.object(sys, "unraisablehook", sys.unraisablehook)
+        )
         stack.enter_context(contextlib.redirect_stdout(texts[0]))
         stack.enter_context(contextlib.redirect_stderr(texts[1]))
         if folder is not None:

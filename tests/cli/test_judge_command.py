@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -510,14 +512,29 @@ def test_a_missing_image_is_told_before_anything_is_asked(
     assert "pairwise3_1.png" in done.stderr
 
 
+def _terminated() -> tuple[str, ...]:
+    signal.raise_signal(signal.SIGTERM)
+    return ()
+
+
+def _terminated_in_a_callback() -> tuple[str, ...]:
+    """Python ignores an exception in the callback of a weak reference."""
+    referred = set[str]()
+    _reference = weakref.ref(referred, lambda _: _terminated())
+    del referred
+    time.sleep(5)
+    raise AssertionError("the signal was lost")
+
+
+@pytest.mark.parametrize("work", [_terminated, _terminated_in_a_callback])
 def test_sigterm_ends_a_command_with_its_own_status(
-    tmp_path: Path, dataset: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    dataset: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    work: Callable[[], object],
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(
-        "visualjudge.cli.main.environment_secrets",
-        lambda: signal.raise_signal(signal.SIGTERM),
-    )
+    monkeypatch.setattr("visualjudge.cli.main.environment_secrets", work)
     try:
         done = judge(tmp_path, dataset, "--out", tmp_path / "run")
     finally:

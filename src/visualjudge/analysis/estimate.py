@@ -1,6 +1,6 @@
 """Values and intervals with the image as the unit: shares, differences, means and
-correlations. The record of one value is in ``value_and_interval.py``; regressions, in
-``fits.py``.
+correlations, and Holm's adjustment of several tests. The record of one value is in
+``value_and_interval.py``; regressions, in ``fits.py``.
 
 Every figure is a function of sums over images. Its variance comes from leaving out each
 image once (the delete-one-cluster jackknife, CR3), and Student's t has Kish's effective
@@ -17,7 +17,7 @@ of two shares has the same floor and the same guard.
 Sources: Korn & Graubard 1998 (shares); Clopper & Pearson 1934; Kish 1965 (effective
 number); Bell & McCaffrey 2002, MacKinnon, Nielsen & Webb 2023 (CR3); Carter, Schnepel &
 Steigerwald 2017 (degrees of freedom); McNemar 1947, Yang, Sun & Hardin 2010 (paired
-shares in clusters); Connor 1987, Lachin 2011 (sample sizes); Holm 1979.
+shares in clusters); Holm 1979.
 """
 
 from collections.abc import Sequence

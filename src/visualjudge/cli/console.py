@@ -198,10 +198,9 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
 
 def unused_bar(bar: tuple[str, ...], shape: str) -> list[str]:
     """Return a note if thresholds are stated for named models."""
-    unused = (
+    return [
         "--bar has no effect: models are named, so pairs of them are tested"
-    )
-    return [unused] * (bool(bar) and shape == "named_pairs")
+    ] * (bool(bar) and shape == "named_pairs")
 
 
 def following(*words: object, title: str = "next") -> None:

@@ -53,8 +53,8 @@ class Formats(Commands):
 app = Formats(
     no_args_is_help=True,
     help="Import ground truth and a model's output into a data folder, with scores. "
-    "Repeat to "
-    "add another model.",
+    "Repeat to add another model. Of other formats: arrays, by "
+    "visualjudge.import_samples in Python.",
     epilog="Example: visualjudge import coco --task object_detection --gt "
     "instances.json --pred "
     "detr.json --images val2017 --source detr --out data",
@@ -293,10 +293,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     file = named.name if isinstance(named, Path) else str(named)
     intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     left_out = written = 0
-    frames = nullcontext() if values["exif"] == "apply" else stored_frames()
     with (
         importing(outside=values["allow_outside"]),
-        frames,
+        nullcontext() if values["exif"] == "apply" else stored_frames(),
         TemporaryDirectory(prefix="visualjudge-") as scratch,
     ):
         for number, source in enumerate(sources):
@@ -335,12 +334,11 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             f"{named}: nothing was imported, since there is no image to score"
             f"{hint_below(Path(str(named)), IMAGE_SUFFIXES)}"
         )
-    failed = left_out and not (written and values["skip_invalid"])
     end_with(
         [
             f"invalid records left out: {left_out}{'; nothing was imported' * (not written)}"
         ]
-        if failed
+        if left_out and not (written and values["skip_invalid"])
         else []
     )
 

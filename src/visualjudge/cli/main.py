@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from threading import Timer
 from typing import Annotated, Any, TextIO, cast
 
 import typer
@@ -207,29 +208,25 @@ def run() -> None:
     130 Ctrl-C, 143 SIGTERM.
     """
     signal.signal(signal.SIGTERM, _terminated)
+    sys.unraisablehook = _sent_again
     # as mypy does: collection takes 6 % of a command's time
     gc.set_threshold(200_000, 20, 20)
     # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and
     # uses a core meanwhile. Read when NumPy is imported, which is later.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Files and pipes are UTF-8, as all files that commands write: on Windows they would
+    # be in the system's encoding, which has no "≥". A terminal keeps its own.
     for stream in (sys.stdout, sys.stderr):
-        _writes_any_text(stream)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                encoding=None if stream.isatty() else "utf-8",
+                errors="backslashreplace",
+            )
     sys.stdout, sys.stderr = (
         cast(TextIO, CleanStream(stream, environment_secrets()))
         for stream in (sys.stdout, sys.stderr)
     )
     sys.exit(_status())
-
-
-def _writes_any_text(stream: TextIO) -> None:
-    """Make files and pipes UTF-8, as all files that commands write. On Windows they
-    would be in the system's encoding, which has no "≥"; a terminal keeps its own.
-    """
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(
-            encoding=None if stream.isatty() else "utf-8",
-            errors="backslashreplace",
-        )
 
 
 def _status() -> int:
@@ -247,13 +244,11 @@ def _status() -> int:
         )
         return 2
     except (BrokenPipeError, typer.Abort):
-        return 1
+        pass
     except MemoryError:
         say("out of memory; fewer --workers or a lower --concurrency need less")
-        return 1
     except OSError as error:
         say(f"{error.filename or 'output'}: {error.strerror or error}")
-        return 1
     except Exception as error:
         if not (names := plugins_with_rows()):
             raise
@@ -261,7 +256,7 @@ def _status() -> int:
             f"{type(error).__name__}: {error}; a row of a plug-in may be the cause: "
             f"{', '.join(names)} (show plugins)"
         )
-        return 1
+    return 1
 
 
 def _misused(error: Any) -> str:
@@ -286,6 +281,11 @@ def _misused(error: Any) -> str:
         o.name == "set" for o in error.ctx.command.params
     ):
         text += "; a setting without an option of its own is given as --set NAME=VALUE"
+    elif "No such option" in text and isinstance(error.ctx.command, Commands):
+        text += (
+            f"; options follow a name, such as {error.ctx.info_name} "
+            f"{next(iter(error.ctx.command.texts()))}"
+        )
     return text or "a command is missing"
 
 
@@ -293,6 +293,17 @@ def _terminated(number: int, frame: object) -> None:
     # exit as after Ctrl-C, so that partial output is removed
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(128 + number)
+
+
+def _sent_again(lost: Any) -> None:
+    """Send a signal again whose exception nobody could raise, since it arrived while
+    native code called back: at a weak reference's end, in a check of a library."""
+    signals = {SystemExit: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}
+    if lost.exc_type in signals:
+        signal.signal(signal.SIGTERM, _terminated)
+        Timer(0.05, os.kill, (os.getpid(), signals[lost.exc_type])).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _run_and_flush() -> int:

@@ -121,12 +121,13 @@ def settings(stated: Iterable[str] | None) -> Json:
     import yaml
 
     try:
-        read = {name: loads(text) for name, text in pairs.items()}
+        return {
+            name.replace("-", "_"): loads(text) for name, text in pairs.items()
+        }
     except (yaml.YAMLError, ValueError, TypeError):
         raise UsageError(
             f"--set: a value must be a number or text, got {' '.join(stated or ())!r}"
         ) from None
-    return {name.replace("-", "_"): value for name, value in read.items()}
 
 
 def with_settings(
@@ -302,8 +303,11 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     )
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
-        own = [parameter.replace(annotation=hints[name])]
-        parameters += _parameters(groups[name]) if name in groups else own
+        parameters += (
+            _parameters(groups[name])
+            if name in groups
+            else [parameter.replace(annotation=hints[name])]
+        )
     if forced:
         parameters.append(
             inspect.Parameter(
