@@ -31,10 +31,7 @@ USUAL = JudgeModel(
     ("share right", *judge_simulation.LEVELS, "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
-COST = (
-    "A pilot's tokens tell the cost; without them, a dry run of judge "
-    "estimates it."
-)
+COST = "A dry run of judge estimates the cost."
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
     "tokens_in", "tokens_out",
