@@ -205,15 +205,24 @@ def _joined(
     collected: dict[Any, list[LabelledShape]] = {}
     budget = Budget()
     for place, shape in enumerate(shapes):
-        name = place if shape.group is None else (shape.label, str(shape.group))
-        collected.setdefault(name, []).append(budget.admit(shape))
+        collected.setdefault(
+            place if shape.group is None else (shape.label, str(shape.group)),
+            [],
+        ).append(budget.admit(shape))
     for parts in collected.values():
         if len(parts) > 1 and any(part.mask for part in parts):
-            whole = covered((_mask(part, size) for part in parts), size)
-            yield replace(parts[0], rings=(), mask=mask_from_array(whole))
+            yield replace(
+                parts[0],
+                rings=(),
+                mask=mask_from_array(
+                    covered((_mask(part, size) for part in parts), size)
+                ),
+            )
         else:
-            rings = tuple(ring for part in parts for ring in part.rings)
-            yield replace(parts[0], rings=rings)
+            yield replace(
+                parts[0],
+                rings=tuple(ring for part in parts for ring in part.rings),
+            )
 
 
 def _mask(shape: LabelledShape, size: Size) -> Mask:
@@ -377,11 +386,10 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
             "outside"
         ):  # of the image; left the image
             continue
-        label = class_name(
-            item["label_id"], dict(enumerate(record["labels"])), "label_id"
-        )
         shape = LabelledShape(
-            label,
+            class_name(
+                item["label_id"], dict(enumerate(record["labels"])), "label_id"
+            ),
             score=_score(more.get("score")),
             group=item.get("group") or None,
         )

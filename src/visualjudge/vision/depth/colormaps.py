@@ -25,10 +25,9 @@ def colormap(name: str) -> Pixels:
         .read_text("ascii")
         .splitlines()
     )
-    tables = dict(line.split() for line in lines)
-    entries = np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(
-        256, 3
-    )
+    entries = np.frombuffer(
+        bytes.fromhex(dict(line.split() for line in lines)[name]), np.uint8
+    ).reshape(256, 3)
     return np.where(entries.any(axis=1, keepdims=True), entries, np.uint8(1))
 
 
