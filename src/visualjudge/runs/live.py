@@ -121,8 +121,9 @@ class LiveEngine:
             advice = _ADVICE.get(first.cause or "", "")
             if unknown and near_names:
                 advice = await near_names()
-            at = "" if server in error else f"{server}: "
-            raise RunError(f"{at}{error}{advice}")
+            raise RunError(
+                f"{'' if server in error else f'{server}: '}{error}{advice}"
+            )
         now = replace(first.served or Served(), provider=None)
         before = {
             Served(served.model, served.fingerprint) for served in self.known
