@@ -160,10 +160,11 @@ def write_run(
     dataset."""
     folder.mkdir(exist_ok=True)
     run = RunFolder(folder)
-    lines = (
-        orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts
+    run.journal_path.write_bytes(
+        b"".join(
+            orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts
+        )
     )
-    run.journal_path.write_bytes(b"".join(lines))
     asked = {
         "limit": None,
         "simulated": False,
@@ -201,9 +202,6 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         option.id or f"{ours}/{LETTERS[k]}"
         for k, option in enumerate(item.options)
     )
-    texts = tuple(
-        OptionFeatures(text_chars=len(option.text)) for option in item.options
-    )
     return Question(
         id=name,
         task=item.task,
@@ -219,7 +217,12 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         prompt=prompt,
         images=tuple(media.add(source) for source in images),
         answer=item.answer,
-        features=texts if all(option.text for option in item.options) else None,
+        features=tuple(
+            OptionFeatures(text_chars=len(option.text))
+            for option in item.options
+        )
+        if all(option.text for option in item.options)
+        else None,
         spans=spans,
         ties=item.ties or None,
         criteria=item.criteria,

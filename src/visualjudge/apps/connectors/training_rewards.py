@@ -32,9 +32,12 @@ class Truth:
     def read(self, reply: str, finish_reason: str = "stop") -> Reading:
         """Return the reading of a reply to the question."""
         kind = self.question_type
-        ties = self.ties
         return read_reply(
-            reply, kind, self.options, finish_reason=finish_reason, ties=ties
+            reply,
+            kind,
+            self.options,
+            finish_reason=finish_reason,
+            ties=self.ties,
         )
 
     def worth(self, value: Answer, unreadable: float) -> float:

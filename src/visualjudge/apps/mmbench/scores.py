@@ -99,12 +99,15 @@ def block(part: Slice) -> Json:
     circular = [bool(group.hit) for group in valid]
     replied = [line for line in part.rows if line.prediction is not None]
     vanilla = [line for line in part.rows if not line.row.rotation]
-    read = [line.extracted is not None for line in part.rows]
     return {
         "n": len(part.rows),
         "n_images": len({line.image for line in part.rows}),
         "n_missing": len(part.rows) - len(replied),
-        **_shares("extraction_rate", part.rows, read),
+        **_shares(
+            "extraction_rate",
+            part.rows,
+            [line.extracted is not None for line in part.rows],
+        ),
         "extraction_rate_of_replies": share(
             [line.extracted is not None for line in replied]
         ),

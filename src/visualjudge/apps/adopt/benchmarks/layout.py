@@ -35,12 +35,11 @@ class Study:
     @property
     def labels_only(self) -> bool:
         """Whether images or texts are missing, so that no judge can be asked."""
-        displayed = all(
+        return self.missing > 0 or not all(
             (item.request or item.images)
             and all(option.content for option in item.options)
             for item in self.items
         )
-        return self.missing > 0 or not displayed
 
 
 def own_replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
