@@ -160,11 +160,10 @@ def write_run(
     dataset."""
     folder.mkdir(exist_ok=True)
     run = RunFolder(folder)
-    run.journal_path.write_bytes(
-        b"".join(
-            orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts
-        )
+    lines = (
+        orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts
     )
+    run.journal_path.write_bytes(b"".join(lines))
     asked = {
         "limit": None,
         "simulated": False,

@@ -76,8 +76,12 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         else max(2, len(question.get("final_scores") or ()))
     )
     # Rows of a file contain only texts in this column.
-    value = float(answer) if kind == "scoring" else answer
-    return Truth(kind, value, options, tuple(question.get("ties") or ()))
+    return Truth(
+        kind,
+        (float(answer) if kind == "scoring" else answer),
+        options,
+        tuple(question.get("ties") or ()),
+    )
 
 
 def reward(

@@ -100,21 +100,23 @@ def controllable(photo: Photograph) -> Generated:
     outputs = tuple(
         _malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES
     )
-    control = np.repeat(edges[:, :, None], 3, axis=2)
     return Generated(
         f"{photo.caption}, in other colours",
         photo.pixels,
         outputs,
-        control=control,
+        control=np.repeat(edges[:, :, None], 3, axis=2),
     )
 
 
 def object_inpainting(photo: Photograph) -> Generated:
     """Fill the main object's region with the object, then with less and less of it."""
-    hole = max(
-        (item.mask for item in photo.objects), key=lambda mask: mask.area
-    ).dense()
-    return _inpainting(photo, hole, f"Complete the picture: {photo.caption}")
+    return _inpainting(
+        photo,
+        max(
+            (item.mask for item in photo.objects), key=lambda mask: mask.area
+        ).dense(),
+        f"Complete the picture: {photo.caption}",
+    )
 
 
 def texture_inpainting(photo: Photograph) -> Generated:

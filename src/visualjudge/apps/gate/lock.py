@@ -370,9 +370,8 @@ def counted(analysis: Analysis) -> pl.DataFrame:
         pl.col("kind") == "pairwise", has_truth()
     )
     if table.is_empty():
-        name = analysis.study.runs[0].name
         raise DataError(
-            f"{name}: must have verdicts on pairs or scores whose truth is known, got "
+            f"{analysis.study.runs[0].name}: must have verdicts on pairs or scores whose truth is known, got "
             "none; a column of truth (`columns` truth=NAME of adopt) states it"
         )
     ids = analysis.study.questions.select("question", "id")

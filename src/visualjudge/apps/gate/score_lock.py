@@ -244,5 +244,6 @@ def _order_change(
         for scores in (before, now)
     ]
     value = np.array([rho[1][0] - rho[0][0]])
-    far = value - (rho[1][1] - rho[0][1])
-    return value, spread(far, np.bincount(own).astype(float))
+    return value, spread(
+        (value - (rho[1][1] - rho[0][1])), np.bincount(own).astype(float)
+    )

@@ -79,7 +79,6 @@ def adopt_benchmark(
     home = Path(folder)
     try:
         study, judges = read_benchmark(row, home)
-        parts = tuple(dict.fromkeys(item.task for item in study.items))
         origin = Origin(
             name,
             row.title,
@@ -89,7 +88,7 @@ def adopt_benchmark(
             row.use,
             study.labels_only,
             len(study.left_out),
-            row.scores(parts),
+            row.scores(tuple(dict.fromkeys(item.task for item in study.items))),
         )
         for judge in replies or ():
             if judge not in judges:

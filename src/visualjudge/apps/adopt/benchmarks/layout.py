@@ -48,14 +48,15 @@ def own_replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
     for row in records(path):
         row.setdefault("order", "AB")
         order = row.one_of("order", {"AB": "AB", "BA": "BA"})
-        text = (
-            None if row.get("value") is not None else str(row.need("response"))
-        )
         yield Reply(
             str(row.need("id")),
             "BA" if order == "BA" else "AB",
             row.get("value"),
-            text,
+            (
+                None
+                if row.get("value") is not None
+                else str(row.need("response"))
+            ),
         )
 
 

@@ -423,14 +423,13 @@ def _gedit_label(dimension: str, name: str, swapped: bool) -> Item:
     task = name.rpartition("_task_")[2]
     source = name.partition("_vs_")[0]
     options = (Option(), Option())
-    answer = "B" if swapped else "A"
     return Item(
         f"{dimension}/{name}",
         f"{dimension}/{task}",
         source,
         "",
         options,
-        answer,
+        ("B" if swapped else "A"),
     )
 
 
