@@ -203,10 +203,9 @@ def _joined(
 ) -> Iterator[LabelledShape]:
     """Return the objects: shapes of one label and group become one."""
     collected: dict[Any, list[LabelledShape]] = {}
-    budget = Budget()
     for place, shape in enumerate(shapes):
         name = place if shape.group is None else (shape.label, str(shape.group))
-        collected.setdefault(name, []).append(budget.admit(shape))
+        collected.setdefault(name, []).append(shape)
     for parts in collected.values():
         if len(parts) > 1 and any(part.mask for part in parts):
             whole = covered((_mask(part, size) for part in parts), size)
