@@ -79,13 +79,13 @@ ALLOWED = {
         "pl.read_json(orjson.dumps(wires, option=orjson.OPT_SERIALIZE_NUMPY), "
         "schema=WIRE)": "ours",
     },
-    "analysis/question_table.py": {
+    "analysis/stored_tables.py": {
         "pl.read_json(piece, schema=WIRE)": "bytes of an opened file",
     },
     "apps/adopt/write.py": {
         "run.journal_path.write_bytes(b''.join(lines))": "a new folder of ours",
     },
-    "apps/demo/study.py": {
+    "apps/demo/study_data.py": {
         "labels.open(encoding='utf-8', newline='')": "the table that we wrote",
     },
     "apps/mmbench/report_page.py": {

@@ -258,8 +258,14 @@ def test_a_number_that_has_no_room_beside_its_row_stands_above_it() -> None:
         assert ">+30.0 (20.0 to 40.0)</text>" in drawn
 
 
+def test_the_images_of_a_row_with_a_short_name_are_not_cut() -> None:
+    row = ForestRow("a", (Estimate(0.3, (0.2, 0.4), 9, 9),), note="69 images")
+    scale = Scale(0.0, 1.0, str, lambda e: "")
+    assert ">69 images</text>" in forest([row], ["judge"], scale, 336).svg("l")
+
+
 def test_a_marker_does_not_hide_its_interval() -> None:
-    drawn = one_row(Estimate(0.5, (0.496, 0.504), 9, 9))
+    drawn = one_row(Estimate(0.5, (0.49, 0.51), 9, 9))
     ends = re.search(r'class="ci ls0" x1="(.+?)".* x2="(.+?)"', drawn)
     corners = re.search(r'class="mark fs0" points="(.+?)"', drawn)
     assert ends and corners

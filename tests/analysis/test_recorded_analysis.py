@@ -4,6 +4,7 @@ tomorrow what it gave when it was published."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from judged_records import pair
+from judged_records import pair, said
 from mixed_study import (
     SEED,
     TASKS,
@@ -283,6 +284,22 @@ def test_studies_of_few_verdicts() -> None:
             ]
             analysis = analyse_study(study_of(few, {"judge": answers}))
             out[f"{name}_{count}"] = analysis.metrics["judges"][0]
+    scores = [item for item in made if item.question_type == "scoring"][:40]
+    alike: dict[str, Callable[[Question], Any]] = {
+        "first": lambda item: "A" if item.answer else 5.0,
+        "right": lambda item: item.answer or item.scores[0],
+    }
+    for name, reply in alike.items():  # no image differs from another
+        for asked in (pairs[:40], controls[:40], scores):
+            orders = ("AB",) if asked is scores else ("AB", "BA")
+            answers = [
+                said(item, reply(item), order)
+                for item in asked
+                for order in orders
+            ]
+            analysis = analyse_study(study_of(asked, {"judge": answers}))
+            kind = f"{asked[0].id.rstrip('0123456789')}_{name}"
+            out[kind] = analysis.metrics["judges"][0]
     check("few_verdicts", out, depth=1)
 
 

@@ -12,7 +12,7 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.question_table import read_verdicts
+from visualjudge.analysis.stored_tables import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Verdict
 from visualjudge.runs.verdicts import verdict_line

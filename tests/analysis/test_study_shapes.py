@@ -103,7 +103,7 @@ MAY_RANK, CONSISTENT = (
 )
 YES_SCORES = "Yes: it orders items well enough"
 YES_PAIRS = r"Yes: it is right in 9\d"
-LABEL = r"without ground truth nobody knows.*`columns` truth=NAME of adopt"
+LABEL = r"without ground truth nobody knows.*adopt` reads a column of truth"
 SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {
     "scores": (SCORES, ["truth"], "scores", MAY_USE, YES_SCORES),
     "scores, tasks": (SCORES, ["truth", "tasks"], "scores", MAY_USE, "Yes: in all 2 "

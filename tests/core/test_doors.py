@@ -20,7 +20,7 @@ from PIL import Image
 
 from clients.loopback import serving
 from folding import each
-from visualjudge.analysis.question_table import read_verdicts
+from visualjudge.analysis.stored_tables import read_verdicts
 from visualjudge.apps.mmbench.table import read_table as read_mmbench
 from visualjudge.clients.http import Wire
 from visualjudge.clients.masked_secrets import Redactor

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from making import detection_folder
-from visualjudge.analysis.question_table import find, read_questions
+from visualjudge.analysis.stored_tables import find, read_questions
 from visualjudge.cli.main import run
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Spans

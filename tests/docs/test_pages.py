@@ -15,7 +15,7 @@ import yaml
 import visualjudge
 from folding import each
 from making import make_folder
-from visualjudge.apps.demo.study import make_study
+from visualjudge.apps.demo.study_data import make_study
 from visualjudge.cli.main import COMMANDS, command_named
 
 ROOT = Path(__file__).parents[2]

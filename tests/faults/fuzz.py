@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from visualjudge.analysis.decisions.label_files import read_labels
-from visualjudge.analysis.question_table import read_questions, read_verdicts
 from visualjudge.analysis.rating_table import read_ratings
+from visualjudge.analysis.stored_tables import read_questions, read_verdicts
 from visualjudge.apps.adopt.benchmarks.of_answers import read_judgebench
 from visualjudge.apps.mmbench.evaluate import READERS
 from visualjudge.apps.mmbench.reply_files import read_workbook

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 import visualjudge as vj
+from commanding import command
 from faults.malicious import SIZE, good_folder
 from making import make_folder
 from visualjudge.data.writer import slug
@@ -45,6 +46,9 @@ def test_a_file_name_that_is_not_utf8_costs_its_sample(tmp_path: Path) -> None:
         "good"
     ]
     assert slug(names[1]).startswith("bad_-")
+    (tmp_path / "data").rename(tmp_path / names[1])
+    described = command("describe", names[1], folder=tmp_path)
+    assert described.returncode == 0, described.stderr
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,10 @@ def test_the_error_by_which_the_worse_option_loses_most_decides() -> None:
     assert deciding(faulty((MOVED,), (MOVED,)), (100, 200)) is None
     assert better_in(faulty((MISSED,), ()), ["missed"]) == "B"
     assert better_in(faulty((MISSED,), ()), ["duplicate"]) == "tie"
+    alone = replace(faulty((), ()), question_type="scoring", faults=((),))
+    found = deciding(alone, (100, 200))
+    assert found is not None
+    assert (found.kinds, found.places, found.area) == (("none",), (), None)
 
 
 @pytest.mark.parametrize("skill", [0.0, 1.0])
@@ -243,6 +247,16 @@ def test_a_simulated_judge_has_the_skill_of_reasons_that_is_stated(
         return [await judge(Ask(one)) for one in asked]
 
     named = [one.criteria["error"] for one in asyncio.run(verdicts())]  # type: ignore[index]
+    judge.rubric = rubric(tmp_path)
+    chosen = [one.criteria or {} for one in asyncio.run(verdicts())]
+    assert {one["sharp"] for one in chosen} == {"yes", "no"}
+    assert {one["better"] for one in chosen} == {"A", "B", "tie"}
+    assert {one["kind"] for one in chosen} == {"yes", "no", "blurred edges"}
+    levels = [one["level"] for one in chosen]
+    assert (min(levels) < 2, max(levels) > 4) == (True, True)
+    assert all(1 <= level <= 5 for level in levels)
+    for x1, y1, x2, y2 in (one["place"] for one in chosen):
+        assert x2 - x1 == y2 - y1 > 0 and min(x1, y1) >= 0
     assert (named.count("missed") == 40) if skill else "missed" not in named
     assert (len(set(named)) > 2) == (not skill)
 

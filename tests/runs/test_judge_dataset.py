@@ -470,6 +470,7 @@ def test_a_panel_gives_the_majority_of_finished_runs(
         line["value"] for line in verdicts if line["id"].startswith("ranking")
     } == {"Failed"}
     assert verdicts[0]["raw_response"] == "one: A; two: B; three: B"
+    assert {line["latency_s"] for line in verdicts} == {0}
 
 
 def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(

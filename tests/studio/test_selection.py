@@ -266,6 +266,7 @@ def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
         journal.write('{"id": "q2", "or')
     found.refresh()
     assert _outcomes(found) == ["right", "wrong", "not asked", "not asked"]
+    assert found.totals().verdicts == 2
     before = found.generation
     found.refresh()
     assert found.generation == before

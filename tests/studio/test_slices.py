@@ -4,6 +4,7 @@ questions."""
 from __future__ import annotations
 
 import html
+import operator
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -178,6 +179,8 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     shelf = judged.shelf(slug)
     found = [judged.judged(place) for place, _ in shelf.runs]
+    again = [judged.judged(place) for place, _ in shelf.runs]
+    assert all(map(operator.is_, found, again))  # computed once
     assert [(one.judge.name, one.probes[0].result.state) for one in found] == [
         ("good", "fail"),
         ("poor", "fail"),

@@ -4,7 +4,7 @@ every figure with its uncertainty.
 Main modules, in the order in which data flows::
 
     load              run folders and datasets read from disk
-    study_table, question_table   questions and verdicts as tables
+    stored_tables, study_table    questions and verdicts from disk, and as tables
     answers           one table of both: usable, tie, right, chosen are decided there
     estimate          value and interval by image: shares, differences, correlations
     fits              one regression with errors by image: strengths, preferences

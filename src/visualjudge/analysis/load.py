@@ -1,5 +1,5 @@
 """Read runs and datasets from disk as tables. The tables themselves are in
-``question_table.py`` and ``study_table.py``.
+``stored_tables.py`` and ``study_table.py``.
 
 In a people's run, questions that check the raters are kept separate. Known questions
 are the easiest ones, and a repeat is asked of the same rater again. Neither is an
@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.question_table import find, merged, read_verdicts
+from visualjudge.analysis.stored_tables import find, merged, read_verdicts
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.folder_kinds import what_it_is

@@ -73,7 +73,12 @@ SCHEMA: ColumnTypes = {
     "score": pl.Float64,
     **dict.fromkeys(OPTIONAL, pl.String),
 }
-VOTES = {"a": "1", "b": "0", "tie": "0.5"}
+VOTES = {
+    **dict.fromkeys(("a", "option_a", "image_a", "model_a", "left"), "1"),
+    **dict.fromkeys(("b", "option_b", "image_b", "model_b", "right"), "0"),
+    "tie": "0.5",
+}
+"""What a person chose of two, in lower case, and its score for the first."""
 Problems = list[Problem]
 
 

@@ -1,5 +1,5 @@
 """Questions and verdicts as tables, and their join: one row per verdict, with the right
-answer next to the answer given. Files are read in ``question_table.py`` and
+answer next to the answer given. Files are read in ``stored_tables.py`` and
 ``load.py``; what a verdict is worth is decided in ``answers.py``.
 
 Nothing is repaired here. A verdict whose value does not fit its question counts as

@@ -90,7 +90,13 @@ def accept(
     if not result.thresholds:
         raise typer.Exit(1)
     if apply is None or out is None:
-        following("accept", run, "--apply", "RUN", "--out", "accepted.csv")
+        following(
+            *("accept", run, "--bad-below", f"{bad_below:g}"),
+            *("--risk", f"{risk:g}"),
+            *(() if base_rate is None else ("--base-rate", base_rate)),
+            *(["--pooled"] if pooled else []),
+            *("--apply", "RUN", "--out", "accepted.csv"),
+        )
         return
     new = load_study([apply])
     say(*new.runs[0].warnings, *new.runs[0].problems)

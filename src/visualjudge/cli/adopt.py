@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from visualjudge.apps.adopt.adopt import Adopted
 
 SHOWN = 5
+RUNS = 20
 
 
 def adopt(
@@ -129,19 +130,23 @@ def adopt(
 
 
 def _print(done: Adopted) -> None:
-    columns = ", ".join(f"{role}={name}" for role, name in done.columns.items())
     reread = (
         f", {done.reread} of them read again from replies"
         if done.reread
         else ""
     )
     lines = {
-        f"columns: {columns}": True,
+        "columns: "
+        + ", ".join(
+            f"{role}={name}" for role, name in done.columns.items()
+        ): True,
         f"not used: {', '.join(done.unused)[:300]} (--column ROLE=NAME)": done.unused,
         "group: no column; each item counts as an independent case (--column "
         "group=NAME)": ("group" not in done.columns),
         f"{done.dataset}: {pluralize(done.questions, 'question')}": True,
-        **dict.fromkeys(map(str, done.runs), True),
+        **dict.fromkeys(map(str, done.runs[:RUNS]), True),
+        f"and {len(done.runs) - RUNS} more judges (`judge` NAME: all rows are of "
+        "one)": len(done.runs) > RUNS,
         f"{pluralize(done.verdicts, 'verdict')}{reread}": True,
         f"{pluralize(done.left_out, 'row')} without a truth left out": done.left_out,
         "the table has a value for "
@@ -151,7 +156,7 @@ def _print(done: Adopted) -> None:
         **dict.fromkeys(done.notes, True),
     }
     print(as_options("\n".join(line for line, holds in lines.items() if holds)))
-    following("card", *done.runs)
+    following("card", *done.runs[:RUNS])
 
 
 def _benchmark(

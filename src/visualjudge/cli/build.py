@@ -49,7 +49,8 @@ def build(
     from visualjudge.judges.local.judge import shipped
 
     options = with_settings(options, settings(set), alone=True)
-    asked = ["--swap"]
+    scores = options.types == ("scoring",)
+    asked = [] if scores else ["--swap"]
     if plan is not None:
         if options.tasks or options.subsets:
             raise UsageError(
@@ -77,7 +78,7 @@ def build(
     )
     for line in (*_left_out(built), *_not_drawn(built, options)):
         print(line)
-    if not built.compared and options.types != ("scoring",):
+    if not built.compared and not scores:
         why = (
             "; ".join(built.equal)
             or "no image has two models or scores; import another model"
@@ -88,7 +89,7 @@ def build(
         f"{pluralize(built.images, 'image')} in {out}"
     )
     following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
-    if shipped().tasks.keys() & built.drawn.keys():
+    if not scores and shipped().tasks.keys() & built.drawn.keys():
         following(
             "judge",
             out,
@@ -143,12 +144,11 @@ def _left_out(built: Built) -> Iterator[str]:
             hidden = ", ".join(
                 built.unseen_error_types.get(task, {}).get(stem, ())
             )
-            reason = f"; it does not show: {hidden}" if hidden else ""
             asked = " and ".join(
                 f"{count} {name}" for name, count in counts.items() if count
             )
-            asked = f"{asked} {plural(sum(counts.values()), 'question')}"
             yield (
-                f"{task}/{stem}: {asked} not asked, their options look the "
-                f"same{reason}"
+                f"{task}/{stem}: {asked} {plural(sum(counts.values()), 'question')} "
+                "not asked, their options look the same"
+                + (f"; it does not show: {hidden}" if hidden else "")
             )

@@ -86,7 +86,7 @@ def demo(
 
 
 def _study(study: Path, seed: int) -> dict[str, list[Step]]:
-    from visualjudge.apps.demo.study import TASKS, fill_labels, make_study
+    from visualjudge.apps.demo.study_data import TASKS, fill_labels, make_study
 
     data = study / "data"
     dataset = study / "dataset"

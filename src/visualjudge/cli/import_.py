@@ -53,8 +53,8 @@ class Formats(Commands):
 app = Formats(
     no_args_is_help=True,
     help="Import ground truth and a model's output into a data folder, with scores. "
-    "Repeat to "
-    "add another model.",
+    "Repeat to add another model. Of other formats: arrays, by "
+    "visualjudge.import_samples in Python.",
     epilog="Example: visualjudge import coco --task object_detection --gt "
     "instances.json --pred "
     "detr.json --images val2017 --source detr --out data",
@@ -334,12 +334,11 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             f"{named}: nothing was imported, since there is no image to score"
             f"{hint_below(Path(str(named)), IMAGE_SUFFIXES)}"
         )
-    failed = left_out and not (written and values["skip_invalid"])
     end_with(
         [
             f"invalid records left out: {left_out}{'; nothing was imported' * (not written)}"
         ]
-        if failed
+        if left_out and not (written and values["skip_invalid"])
         else []
     )
 

@@ -281,6 +281,11 @@ def _misused(error: Any) -> str:
         o.name == "set" for o in error.ctx.command.params
     ):
         text += "; a setting without an option of its own is given as --set NAME=VALUE"
+    elif "No such option" in text and isinstance(error.ctx.command, Commands):
+        text += (
+            f"; options follow a name, such as {error.ctx.info_name} "
+            f"{next(iter(error.ctx.command.texts()))}"
+        )
     return text or "a command is missing"
 
 

@@ -159,10 +159,14 @@ def lenient(
         number = line or spot.partition(" ")[0]
         begin = text[:99].lstrip()[:24]
         if begin[:1] not in ("[", "{", b"[", b"{"):
-            reason = (
-                f"it begins with {repr(begin).removeprefix('b')}"
-                if begin
-                else "it is empty"
+            reason = {
+                b"": "it is empty",
+                b"PK": "it is a ZIP archive; unpack it",
+            }.get(
+                bytes(begin[:2], "utf-8")
+                if isinstance(begin, str)
+                else begin[:2],
+                f"it begins with {repr(begin).removeprefix('b')}",
             )
         elif reason.startswith("trailing characters") and line is None:
             reason += "; JSON lines must become one array"

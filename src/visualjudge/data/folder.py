@@ -271,8 +271,10 @@ class DataFolder:
                         f"occurs {count} times; an id is unique within its task",
                     )
                 )
-        unique = [note for note in read if times[note.annotation_id] == 1]
-        return sorted(unique, key=lambda note: note.annotation_id)
+        return sorted(
+            [note for note in read if times[note.annotation_id] == 1],
+            key=lambda note: note.annotation_id,
+        )
 
     def other_ranges(self, tasks: Iterable[str]) -> list[str]:
         """Return a line for each task whose scores look like a range of 0 to 1, 1 to 5
@@ -721,10 +723,10 @@ def read_records(path: Path) -> list[Any]:
             _line(json.dumps(record).encode(), path.name) for record in content
         ]
     if not isinstance(content, list):
-        hint = "; name it .jsonl if it has one record per line"
         raise DataError(
-            f"{path.name}: must be a JSON "
-            f"array{hint if isinstance(content, dict) else ''}"
+            f"{path.name}: must be a JSON array"
+            + "; name it .jsonl if it has one record per line"
+            * isinstance(content, dict)
         )
     return content
 

@@ -78,6 +78,8 @@ LEAVING = 0.3
 SLACK = 2.0
 # Errors which mean that a correction cannot be tried; the import itself continues.
 UNTRIED = VisualJudgeError, ValueError
+# Height and width to which degraded images are reduced.
+SMALL = 64, 64
 # The mean score from which restored and degraded images are both right.
 PERFECT = 10.0
 # What a correction that fits must gain beyond one that does not.
@@ -247,8 +249,9 @@ class Trial:
 
     @property
     def worth(self) -> float:
-        gain = float((self.after - self.before).mean())
-        return gain - FITTED_GAIN * self.fitted
+        return (
+            float((self.after - self.before).mean()) - FITTED_GAIN * self.fitted
+        )
 
     @property
     def explains(self) -> bool:
@@ -377,13 +380,38 @@ def _exchanged_with_given(
             mean,
         )
     if np.mean(theirs > ours) < MOST_IMAGES:
-        return None, 0.0
+        return _misread_given(task, degraded, options, images), 0.0
     return (
         f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images "
         "the degraded image is nearer to the ground truth than the restored one; are "
         "two of images, predictions and ground truth exchanged, or do restored images "
         "differ in colours, range or place?",
         mean,
+    )
+
+
+def _misread_given(
+    task: str,
+    degraded: Sequence[Any],
+    options: Mapping[str, Any],
+    images: Sequence[Any],
+) -> str | None:
+    """Return the sentence about degraded images that are misread, as small ones show,
+    in which noise, rain and blur are gone."""
+    small = [
+        tuple(side.scaled(side.pixels.shape[:2], SMALL) for side in sides)
+        for sides in degraded
+    ]
+    before = np.array([score(task, *sides, **options) for sides in small])
+    told = [
+        trial.told
+        for trial in _misread(task, small, before, options)
+        if trial.explains and not trial.of_truth
+    ]
+    return (
+        f"{images[0].parent}: it looks as if, in the degraded images, {told[0]}"
+        if told
+        else None
     )
 
 
@@ -562,8 +590,7 @@ def _paired_otherwise(sides: Sequence[Outlined]) -> Iterator[Trial]:
         yield Trial(
             told, values[rows, rows], values[rows, columns], measure=OVERLAP
         )
-    matched = np.array([*pairs(values, 0)])
-    rows, columns = matched[:, :2].astype(int).T
+    rows, columns = np.array([*pairs(values, 0)])[:, :2].astype(int).T
     after = values[rows, columns]
     values[rows, columns] = np.where(rows == columns, after, 0)
     yield Trial(

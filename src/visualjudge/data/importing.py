@@ -561,9 +561,12 @@ def _scores(
     assert sample.truth is not None, "samples with neither are refused before"
     if interests == [None]:
         return [score(task, sample.prediction, sample.truth, **options)]
-    labels = [label for interest in interests for label in interest or ()]
     return scores_by_class(
-        task, sample.prediction, sample.truth, labels, **options
+        task,
+        sample.prediction,
+        sample.truth,
+        [label for interest in interests for label in interest or ()],
+        **options,
     )
 
 
@@ -576,8 +579,11 @@ def _faults(
         return {}
     if labels:
         return faults_by_class(task, sample.prediction, sample.truth, labels)
-    shown = TASKS[task].restored and sample.image is not None
-    stated = read_rgb(str(sample.image)) if shown else None
+    stated = (
+        read_rgb(str(sample.image))
+        if TASKS[task].restored and sample.image is not None
+        else None
+    )
     return {"": faults_of(task, sample.prediction, sample.truth, None, stated)}
 
 

@@ -148,13 +148,12 @@ def _scene(
 ) -> ErrorScene:
     if sample.image is None:
         raise DataError("image: not found; controlled errors need it")
-    others = tuple(around.regions[sample.image_id]) if task.expression else ()
     return ErrorScene(
         image_size(sample.image),
         around.labels,
         levels,
         read_rgb(sample.image) if task.restored else None,
-        others,
+        (tuple(around.regions[sample.image_id]) if task.expression else ()),
     )
 
 
@@ -222,8 +221,10 @@ def _annotation(
     faults: Json,
     options: dict[str, Any],
 ) -> Annotation:
-    row = error_type_named(writer.task, item.error_type)
-    matched = options["pairing"] == "matched" and row.matched
+    matched = (
+        options["pairing"] == "matched"
+        and error_type_named(writer.task, item.error_type).matched
+    )
     source = (
         f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
     )

@@ -279,8 +279,13 @@ class FolderWriter:
         dense = mask.dense() if white == "fill" else ~mask.dense()
         if not dense.any():
             raise DataError(f"mask: {path} leaves no region to fill")
-        pixels = np.repeat(dense[:, :, None].astype(np.uint8) * 255, 3, axis=2)
-        return self._written(png_bytes(pixels), stem, ".png")
+        return self._written(
+            png_bytes(
+                np.repeat(dense[:, :, None].astype(np.uint8) * 255, 3, axis=2)
+            ),
+            stem,
+            ".png",
+        )
 
     def commit(self) -> None:
         """Merge the collected records into the folder's two files of the task.
@@ -321,10 +326,16 @@ class FolderWriter:
         there: Json = _parsed(self._image_file, dict)
         for image_id, record in self._images.items():
             old = there.get(image_id, record)
-            both = [
-                name for name in FILE_FIELDS if name in record and name in old
-            ]
-            self._check_agrees(self._image_file, image_id, old, both)
+            self._check_agrees(
+                self._image_file,
+                image_id,
+                old,
+                [
+                    name
+                    for name in FILE_FIELDS
+                    if name in record and name in old
+                ],
+            )
             there[image_id] = {**old, **record, **old}
         # A dataset stores the original of an image_id once, for all tasks.
         for task in TASKS.values() if task_named(self.task).sourced else ():

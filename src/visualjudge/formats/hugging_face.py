@@ -64,11 +64,10 @@ def read_data_set(
         If a file cannot be read.
     """
     files = _files(path)
-    names = {
+    return {
         column: _class_names(node)
         for column, node in _features(files[0]).items()
-    }
-    return names, _rows(files, scratch)
+    }, _rows(files, scratch)
 
 
 def hugging_face(
@@ -131,8 +130,12 @@ def hugging_face(
     )
     yield from (problem for side in sides for problem in side.problems)
     place = sides[-1].path
-    typed = reader_of_rows("detection", content, place, resize=False)
-    yield from samples_of(content, predicted, place, typed)
+    yield from samples_of(
+        content,
+        predicted,
+        place,
+        reader_of_rows("detection", content, place, resize=False),
+    )
 
 
 @dataclass

@@ -2,10 +2,12 @@
 others. Depth maps are in ``depth_maps.py``; the record, in ``vision/masks/record.py``.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError, Problem
@@ -31,6 +33,13 @@ from visualjudge.vision.raster.masks import distinct_values
 PLACES = "`gt` and `pred` take label maps, `images` photographs"
 # Values that mean "no label" unless the class table names them.
 UNNAMED = (0, 255)
+# Widest strip that interpolation makes, in pixels; the share of strips whose number lies
+# between those at their sides, there and at most in the truth; and how many there must
+# be, and borders in the truth of numbers that are no neighbours.
+WIDTH = 3
+STRIPED = 0.9
+USUAL = 0.6
+FEW_STRIPS = 50
 
 
 def label_maps(
@@ -69,6 +78,7 @@ def label_maps(
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
 
     binary: list[str] = []
+    borders = {True: np.zeros(3, np.int64), False: np.zeros(3, np.int64)}
 
     def read(file: Path, image: Path, predicted: bool) -> Masks:
         values = fitted(
@@ -84,6 +94,7 @@ def label_maps(
             and distinct_values(values) == [0, 255]
         ):
             binary.append(str(file))
+        borders[predicted] += _borders(values)
         return _read(file, values, table, skipped)
 
     for item in paired("label map", images, gt, pred, read):
@@ -97,6 +108,37 @@ def label_maps(
         "has only 0 and 255, and 255 is read as unlabelled; in a mask of black and "
         "white, name the class 255 in the class table, or write it as 1",
         binary,
+    )
+    between, strips, _ = borders[True]
+    usual, every, apart = borders[False]
+    # where classes are steps, as of height, such strips are in the truth too
+    if (
+        between >= max(STRIPED * strips, FEW_STRIPS)
+        and usual <= USUAL * every
+        and apart >= FEW_STRIPS
+    ):
+        warnings.warn(
+            f"{pred}: the class of {between} of {strips} narrow strips has a number "
+            "between those of the classes at its sides, as after interpolation; resize "
+            "label maps by nearest neighbour",
+            stacklevel=2,
+        )
+
+
+def _borders(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of narrow strips in rows whose value lies between those at their
+    sides, of narrow strips between two values, and of borders of values that are no
+    neighbours."""
+    flat = values.astype(np.int32).ravel()
+    starts = np.flatnonzero(np.diff(flat)) + 1
+    steps = flat[starts] - flat[starts - 1]
+    narrow = np.diff(starts) <= WIDTH
+    return np.array(
+        [
+            (narrow & (steps[1:] * steps[:-1] > 0)).sum(),
+            (narrow & (steps[1:] != -steps[:-1])).sum(),
+            (abs(steps) > 1).sum(),
+        ]
     )
 
 

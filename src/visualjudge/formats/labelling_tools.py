@@ -204,15 +204,24 @@ def _joined(
     """Return the objects: shapes of one label and group become one."""
     collected: dict[Any, list[LabelledShape]] = {}
     for place, shape in enumerate(shapes):
-        name = place if shape.group is None else (shape.label, str(shape.group))
-        collected.setdefault(name, []).append(shape)
+        collected.setdefault(
+            place if shape.group is None else (shape.label, str(shape.group)),
+            [],
+        ).append(shape)
     for parts in collected.values():
         if len(parts) > 1 and any(part.mask for part in parts):
-            whole = covered((_mask(part, size) for part in parts), size)
-            yield replace(parts[0], rings=(), mask=mask_from_array(whole))
+            yield replace(
+                parts[0],
+                rings=(),
+                mask=mask_from_array(
+                    covered((_mask(part, size) for part in parts), size)
+                ),
+            )
         else:
-            rings = tuple(ring for part in parts for ring in part.rings)
-            yield replace(parts[0], rings=rings)
+            yield replace(
+                parts[0],
+                rings=tuple(ring for part in parts for ring in part.rings),
+            )
 
 
 def _mask(shape: LabelledShape, size: Size) -> Mask:
@@ -376,11 +385,10 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
             "outside"
         ):  # of the image; left the image
             continue
-        label = class_name(
-            item["label_id"], dict(enumerate(record["labels"])), "label_id"
-        )
         shape = LabelledShape(
-            label,
+            class_name(
+                item["label_id"], dict(enumerate(record["labels"])), "label_id"
+            ),
             score=_score(more.get("score")),
             group=item.get("group") or None,
         )

@@ -214,9 +214,9 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        point = " with a decimal point" if "," in str(value) else ""
         raise DataError(
-            f"score: must be a number{point}, got {value!r}"
+            f"score: must be a number{' with a decimal point' * (',' in str(value))}, "
+            f"got {value!r}"
         ) from None
     low, high = limits
     if not math.isfinite(number) or not low <= number <= high:

@@ -76,10 +76,9 @@ def _sample(row: Any, number: int) -> Sample:
         values.setdefault("final_score", values.pop("score"))
     unknown = sorted(set(values) - _FIELDS)
     if unknown:
-        known = ", ".join(item.name for item in fields(Sample))
         raise UsageError(
             f"samples[{number}]: {unknown[0]!r} is not a field of a sample; known "
-            f"fields: {known}"
+            f"fields: {', '.join(item.name for item in fields(Sample))}"
         )
     if "prediction" not in values:
         raise DataError("prediction: the field is missing")

@@ -304,8 +304,11 @@ def _of_ref(
             else str(sentence)
         )
         numbered = isinstance(sentence, Mapping) and "sent_id" in sentence
-        ref = whole(row.get("ref_id", k))
-        key = str(whole(sentence["sent_id"])) if numbered else f"{ref}.{n}"
+        key = (
+            str(whole(sentence["sent_id"]))
+            if numbered
+            else f"{whole(row.get('ref_id', k))}.{n}"
+        )
         yield Expression(
             f"[{k}].sentences[{n}]", key, file_name, str(text), region
         )

@@ -140,8 +140,11 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
     if suffix == ".jsonl":
         for number, line in enumerate(text_lines(path), 1):
             if line.strip():
-                value = jsons.lenient(line, str(path), number)
-                yield record_of(jsons.Json, value, f"{path}: line {number}")
+                yield record_of(
+                    jsons.Json,
+                    jsons.lenient(line, str(path), number),
+                    f"{path}: line {number}",
+                )
     elif suffix in (".csv", ".tsv"):
         yield from _separated(path, "\t" if suffix == ".tsv" else ",")
     else:

@@ -190,11 +190,10 @@ def _lines(path: Path) -> Lines:
             if not isinstance(joints, list):
                 raise DataError(f"must be a list, got {joints!r:.40}")
             orders[table.get(number)] = joint_order(joints)
-    foreign = [str(name) for name, order in orders.items() if order is None]
     warn_once(
         f"{path}: kpt_names",
         NO_NAME_KNOWN,
-        foreign,
+        [str(name) for name, order in orders.items() if order is None],
     )
     return Lines(table, shape[0], shape[1], orders=orders)
 
@@ -278,12 +277,11 @@ def _fits(boxes: FloatArray) -> Any:
     image."""
     centres = boxes[:, :2]
     halves = boxes[:, 2:] / 2
-    inside = (
+    return (
         (centres - halves >= -OUTSIDE)
         & (centres + halves <= 1 + OUTSIDE)
         & (halves >= 0)
-    )
-    return inside.all(axis=1)
+    ).all(axis=1)
 
 
 def _items(
@@ -346,9 +344,10 @@ def _numbers(
     most = CORNERS_OUTSIDE if is_outline else OUTSIDE
     outside = [value for value in places if not -most <= value <= 1 + most]
     if outside:
-        alone = outside == places[:1]
         what = (
-            "is it the number of an instance?" if alone else "are they pixels?"
+            "is it the number of an instance?"
+            if outside == places[:1]
+            else "are they pixels?"
         )
         raise DataError(
             "coordinates: must be fractions of the image's width and height, 0 to 1, "
@@ -362,10 +361,8 @@ def _detection(
 ) -> Detection:
     height, width = size
     if not form.pose and len(values) > BOX:
-        inside = np.clip(values.reshape(-1, 2), 0, 1)
-        return Detection(
-            label, hull((inside * (width, height)).ravel().tolist()), score
-        )
+        ring = np.clip(values.reshape(-1, 2), 0, 1) * (width, height)
+        return Detection(label, hull(ring.ravel().tolist()), score)
     cx, cy, w, h = (values[:BOX] * (width, height, width, height)).tolist()
     if w < 0 or h < 0:
         raise DataError("box: has a negative width or height")
@@ -382,8 +379,14 @@ def _instance(
             "numbers: must be a class and 6 numbers or more, got a box; `task` "
             "object_detection reads it"
         )
-    ring = (values.reshape(-1, 2) * (size[1], size[0])).ravel().tolist()
-    return Instance(label, mask_from_polygons([ring], size), score)
+    return Instance(
+        label,
+        mask_from_polygons(
+            [(values.reshape(-1, 2) * (size[1], size[0])).ravel().tolist()],
+            size,
+        ),
+        score,
+    )
 
 
 def _person(

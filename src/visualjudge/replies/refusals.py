@@ -1,5 +1,5 @@
 """Replies that decline, and sentences that take back what stands before them. Answers
-are found in ``marks.py`` and ``statements.py``.
+are found in ``marked_answers.py`` and ``statements.py``.
 """
 
 import re

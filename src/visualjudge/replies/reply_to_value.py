@@ -1,5 +1,5 @@
 """Read a reply: its value, or the cause why it has none. How an answer is found is in
-``json_answers.py``, ``marks.py`` and ``statements.py``.
+``json_answers.py``, ``marked_answers.py`` and ``statements.py``.
 """
 
 import re
@@ -18,7 +18,7 @@ from visualjudge.core.records import (
 )
 from visualjudge.core.untrusted import BOUNDS
 from visualjudge.options import Tiers
-from visualjudge.replies.marks import (
+from visualjudge.replies.marked_answers import (
     AROUND,
     NEAR,
     listed,

@@ -1,6 +1,6 @@
 """What a short text states once the words that say nothing are taken out of it: a
 letter, an order or a score; nothing if any other word is left. Marks around an answer
-are read in ``marks.py``.
+are read in ``marked_answers.py``.
 """
 
 import re

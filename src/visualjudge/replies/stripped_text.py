@@ -1,6 +1,6 @@
 """Remove what surrounds an answer: thoughts, the question's own words, tags and boxes.
 Texts keep their length, so positions remain valid in the reply. What remains is read in
-``marks.py``.
+``marked_answers.py``.
 """
 
 import re

@@ -57,10 +57,9 @@ class View:
         """Return the distance of each pixel's colour from its surroundings and from the
         image's mean, h×w float32 with mean 1.
         """
-        wide = cv2.blur(self.lab, (SURROUND, SURROUND))
-        apart = length(self.soft - wide) + length(
-            self.soft - self.soft.mean(axis=(0, 1))
-        )
+        apart = length(
+            self.soft - cv2.blur(self.lab, (SURROUND, SURROUND))
+        ) + length(self.soft - self.soft.mean(axis=(0, 1)))
         return apart / max(float(apart.mean()), 1e-3)
 
     @cached_property

@@ -226,5 +226,10 @@ def _moved(
 
 def _mean(values: np.ndarray, on: BoolArray) -> FloatArray:
     """Return the means over the points that are on the image: P×n×C to P×C."""
-    share = on / np.maximum(on.sum(axis=1, keepdims=True), 1)
-    return np.asarray(np.einsum("pnc,pn->pc", values, share))
+    return np.asarray(
+        np.einsum(
+            "pnc,pn->pc",
+            values,
+            (on / np.maximum(on.sum(axis=1, keepdims=True), 1)),
+        )
+    )

@@ -263,6 +263,10 @@ def test_the_command_writes_a_table_and_a_coco_file(tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "a.csv")["accepted"].sum() == 120
     told = json.loads((tmp_path / "a.json").read_text())
     assert told["thresholds"] == {"object_detection": pytest.approx(8.1)}
+    alone = CliRunner().invoke(
+        app, [*words[:2], "--bad-below", "4", "--pooled"]
+    )
+    assert "--bad-below 4 --risk 0.05 --pooled --apply RUN" in alone.output
     coco = json.loads((tmp_path / "a.coco.json").read_text())
     assert len(coco["annotations"]) == 120
     assert coco["annotations"][0]["bbox"] == [1, 2, 10, 20]

@@ -208,6 +208,12 @@ FEW, NEAR = (
             "visualjudge plan",
         ),
         (
+            FEW[:1],
+            [said(FEW[0], "A"), said(FEW[0], "B", "BA")],
+            "prefers no model",
+            "visualjudge plan",
+        ),
+        (
             NEAR,
             choices_of(NEAR, 0.85),
             "too close, by truth as well",
@@ -240,6 +246,7 @@ FEW, NEAR = (
     ],
     ids=[
         "few images",
+        "few images, no preference",
         "near models",
         "no truth",
         "all failed",

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import visualjudge as vj
 from visualjudge.apps.adopt import files
-from visualjudge.apps.adopt.spellings import letter_of
+from visualjudge.apps.adopt.cell_spellings import letter_of
 from visualjudge.cli.main import app
 from visualjudge.core import parquet
 from visualjudge.core.errors import DataError, UsageError
@@ -578,6 +578,19 @@ def test_what_people_said_is_never_the_verdict(tmp_path: Path) -> None:
             UsageError, match="no column has the name of a verdict"
         ):
             vj.adopt([{"item": "q1", people: "A"}], tmp_path / "other")
+
+
+def test_a_judge_that_is_named_has_all_rows_whoever_voted(
+    tmp_path: Path,
+) -> None:
+    rows = [row(f"q{k}", judge=f"voter {k}") for k in range(3)]
+    named = vj.adopt(rows, tmp_path / "one", judge="gpt-4o")
+    assert [run.name for run in named.runs] == ["gpt-4o"]
+    each = vj.adopt(rows, tmp_path / "each")
+    both = vj.adopt(
+        rows, tmp_path / "both", columns={"judge": "judge"}, judge="gpt-4o"
+    )
+    assert len(each.runs) == len(both.runs) == 3
 
 
 def test_a_table_that_names_neither_questions_nor_sources_is_refused(

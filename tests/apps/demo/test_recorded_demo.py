@@ -7,7 +7,7 @@ from itertools import islice
 from recording import check
 from visualjudge.apps.demo.data import DEGRADATIONS, GENERATORS
 from visualjudge.apps.demo.photographs import photographs, stereo_disparity
-from visualjudge.apps.demo.study import views
+from visualjudge.apps.demo.study_data import views
 from visualjudge.core.seeding import rng_for
 
 

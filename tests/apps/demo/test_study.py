@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from runs.made_dataset import make_dataset
-from visualjudge.apps.demo.study import (
+from visualjudge.apps.demo.study_data import (
     MODELS,
     SIDE,
     TASKS,

@@ -278,6 +278,40 @@ def test_the_printed_commands_ask_as_many_questions_as_planned(
     assert f"draws {pairs} pairs on 6 images" in told
 
 
+def test_images_that_a_plan_names_are_those_that_build_draws(
+    tmp_path: Path,
+) -> None:
+    image = np.full((80, 90, 3), 200, np.uint8)
+    near = np.array([[8 * k, 5, 8 * k + 6, 40] for k in range(3)])
+    for source, moved in (("alder", 0), ("birch", 3)):
+        samples = [
+            {
+                "image_id": f"photo{k}",
+                "image": image,
+                "truth": {"boxes": near, "labels": labels},
+                "prediction": {"boxes": near + moved, "labels": labels},
+            }
+            for k, labels in enumerate(
+                [["bat", "cat", "dog"], *[["ant"] * 3] * 3]
+            )
+        ]
+        vj.import_samples(
+            "object_detection", samples, tmp_path / "data", source=source
+        )
+    found = plan(tmp_path / "data", goal="right", effect=0.2)
+    design = replace(found.chosen.design, images=4, pairs=1)
+    caps, (told,) = _caps(found.target, design, found.seed)
+    built = vj.build(
+        tmp_path / "data",
+        tmp_path / "dataset",
+        subsets=["judge_analysis"],
+        seed=found.seed,
+        caps=caps,
+    )
+    images = len({question.image_id for question in built})
+    assert f"on {images} images" in told
+
+
 def test_calls_are_of_the_pairs_that_images_have(uneven: Path) -> None:
     found = plan(uneven, goal="right", effect=0.2)
     of_three = [one for one in found.options if one.design.pairs == 3]

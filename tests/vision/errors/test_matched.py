@@ -31,6 +31,7 @@ from visualjudge.vision.errors.matched import (
     side,
     two_sides,
 )
+from visualjudge.vision.errors.random_fields import box_iou
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -293,6 +294,16 @@ def test_without_room_to_move_there_is_no_group() -> None:
         common_steps([(4.0, 4.0, 156.0, 116.0)], SIZE, np.random.default_rng(0))
         is None
     )
+
+
+def test_with_less_room_a_move_changes_less() -> None:
+    for width, height, iou in ((60, 60, 0.5), (80, 70, 0.6), (90, 80, 0.7)):
+        box = np.array([20.0, 4, 20 + width, 4 + height])
+        steps = common_steps([tuple(box)], SIZE, np.random.default_rng(0))
+        assert steps is not None
+        for step in steps:
+            moved = tuple(box + np.tile(step, 2))
+            assert box_iou(tuple(box), moved) == pytest.approx(iou, abs=1e-3)
 
 
 def test_same_seed_and_key_give_the_same_matched_predictions() -> None:

@@ -19,6 +19,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.images.faults import image_faults
 from visualjudge.vision.images.record import WholeImage
 from visualjudge.vision.images.score import ssim
+from visualjudge.vision.masks.record import masks_from_label_map
 from visualjudge.vision.metrics import METRICS
 from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.score import measured_by, notes
@@ -292,6 +293,19 @@ def test_records_state_whatever_changes_the_score_of_a_metric(
     assert measured.keys() >= options | metric.defaults.keys()
     (line, *_) = notes(task, [], {"metric": name})
     assert line
+
+
+@pytest.mark.parametrize(("rows", "told"), [(0, 1), (1, 1), (4, 2)])
+def test_predictions_where_the_truth_has_no_label_are_told_from_one_per_cent(
+    rows: int, told: int
+) -> None:
+    values = np.ones((200, 10), np.uint8)
+    prediction = masks_from_label_map(values, {1: "road"}, unlabelled=(0,))
+    values[:rows] = 0
+    truth = masks_from_label_map(values, {1: "road"}, unlabelled=(0,))
+    lines = notes("semantic_segmentation", [(prediction, truth)], {})
+    assert len(lines) == told
+    assert "2 % of the pixels" in lines[-1] or told == 1
 
 
 def test_a_large_restored_image_needs_little_memory_beside_it() -> None:

@@ -20,8 +20,8 @@ BESIDE = 3
 """Number of other judges that a sentence names."""
 ADVICE = (
     "But without ground truth nobody knows whether it is right: `visualjudge label` "
-    "draws questions for people, and a column of truth (`columns` truth=NAME of adopt) "
-    "tells."
+    "draws questions for people, and `visualjudge adopt` reads a "
+    "column of truth."
 )
 
 

@@ -343,14 +343,12 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     if wrong:
         return _wrong(wrong, len(right), groups)
     if models.images < LEAST_IMAGES:
-        asked = many(models.images, "image")
-        few = f"at least {LEAST_IMAGES} images are needed"
-        verdict = f"{NOT_THESE}: models are compared on only {asked}"
         return _Draft(
             "too_few",
             NOT_THESE,
-            verdict,
-            (Reason("?", few),),
+            f"{NOT_THESE}: models are compared on only "
+            f"{many(models.images, 'image')}",
+            (Reason("?", f"at least {LEAST_IMAGES} images are needed"),),
             _so_far(pairs, accuracy),
         )
     if len(unknown) == len(pairs):
@@ -500,20 +498,18 @@ def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
 
 def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:
     best = max(pairs, key=lambda pair: abs(pair.judge - 0.5))
-    first, second = (best.a, best.b) if best.judge >= 0.5 else (best.b, best.a)
-    return (
-        f"So far it puts {first} above {second}; {lower_first(_next(accuracy))}"
-    )
+    order = f"puts {_above(best)}" if best.judge != 0.5 else "prefers no model"
+    return f"So far it {order}; {lower_first(_next(accuracy))}"
+
+
+def _above(pair: PairOfModels) -> str:
+    """Return which model the judge prefers, in words."""
+    a, b = pair.a, pair.b
+    return f"{a} above {b}" if pair.judge > 0.5 else f"{b} above {a}"
 
 
 def _without_truth(pairs: Sequence[PairOfModels], total: str) -> _Draft:
-    names = [
-        f"{pair.a} above {pair.b}"
-        if pair.judge > 0.5
-        else f"{pair.b} above {pair.a}"
-        for pair in pairs
-        if pair.judge_order
-    ]
+    names = [_above(pair) for pair in pairs if pair.judge_order]
     orders = (
         f"it puts {listed(names, NAMED)}"
         if names

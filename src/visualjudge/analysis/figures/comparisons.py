@@ -492,6 +492,7 @@ def _section(view: Shown) -> Section:
             row
             for row in view.analysis[COMPARISONS]
             if {row.a, row.b} <= view.names
+            and {row.gap.value, row.kappa.value} != {None}
         ],
         title="Pairs of judges",
         notes=[note] if note else (),

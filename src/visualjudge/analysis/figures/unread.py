@@ -1,5 +1,5 @@
-"""Replies that could not be read, by cause. The causes are in
-``replies/reply_to_value.py``.
+"""Replies that could not be read, by cause. A cause is worded in
+``analysis/answers.py`` and comes from ``replies/reply_to_value.py``.
 """
 
 from collections.abc import Mapping

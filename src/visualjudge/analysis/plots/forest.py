@@ -73,7 +73,15 @@ def forest(
     y = legend(canvas, names) if len(series) > 1 else 4.0
     label = min(
         0.45 * width,
-        max((text_width(row.label) for row in rows), default=0) + 14,
+        max(
+            (
+                text_width(words)
+                for row in rows
+                for words in (row.label, row.note)
+            ),
+            default=0,
+        )
+        + 14,
     )
     values = (
         text_width(scale.value(estimate))
@@ -154,7 +162,7 @@ def _interval(
     open_ends = zip(estimate.interval, box.x_range, strict=True)
     low, high = (box.x(edge if end is None else end) for end, edge in open_ends)
     canvas.line(low, y, high, y, f"ci l{colour(series)}")
-    return max(2.0, min(RADIUS, (high - low) / 4))
+    return max(3.0, min(RADIUS, (high - low) / 4))
 
 
 def _lines(row: ForestRow, room: float) -> list[tuple[str, str]]:

@@ -177,9 +177,10 @@ def _sections(
         + (
             " True scores compare an option with ground truth; the place of an error "
             "covers what was predicted and what is true."
+            * view.analysis.study.has_scores
+            + LETTERS
         )
-        * view.analysis.study.has_scores
-        + LETTERS * any(judge.pairs.height for judge in judges),
+        * any(judge.pairs.height for judge in judges),
         examples=collected,
     )
     out += [misses, headline_section(view.analysis)]

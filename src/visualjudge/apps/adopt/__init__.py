@@ -8,7 +8,7 @@
     meaning               what cells and replies mean: questions and verdicts
     write                 the dataset, in our words, and a run for each judge
     files                 tables, JSON and workbooks of strangers
-    spellings             spellings of answers, grades, orders and missing values
+    cell_spellings        spellings of answers, grades, orders and missing values
     criteria, confidence  columns of further answers, and of stated confidence
     adopted_question      a question of others, and what a judge of theirs said
     logs                  a file a tool: where its logs have items and verdicts

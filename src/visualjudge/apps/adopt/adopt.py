@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from visualjudge.apps.adopt.cell_spellings import is_letter
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
 from visualjudge.apps.adopt.files import Records
 from visualjudge.apps.adopt.meaning import (
@@ -20,7 +21,6 @@ from visualjudge.apps.adopt.meaning import (
 )
 from visualjudge.apps.adopt.read import read
 from visualjudge.apps.adopt.roles import roles_of
-from visualjudge.apps.adopt.spellings import is_letter
 from visualjudge.apps.adopt.write import DATASET, write_study
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TURNED, Verdict
@@ -108,7 +108,7 @@ def adopt(
     score_range
         Least and greatest score of the table; 0 to 10 where not stated.
     judge
-        Name of the judge where the table has no column of it.
+        Name of the judge; all rows are its own, unless ``columns`` names another column.
     use
         ``replies``: replies, where there are any, are read again, and the table's
         values stand beside what was read; ``verdicts``: the table's values count.
@@ -136,6 +136,8 @@ def adopt(
     """
     records = read(table, format)
     roles = roles_of(records, {**(columns or {}), **stated})
+    if judge and "judge" not in (columns or {}):
+        roles.pop("judge", None)  # all rows are of the one named
     failed = [*failures(records, roles.values())]  # reading empties the records
     meant = meaning_of(
         records,
@@ -197,8 +199,7 @@ def other_values(judged: Sequence[Answered]) -> tuple[int, int]:
     ]
     stated = [pair for pair in both if pair[1] not in (None, FAILED)]
     invented = sum(ours == FAILED for ours, _ in stated)
-    differing = sum(ours != theirs for ours, theirs in stated) - invented
-    return invented, differing
+    return invented, sum(ours != theirs for ours, theirs in stated) - invented
 
 
 def unknown_orders(table: Table, judged: Sequence[Answered]) -> Counter[str]:

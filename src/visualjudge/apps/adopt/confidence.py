@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from visualjudge.apps.adopt.cell_spellings import is_missing, is_number
 from visualjudge.apps.adopt.files import Row
-from visualjudge.apps.adopt.spellings import is_missing, is_number
 
 Form = Literal["probabilities", "percentages", "log-probabilities"]
 ROLE = "confidence"

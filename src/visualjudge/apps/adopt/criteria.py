@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from visualjudge.apps.adopt.cell_spellings import is_missing, is_number
 from visualjudge.apps.adopt.files import Row
-from visualjudge.apps.adopt.spellings import is_missing, is_number
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import TURNED

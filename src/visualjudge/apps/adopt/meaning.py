@@ -20,11 +20,7 @@ from visualjudge.apps.adopt.adopted_question import (
     Scale,
     on_ten,
 )
-from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
-from visualjudge.apps.adopt.criteria import TRUE, rubric_of_rows, values_of
-from visualjudge.apps.adopt.files import Records, Row
-from visualjudge.apps.adopt.roles import RATER
-from visualjudge.apps.adopt.spellings import (
+from visualjudge.apps.adopt.cell_spellings import (
     GRADES,
     LETTER_OF,
     Models,
@@ -35,6 +31,10 @@ from visualjudge.apps.adopt.spellings import (
     order_of,
     written_number,
 )
+from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
+from visualjudge.apps.adopt.criteria import TRUE, rubric_of_rows, values_of
+from visualjudge.apps.adopt.files import Records, Row
+from visualjudge.apps.adopt.roles import RATER
 from visualjudge.core.errors import DataError, UsageError, check_score_range
 from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize

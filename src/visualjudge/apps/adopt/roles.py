@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as matching
 
+from visualjudge.apps.adopt.cell_spellings import is_missing, is_number
 from visualjudge.apps.adopt.criteria import SAID, TRUE
 from visualjudge.apps.adopt.files import PlacedRows, Records
-from visualjudge.apps.adopt.spellings import is_missing, is_number
 from visualjudge.core.errors import DataError, UsageError, one_of
 
 ANSWERS = ("verdict", "reply")

@@ -1,5 +1,5 @@
 """The demo: the main workflow on photographs, from data folder and dataset to offline
-judges and report. The demo of four detectors is ``study.py``; that of all tasks,
+judges and report. The demo of four detectors is ``study_data.py``; that of all tasks,
 ``data.py``.
 """
 

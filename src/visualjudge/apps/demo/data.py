@@ -1,5 +1,5 @@
 """The demo's data folder: all tasks, from the photographs and their ground truth. The
-study of four detectors is in ``study.py``; the photographs, in ``photographs.py``.
+study of four detectors is in ``study_data.py``; the photographs, in ``photographs.py``.
 
 It also contains the restored and generated images.
 """

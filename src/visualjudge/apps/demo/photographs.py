@@ -1,6 +1,6 @@
 """Photographs in ``assets``, with ground truth drawn by hand for this project in
 ``truth.json``; the coins' outlines were traced from a watershed. Data of all tasks are
-made of them in ``data.py``, the study of four detectors in ``study.py``.
+made of them in ``data.py``, the study of four detectors in ``study_data.py``.
 
 ``grace_hopper`` is a photograph of the U.S. Navy, ``astronaut`` of NASA, ``rocket`` of
 SpaceX, all in the public domain. The others are those of scikit-image, as JPEG:

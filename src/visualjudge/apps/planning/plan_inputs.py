@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.question_table import merged
+from visualjudge.analysis.stored_tables import merged
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
@@ -31,10 +31,7 @@ USUAL = JudgeModel(
     ("share right", *judge_simulation.LEVELS, "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
-COST = (
-    "A pilot's tokens tell the cost; without them, a dry run of judge "
-    "estimates it."
-)
+COST = "A dry run of judge estimates the cost."
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
     "tokens_in", "tokens_out",

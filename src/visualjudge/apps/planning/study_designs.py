@@ -231,18 +231,14 @@ def plan_of(
     if power_range is not None:
         low, high = (100 * end for end in power_range)
         notes.append(
-            f"The models' scores are known from {images}: the power is the mean over "
-            f"samples of as many, in 90 % of which it is {low:.0f} to {high:.0f} %."
+            f"Only {images} tell the models' order: on other samples of as many, the "
+            f"power would be {low:.0f} to {high:.0f} % in 90 % of them."
         )
         if not result:
             notes.append(
                 f"Score more images, then plan again: {images} may not tell "
                 "the models' order."
             )
-    if first.missing:
-        notes.append(
-            f"The data have {images} with such pairs: {first.missing} more are needed."
-        )
     reached = bool(result) and not first.missing
     return Plan(
         goal,
@@ -635,21 +631,23 @@ def _caps(
     if not target.groups:
         return Caps(0, 0, design.images, design.images * design.pairs, 0, 0), ()
     images: set[str] = set()
-    pairs = groups = 0
+    chosen: list[str] = []
+    pairs = 0
     at_hand = min(design.images, target.pool.images)
     wanted = _pairs(target.pool, design, at_hand)
     for result in spread(target.groups, len(target.groups), seed):
         if len(images) >= at_hand and pairs >= wanted:
             break
-        images.add(result[0].image_id)
+        chosen.append(result[0].image_id)
+        images.add(chosen[-1])
         pairs += sum(
             1 for _ in islice(pairs_of(result, seed, Caps()), design.pairs)
         )
-        groups += 1
-    note = (
-        f"`build` draws {many(wanted, 'pair')} on {many(len(images), 'image')}."
+    # it takes one pair of each group in turn
+    drawn = many(len({*chosen[:wanted]}), "image")
+    return Caps(0, 0, len(chosen), wanted, 0, 0), (
+        f"`build` draws {many(wanted, 'pair')} on {drawn}.",
     )
-    return Caps(0, 0, groups, wanted, 0, 0), (note,)
 
 
 class _Build(TypedDict):

@@ -14,11 +14,10 @@ from visualjudge.vision.view_items import region_features
 
 def box_features(prediction: Detections, inputs: Given) -> Features:
     """Return the features of the boxes of one image."""
-    regions = [
-        _rectangle(item.xyxy, inputs.view.size) for item in prediction.items
-    ]
     return region_features(
-        inputs.view, [item.label for item in prediction.items], regions
+        inputs.view,
+        [item.label for item in prediction.items],
+        [_rectangle(item.xyxy, inputs.view.size) for item in prediction.items],
     )
 
 

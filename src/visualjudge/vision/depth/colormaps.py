@@ -1,5 +1,6 @@
 """Colour maps with 256 entries, taken from Matplotlib 3: ``plasma`` (CC0), ``turbo``
-(Apache 2.0) and ``gray``. Colours of classes are in ``drawing/palette.py``.
+(Apache 2.0) and ``gray``; and depth read back from an image that is drawn with one.
+Maps are drawn in ``draw.py``; colours of classes are in ``drawing/palette.py``.
 """
 
 from functools import cache
@@ -24,10 +25,9 @@ def colormap(name: str) -> Pixels:
         .read_text("ascii")
         .splitlines()
     )
-    tables = dict(line.split() for line in lines)
-    entries = np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(
-        256, 3
-    )
+    entries = np.frombuffer(
+        bytes.fromhex(dict(line.split() for line in lines)[name]), np.uint8
+    ).reshape(256, 3)
     return np.where(entries.any(axis=1, keepdims=True), entries, np.uint8(1))
 
 

@@ -35,9 +35,8 @@ def noise(
 ) -> DepthMap:
     """Fine-grained multiplicative noise."""
     height, width = truth.extent
-    coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
     grain = cv2.resize(
-        coarse,
+        rng.standard_normal(((height + 2) // 3, (width + 2) // 3)),
         (width, height),
         interpolation=cv2.INTER_LINEAR,
     )
@@ -55,8 +54,9 @@ def blur(
     sigma = 0.12 * max(truth.values.shape) * severity
     valid = truth.valid.astype(np.float64)
     known = np.where(truth.valid, truth.values, 0.0)
-    weight = cv2.GaussianBlur(valid, (0, 0), sigma)
-    smooth = cv2.GaussianBlur(known, (0, 0), sigma) / np.maximum(weight, 1e-9)
+    smooth = cv2.GaussianBlur(known, (0, 0), sigma) / np.maximum(
+        cv2.GaussianBlur(valid, (0, 0), sigma), 1e-9
+    )
     return replace(truth, values=np.where(truth.valid, smooth, truth.values))
 
 

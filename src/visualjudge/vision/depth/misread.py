@@ -19,17 +19,24 @@ def _refitted(
     prediction: DepthMap,
     truth: DepthMap,
 ) -> DepthMap:
-    """Return the straight line from the values to those of the truth, if the values and
-    its slope are wrong."""
+    """Return the values with the mean and the spread of the truth's, turned over if that
+    agrees more with it, if the values and the slope are wrong."""
     known = prediction.valid & truth.valid
     ours, theirs = prediction.values[known], truth.values[known]
-    slope, offset = np.linalg.lstsq(
-        np.stack([ours, np.ones_like(ours)], axis=1),
-        theirs if prediction.inverse == truth.inverse else 1 / theirs,
-    )[0]
+    if prediction.inverse != truth.inverse:
+        theirs = 1 / theirs
+    # a least-squares fit would take spread from a side that is only bad
+    slope = (
+        np.sign(np.cov(ours, theirs)[0, 1])
+        * theirs.std()
+        / max(ours.std(), np.finfo(float).tiny)
+    )
     if not wrong(prediction.values, slope):
         raise DataError("depth: is in order")
-    return replace(prediction, values=slope * prediction.values + offset)
+    return replace(
+        prediction,
+        values=slope * (prediction.values - ours.mean()) + theirs.mean(),
+    )
 
 
 def _turned(

@@ -10,6 +10,7 @@ import numpy as np
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.depth.record import DepthMap
+from visualjudge.vision.scoring.coverage import unpredicted
 
 ALIGNMENTS = ("none", "median", "affine")
 RATIO = 1.25
@@ -65,30 +66,34 @@ def delta1(
 def note(
     pairs: Sequence[tuple[DepthMap, DepthMap]], options: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Return how the score is made, and the factor that the alignment divides out if
-    predictions and truth are not in one unit.
+    """Return how the score is made, the share of the truth without a prediction, and
+    the factor that the alignment divides out if the two are not in one unit.
     """
     align = options.get("align") or "median"
     how = f"δ1 after align={align}"
     factors = []
+    unit = ""
+    judged = predicted = 0
     for prediction, real in pairs:
-        both = _positive(real) & _positive(prediction)
+        known = _positive(real)
+        both = known & _positive(prediction)
+        judged += int(np.count_nonzero(known))
+        predicted += int(np.count_nonzero(both))
         if both.any():
             factors.append(
                 np.median(_depth(real, both))
                 / np.median(_depth(prediction, both))
             )
-    if align == "none" or not factors:
-        return (how,)
-    factor = float(np.median(factors))
-    how += f", which scales each prediction: by {factor:.4g} in the middle"
-    if SAME_UNIT[0] <= factor <= SAME_UNIT[1] or pairs[0][0].inverse:
-        return (how,)
-    return (
-        how,
-        f"the predictions are not in the unit of the truth: {factor:.4g} times they "
-        f"are; the default, align={align}, divides that out; align=none scores it",
-    )
+    if align != "none" and factors:
+        factor = float(np.median(factors))
+        how += f", which scales each prediction: by {factor:.4g} in the middle"
+        if not (SAME_UNIT[0] <= factor <= SAME_UNIT[1] or pairs[0][0].inverse):
+            unit = (
+                f"the predictions are not in the unit of the truth: {factor:.4g} times "
+                f"they are; the default, align={align}, divides that out; align=none "
+                "scores it"
+            )
+    return how, unpredicted("depth", predicted, judged), unit
 
 
 def log_depths(

@@ -2,6 +2,8 @@
 are in ``judges/image_metric.py``.
 """
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -17,6 +19,10 @@ PSNR_RANGE = 25.0
 WINDOW_SIGMA = 1.5
 WINDOW = 11
 PIXELS_AT_ONCE = 1 << 18
+# The range of video in 8 bits, how near to it values end, and the ratio of mean values
+# of images in one light.
+VIDEO, NEAR_VIDEO = (16, 235), 3
+SAME_LIGHT = 0.8, 1.25
 # Of the paper, for 8 bits.
 C1 = (0.01 * 255) ** 2
 C2 = (0.03 * 255) ** 2
@@ -91,6 +97,41 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
         else float(
             np.clip((decibels(predicted, real) - PSNR_FLOOR) / PSNR_RANGE, 0, 1)
         )
+    )
+
+
+def light_note(
+    pairs: Sequence[tuple[WholeImage, WholeImage]], _options: object
+) -> tuple[str, ...]:
+    """Return the values of both sides if restored images are much darker or lighter
+    than the clean ones, as in linear light, or keep to the range of video."""
+    values = np.array(
+        [
+            [[x.min(), x.max(), x.mean()] for x in (ours.pixels, real.pixels)]
+            for ours, real in pairs
+        ],
+        np.float64,
+    ).reshape(-1, 2, 3)
+    low = values[:, :, 0].min(axis=0, initial=255)
+    high = values[:, :, 1].max(axis=0, initial=0)
+    mean = values[:, :, 2].sum(axis=0) / max(len(pairs), 1)
+    limited = (
+        abs(low[0] - VIDEO[0]) <= NEAR_VIDEO
+        and abs(high[0] - VIDEO[1]) <= NEAR_VIDEO
+        and high[1] - low[1] > high[0] - low[0]
+    )
+    if SAME_LIGHT[0] <= (mean[0] + 1) / (mean[1] + 1) <= SAME_LIGHT[1] and (
+        not limited
+    ):
+        return ()
+    told = [
+        f"from {low[k]:g} to {high[k]:g}, {mean[k]:.0f} in the mean"
+        for k in range(2)
+    ]
+    return (
+        f"the restored images have values {told[0]}, the clean ones {told[1]}; are both "
+        "in the full range (0 to 255, not 16 to 235) and in the same light (sRGB, not "
+        "linear)?",
     )
 
 

@@ -158,6 +158,7 @@ RESTORATION = replace(
             score.ssim,
             how="SSIM of RGB in 8 bits, mean over channels (σ 1.5); it is the same if "
             "restored and clean images are exchanged",
+            note=score.light_note,
             defaults={"window_sigma": score.WINDOW_SIGMA},
         ),
         Metric(
@@ -166,6 +167,7 @@ RESTORATION = replace(
             score.psnr,
             how="PSNR of RGB in 8 bits; 15 dB is 0, 40 dB is 10; it is the same if "
             "restored and clean images are exchanged",
+            note=score.light_note,
             defaults={
                 "psnr_range": [
                     score.PSNR_FLOOR,

@@ -13,6 +13,7 @@ from visualjudge.core.records import FloatArray
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import empty_mask, packed_rle, shared_area
 from visualjudge.vision.raster.overlaps import mask_ious
+from visualjudge.vision.scoring.coverage import unpredicted
 from visualjudge.vision.scoring.matching import (
     crowds,
     labelled_f1,
@@ -98,22 +99,24 @@ def region_iou(prediction: Masks, truth: Masks) -> float:
 def semantic_note(
     pairs: Sequence[tuple[Masks, Masks]], _options: object
 ) -> tuple[str, ...]:
-    """Return whether predictions lie where the truth has no label."""
-    ignored = pixels = 0
+    """Return whether predictions lie where the truth has no label, or have none where
+    it has one."""
+    ignored = predicted = labelled = pixels = 0
     for prediction, real in pairs:
         if prediction.size == real.size:
-            pixels += real.size[0] * real.size[1]
-            ignored += int(
-                np.count_nonzero(
-                    prediction.coverage(real.size) > real.coverage(real.size)
-                )
-            )
-    if not ignored:
-        return ()
+            ours = prediction.coverage(real.size)
+            theirs = real.coverage(real.size)
+            pixels += theirs.size
+            labelled += int(np.count_nonzero(theirs))
+            predicted += int(np.count_nonzero(theirs & ours))
+            ignored += int(np.count_nonzero(ours & ~theirs))
     return (
-        f"{ignored / pixels:.0%} of the pixels are predicted where the truth has no "
-        "label, and do not count: if that is background, name it as a class (0 in a "
-        "label map is none)",
+        unpredicted("label", predicted, labelled),
+        ""
+        if 100 * ignored <= pixels
+        else f"{100 * ignored / pixels:.0f} % of the pixels are predicted where the truth "
+        "has no label, and do not count: if that is background, name it as a class (0 in "
+        "a label map is none)",
     )
 
 

@@ -151,12 +151,14 @@ def grid_text(scene: Scene, style: TextStyle) -> Encoded:
 
 
 def _matrix(grid: Grid) -> str:
-    legend = {
-        "0": "background",
-        **{str(number): label for number, label in grid.labels.items()},
-    }
     return _on_lines(
-        grid, legend, "matrix", [compact(row) for row in grid.index.tolist()]
+        grid,
+        {
+            "0": "background",
+            **{str(number): label for number, label in grid.labels.items()},
+        },
+        "matrix",
+        [compact(row) for row in grid.index.tolist()],
     )
 
 

@@ -92,8 +92,12 @@ def _figure(number: int, person: Person) -> _Figure:
     ]
     seen = person.keypoints[person.present, :2]
     extent = np.ptp(seen, axis=0).tolist() if len(seen) else (0.0, 0.0)
-    limbs = [(a, b) for a, b in LIMBS if present[a] and present[b]]
-    return _Figure(number, places, limbs, extent)
+    return _Figure(
+        number,
+        places,
+        [(a, b) for a, b in LIMBS if present[a] and present[b]],
+        extent,
+    )
 
 
 def _person_radius(size: Size, figure: _Figure, *, alone: bool) -> int:
@@ -130,8 +134,12 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
                     cv2.LINE_8,
                 )
     for figure in figures:
-        radius = _person_radius(scene.size, figure, alone=not style.limbs)
-        _points(pixels, figure, _colors(figure, style), radius)
+        _points(
+            pixels,
+            figure,
+            _colors(figure, style),
+            _person_radius(scene.size, figure, alone=not style.limbs),
+        )
     return (
         Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
         if style.colors == "part"

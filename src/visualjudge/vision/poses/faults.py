@@ -84,9 +84,10 @@ def _joints(
         for order in (_AS_IS, _MIRROR)
     ]
     swapped = np.max([np.zeros(17), *others], axis=0)
-    in_place = [side >= IN_PLACE for side in (own, mirrored, swapped)]
     kinds = np.select(
-        in_place, ["jitter", "inversion", "swap"], "missed"
+        [side >= IN_PLACE for side in (own, mirrored, swapped)],
+        ["jitter", "inversion", "swap"],
+        "missed",
     ).tolist()
     # half the similarity is lost at this distance in pixels
     spread = 2 * np.array(OKS_SIGMAS) * person_area(real) ** 0.5

@@ -69,8 +69,11 @@ def keypoint_similarity(
     (17,), of a ground truth, shape (17,); 0 where either is absent.
     """
     real = replace(truth, keypoints=truth.keypoints[order])
-    points = person.keypoints[None, :, :2]
-    return np.asarray(_similarity(points, person.present[None], real)[0])
+    return np.asarray(
+        _similarity(person.keypoints[None, :, :2], person.present[None], real)[
+            0
+        ]
+    )
 
 
 def _similarity(

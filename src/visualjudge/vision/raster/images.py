@@ -99,8 +99,10 @@ def rgb_of(image: Image.Image) -> Pixels:
         )
     upright = _upright(image) if _ORIENTED.get() else image
     if upright.mode in _SIXTEEN_BIT_MODES:
-        deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
-        gray = ((deep + 128) // 257).astype(
+        gray = (
+            (np.clip(np.asarray(upright), 0, 65535).astype(np.uint32) + 128)
+            // 257
+        ).astype(
             np.uint8
         )  # rounded to nearest: 257 is odd, so there are no ties
         return np.repeat(gray[:, :, None], 3, axis=2)
@@ -119,8 +121,11 @@ def _over_white(image: Image.Image) -> Pixels:
     out = np.empty((height, width, 3), dtype=np.uint8)
     for rows in bands((height, width)):
         band = image.crop((0, rows.start, width, rows.stop)).convert("RGBA")
-        white = Image.new("RGBA", band.size, (255, 255, 255, 255))
-        out[rows] = np.asarray(Image.alpha_composite(white, band))[:, :, :3]
+        out[rows] = np.asarray(
+            Image.alpha_composite(
+                Image.new("RGBA", band.size, (255, 255, 255, 255)), band
+            )
+        )[:, :, :3]
     return out
 
 
@@ -448,8 +453,11 @@ def png_bytes(pixels: Pixels) -> bytes:
     rows[1:] = array.reshape(height, -1)
     filtered = np.full((height, 1 + 3 * width), _UP, dtype=np.uint8)
     np.subtract(rows[1:], rows[:-1], out=filtered[:, 1:])
-    head = struct.pack(">IIBBBBB", width, height, 8, _RGB, 0, 0, 0)
-    parts = (b"IHDR", head), (b"IDAT", compress(filtered, 1)), (b"IEND", b"")
+    parts = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _RGB, 0, 0, 0)),
+        (b"IDAT", compress(filtered, 1)),
+        (b"IEND", b""),
+    )
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data))
         + kind
@@ -541,8 +549,11 @@ def opened(
             f"{name}: not an image in a supported format ({', '.join(FORMATS)})"
         ) from None
     except DataError as error:
-        named = str(error).startswith(name)
-        raise (error if named else DataError(f"{name}: {error}")) from None
+        raise (
+            error
+            if str(error).startswith(name)
+            else DataError(f"{name}: {error}")
+        ) from None
     except Exception as error:
         raise DataError(
             f"{name}: image cannot be decoded: {_reason(error)}"

@@ -87,12 +87,11 @@ def supervision_columns(data: Any) -> Any:
     if not (hasattr(data, "xyxy") and hasattr(data, "class_id")):
         return data
     names = data.data.get("class_name")
-    labels = data.class_id if names is None else names
     return {
         "boxes": data.xyxy,
         "masks": data.mask if len(data.xyxy) else [],
         "scores": data.confidence,
-        "labels": labels,
+        "labels": (data.class_id if names is None else names),
     }
 
 

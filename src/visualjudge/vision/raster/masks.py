@@ -77,8 +77,9 @@ def mask_from_array(dense: NDArray[Any]) -> Mask:
         else dense > 0
     )
     left, top, width, height = cv2.boundingRect(inside.view(np.uint8))
-    crop = inside[top : top + height, left : left + width]
-    return mask_of_crop(inside.shape, top, left, crop)
+    return mask_of_crop(
+        inside.shape, top, left, inside[top : top + height, left : left + width]
+    )
 
 
 def mask_of_crop(size: Size, top: int, left: int, crop: NDArray[Any]) -> Mask:

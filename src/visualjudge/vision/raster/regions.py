@@ -30,8 +30,12 @@ def regions(
     for number in range(1, count):
         left, top, width, height, area = map(float, stats[number])
         if area >= SMALLEST * mask.size:
-            box = left, top, left + width, top + height
-            yield tuple((grown * box).tolist()), np.asarray(numbers == number)
+            yield (
+                tuple(
+                    (grown * (left, top, left + width, top + height)).tolist()
+                ),
+                np.asarray(numbers == number),
+            )
 
 
 def worst_regions(
@@ -42,8 +46,9 @@ def worst_regions(
     """
     side = max(3, round(WINDOW * max(error.shape)))
     mean = cv2.blur(np.where(known, error, 0.0), (side, side))
-    weight = cv2.blur(known.astype(np.float64), (side, side))
-    mean *= known / np.maximum(weight, 1e-9)
+    mean *= known / np.maximum(
+        cv2.blur(known.astype(np.float64), (side, side)), 1e-9
+    )
     yield from regions(
         mean >= max(least, NEARLY_WORST * float(mean.max(initial=0.0))), size
     )

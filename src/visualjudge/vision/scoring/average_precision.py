@@ -139,8 +139,11 @@ class CocoImages:
             )
             for name in ("dtMatched", "dtIgnore")
         )
-        truths = sum(image["gtIgnore"].count(False) for image in images)
-        return scores[~ignored], right[~ignored], truths
+        return (
+            scores[~ignored],
+            right[~ignored],
+            sum(image["gtIgnore"].count(False) for image in images),
+        )
 
     def _annotations(
         self, images: Sequence[dict[str, list[Any]]]

@@ -60,9 +60,16 @@ class Measure:
         ``truth`` has all, so that an item on an object of another class is recognised.
         Crowd regions are not missed, and items inside them are not faults.
         """
-        items = compared_items(prediction, truth, self.similarity)
         return self._faults(
-            list(zip(prediction.items, items, strict=True)), truth, labels
+            list(
+                zip(
+                    prediction.items,
+                    compared_items(prediction, truth, self.similarity),
+                    strict=True,
+                )
+            ),
+            truth,
+            labels,
         )
 
     def by_class(
@@ -73,8 +80,9 @@ class Measure:
     ) -> Iterator[tuple[str, Iterator[Fault]]]:
         """Yield each of ``labels`` with its faults as the class of interest; every pair
         of items is compared once. ``prediction`` has the items of all labels."""
-        compared = compared_by_label(prediction, truth, self.similarity, labels)
-        for label, own in compared.items():
+        for label, own in compared_by_label(
+            prediction, truth, self.similarity, labels
+        ).items():
             yield label, self._faults(own, truth, (label,))
 
     def _faults(
@@ -92,8 +100,9 @@ class Measure:
                 covered.add(at)
                 real = truth.items[at]
                 place = around(self.box(item), self.box(real))
-                wrong = self.misplaced(item, real)
-                yield Fault(wrong, place, lost(share), number)
+                yield Fault(
+                    self.misplaced(item, real), place, lost(share), number
+                )
             elif kind:
                 if kind == "classification":
                     covered.add(nearest.other[1])

@@ -70,11 +70,10 @@ def _candidates(
     similarity: FloatArray, least: float
 ) -> Iterator[tuple[int, int, float]]:
     first, second = np.nonzero(similarity >= least)
-    values = similarity[first, second]
     return zip(
         first.tolist(),
         second.tolist(),
-        values.tolist(),
+        similarity[first, second].tolist(),
         strict=True,
     )
 
@@ -84,8 +83,10 @@ def _one_to_one(
 ) -> Iterator[tuple[int, int, float]]:
     used = set[int]()
     taken = set[int]()
-    alike = (row for row in candidates if row[2] >= least - ROUNDING)
-    for i, j, value in sorted(alike, key=lambda row: -row[2]):
+    for i, j, value in sorted(
+        (row for row in candidates if row[2] >= least - ROUNDING),
+        key=lambda row: -row[2],
+    ):
         if i not in used and j not in taken:
             used.add(i)
             taken.add(j)
@@ -202,8 +203,11 @@ def compared_by_label(
 ) -> dict[str, list[tuple[Any, Nearest]]]:
     """Return the predicted items of each of ``labels``, each with what it lies at."""
     rows: dict[str, list[tuple[Any, Nearest]]] = {label: [] for label in labels}
-    compared = compared_items(prediction, truth, similarity)
-    for item, nearest in zip(prediction.items, compared, strict=True):
+    for item, nearest in zip(
+        prediction.items,
+        compared_items(prediction, truth, similarity),
+        strict=True,
+    ):
         if item.label in rows:
             rows[item.label].append((item, nearest))
     return rows

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from visualjudge.apps.adopt.cell_spellings import is_answer
 from visualjudge.apps.adopt.files import at, log_row, texts_of
-from visualjudge.apps.adopt.spellings import is_answer
 
 OWN = frozenset(
     (

@@ -31,8 +31,16 @@ LETTER_OF = {
         "B",
     ),
     **{
-        f"{noun} {name}": letter
-        for noun in ("option", "response", "assistant", "answer", "model")
+        f"{noun}{gap}{name}": letter
+        for noun in (
+            "option",
+            "image",
+            "response",
+            "assistant",
+            "answer",
+            "model",
+        )
+        for gap in " _"
         for name, letter in (("a", "A"), ("1", "A"), ("b", "B"), ("2", "B"))
     },
     **dict.fromkeys(
@@ -65,7 +73,7 @@ for A, for a loss and for a tie.
 MISSING = frozenset(
     (
         *("", "failed", "error", "invalid", "n/a", "na", "none", "null", "nan"),
-        *("unparseable", "parse_error"),
+        *("unparseable", "parse_error", "-", "–", "—"),
     )
 )
 GRADES: Mapping[str, float] = {

@@ -1,0 +1,149 @@
+"""What an import states of predictions that a score alone does not show: parts without
+a prediction, ranges of values, strips of interpolation, degraded images misread."""
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from visualjudge.data.import_mistakes import likely_mistake
+from visualjudge.formats.label_maps import label_maps
+from visualjudge.vision.predictions import (
+    DepthMap,
+    WholeImage,
+    masks_from_label_map,
+)
+from visualjudge.vision.score import notes
+
+SIZE = 96, 128
+NAMES = {1: "road", 2: "sky", 3: "tree", 4: "car", 5: "wall"}
+
+
+def _smooth(seed: int, layers: int, coarse: int = 6) -> Any:
+    generator = np.random.default_rng(seed)
+    return np.stack(
+        [
+            cv2.resize(generator.normal(size=(coarse, coarse)), SIZE[::-1])
+            for _ in range(layers)
+        ],
+        axis=-1,
+    )
+
+
+def test_parts_without_a_prediction_are_told() -> None:
+    depth = np.full(SIZE, 3.0)
+    holes = depth.copy()
+    holes[:, :40] = 0
+    few = depth.copy()
+    few[:, :2] = np.nan
+    pairs = {
+        "depth_estimation": [(DepthMap(holes), DepthMap(depth))],
+        "semantic_segmentation": [
+            tuple(
+                masks_from_label_map(values.astype(int), NAMES, unlabelled=(0,))
+                for values in (holes, depth)
+            )
+        ],
+    }
+    for task, sides in pairs.items():
+        assert any("31 %" in note for note in notes(task, sides, {}))
+        right = [(sides[0][1], sides[0][1])]
+        assert len(notes(task, right, {})) == 1
+    assert (
+        len(notes("depth_estimation", [(DepthMap(few), DepthMap(depth))], {}))
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda x: x / 2, True),
+        (lambda x: 255 * (x / 255) ** 2.2, True),
+        (lambda x: 16 + x * 219 / 255, True),
+        (lambda x: cv2.GaussianBlur(x, (0, 0), 3), False),
+    ],
+)
+def test_values_of_restored_images_are_told_if_another_range_or_light(
+    change: Any, told: bool
+) -> None:
+    clean = np.clip(128 + 90 * _smooth(1, 3, 20), 0, 255)
+    sides = [
+        WholeImage(values.astype(np.uint8)) for values in (change(clean), clean)
+    ]
+    for metric in ("ssim", "psnr"):
+        stated = notes("lowlevel-restore", [tuple(sides)], {"metric": metric})
+        assert (len(stated) == 2) == told
+
+
+def test_degraded_images_in_another_order_of_channels_are_named(
+    tmp_path: Path,
+) -> None:
+    tried, paths, right = [], [], []
+    for k in range(6):
+        clean = np.clip(128 + 60 * _smooth(k, 3, 10), 0, 255)
+        noise = 40 * np.random.default_rng(k).normal(size=clean.shape)
+        noisy = np.clip(clean + noise, 0, 255).astype(np.uint8)
+        restored = WholeImage(np.clip(clean + noise / 8, 0, 255).astype("u1"))
+        tried.append((restored, WholeImage(clean.astype(np.uint8))))
+        for folder, order in (("noisy", 1), ("bgr", -1)):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            Image.fromarray(noisy[:, :, ::order]).save(
+                tmp_path / folder / f"{k}.png"
+            )
+        paths.append(tmp_path / "bgr" / f"{k}.png")
+        right.append(tmp_path / "noisy" / f"{k}.png")
+    message = likely_mistake("lowlevel-denoise", tried, {}, paths)
+    assert message is not None
+    assert message.startswith(str(tmp_path / "bgr"))
+    assert "blue, green, red" in message
+    assert likely_mistake("lowlevel-denoise", tried, {}, right) is None
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "factor", "told"),
+    [(False, 2, True), (False, 1, False), (True, 2, False), (True, 1, False)],
+)
+def test_label_maps_after_interpolation_are_named(
+    tmp_path: Path,
+    recwarn: pytest.WarningsRecorder,
+    ordinal: bool,
+    factor: int,
+    told: bool,
+) -> None:
+    for folder in ("gt", "pred", "images"):
+        (tmp_path / folder).mkdir()
+    for k in range(4):
+        layers = _smooth(k, 5)
+        values = layers.argmax(axis=-1) + 1
+        if ordinal:
+            values = np.clip(np.rint(3 + 2 * layers[..., 0]), 1, 5)
+        truth = values.astype(np.uint8)
+        height, width = SIZE
+        small = cv2.resize(truth, (width // factor, height // factor))
+        maps = {"gt": truth, "pred": cv2.resize(small, (width, height))}
+        for folder, side in maps.items():
+            Image.fromarray(side).save(tmp_path / folder / f"{k}.png")
+        Image.new("RGB", (width, height)).save(tmp_path / f"images/{k}.png")
+    table = tmp_path / "classes.csv"
+    table.write_text(
+        "id,name\n" + "".join(f"{k},{name}\n" for k, name in NAMES.items())
+    )
+    folders = [str(tmp_path / name) for name in ("gt", "pred", "images")]
+    samples = label_maps("semantic_segmentation", *folders, table)
+    assert len(list(samples)) == 4
+    assert any("nearest" in str(one.message) for one in recwarn) == told
+
+
+def test_near_and_far_of_a_truth_are_not_blamed_for_disparities() -> None:
+    tried = []
+    for k in range(8):
+        depth = np.exp(1.5 + 0.6 * _smooth(k, 1)[..., 0])
+        guess = depth * np.exp(0.35 * _smooth(k + 50, 1)[..., 0])
+        tried.append((DepthMap(100 / guess + 5), DepthMap(depth)))
+    message = likely_mistake("depth_estimation", tried, {"align": "affine"})
+    assert message is not None
+    assert "disparities" in message
