@@ -112,7 +112,7 @@ def write_study(
             "benchmark": about,
         }
         write_dataset(stage, questions, meta)
-        path = str((home / DATASET).resolve())
+        place = str((home / DATASET).resolve())
         digest = file_sha256(stage / QUESTIONS)
         rubric = (
             {} if origin.rubric is None else {"rubric": origin.rubric.json()}
@@ -123,7 +123,11 @@ def write_study(
                 "backend": origin.backend,
                 "model": judge,
                 "base_url": None,
-                "dataset": {"path": path, "checksum": digest},
+                "dataset": {
+                    # its folder may have a name that is not UTF-8
+                    "path": place.encode("utf-8", "backslashreplace").decode(),
+                    "checksum": digest,
+                },
                 "parameters": {
                     "name": origin.name,
                     "source": origin.source,
