@@ -201,9 +201,6 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         option.id or f"{ours}/{LETTERS[k]}"
         for k, option in enumerate(item.options)
     )
-    texts = tuple(
-        OptionFeatures(text_chars=len(option.text)) for option in item.options
-    )
     return Question(
         id=name,
         task=item.task,
@@ -219,7 +216,12 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         prompt=prompt,
         images=tuple(media.add(source) for source in images),
         answer=item.answer,
-        features=texts if all(option.text for option in item.options) else None,
+        features=tuple(
+            OptionFeatures(text_chars=len(option.text))
+            for option in item.options
+        )
+        if all(option.text for option in item.options)
+        else None,
         spans=spans,
         ties=item.ties or None,
         criteria=item.criteria,
