@@ -212,6 +212,7 @@ def shares(
     *,
     graded: bool = False,
     squares: FloatArray | None = None,
+    tail: float = TAIL,
 ) -> Shares:
     """Return Σ ``top`` / Σ ``bottom`` of each column with its 95 % interval.
 
@@ -228,6 +229,8 @@ def shares(
     squares
         Sum of the squared weights of one image's cases, if ``top`` and ``bottom`` are
         weighted.
+    tail
+        Probability beyond each end.
     """
     selected = np.asarray(bottom) > 0
     place = (
@@ -248,6 +251,7 @@ def shares(
         value,
         result,
         np.full(columns, np.inf) if graded else n,
+        tail,
     )
     estimable = result.enough
     low = np.where(estimable, low, np.nan)
@@ -373,9 +377,11 @@ def gap_p(
 # correlations
 
 
-def mean_ends(value: FloatArray, dispersion: Spread) -> Ends:
+def mean_ends(
+    value: FloatArray, dispersion: Spread, tail: float = TAIL
+) -> Ends:
     """Return the interval of figures without natural bounds; NaN where undefined."""
-    reach = t_isf(TAIL, dispersion.df) * np.sqrt(dispersion.variance)
+    reach = t_isf(tail, dispersion.df) * np.sqrt(dispersion.variance)
     estimable = (
         dispersion.enough & (dispersion.variance > TINY**2) & np.isfinite(value)
     )
@@ -384,14 +390,23 @@ def mean_ends(value: FloatArray, dispersion: Spread) -> Ends:
     )
 
 
-def correlation_ends(value: FloatArray, dispersion: Spread) -> Ends:
+def correlation_ends(
+    value: FloatArray, dispersion: Spread, tail: float = TAIL
+) -> Ends:
     """Return the interval of figures in (-1, 1), symmetrical on Fisher's z scale; NaN
     where undefined.
     """
     inside = np.isfinite(value) & (np.abs(value) < 1)
     r = np.where(inside, value, 0.0)
-    low, high = mean_ends(np.arctanh(r), Spread(dispersion.variance / (1 - r**2) ** 2, dispersion.images,
-                                                dispersion.effective,))  # fmt: skip
+    low, high = mean_ends(
+        np.arctanh(r),
+        Spread(
+            dispersion.variance / (1 - r**2) ** 2,
+            dispersion.images,
+            dispersion.effective,
+        ),
+        tail,
+    )
     return np.where(inside, np.tanh(low), np.nan), np.where(
         inside, np.tanh(high), np.nan
     )

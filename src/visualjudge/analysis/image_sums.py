@@ -41,14 +41,16 @@ class ImageSums:
         bottom: str,
         *,
         graded: bool = False,
+        tail: float = estimate.TAIL,
     ) -> estimate.Shares:
-        """Return each cell's share with its interval."""
+        """Return each cell's share with its interval, ``tail`` beyond each end."""
         return estimate.shares(
             self.columns[top],
             self.columns[bottom],
             self.cell,
             self.cells,
             graded=graded,
+            tail=tail,
         )
 
     def ratio(
@@ -101,14 +103,16 @@ def image_sums(
     )
 
 
-def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
+def gaps(
+    sums: ImageSums, tail: float = estimate.TAIL
+) -> list[tuple[Estimate, float | None]]:
     """Σ ``gap`` / Σ ``n`` of each cell, a difference of two shares of the same cases,
-    of which ``apart`` differ, and its p.
+    of which ``apart`` differ, and its p; ``tail``: the probability beyond each end.
     """
     value, dispersion = sums.ratio("gap", "n")
     n = sums.total("n")
     apart = sums.total("apart")
-    ends = estimate.gap_ends(value, dispersion, apart, n)
+    ends = estimate.gap_ends(value, dispersion, apart, n, tail)
     p = estimate.gap_p(value, dispersion, apart, n)
     return [
         (estimate_of(value, dispersion, ends, int(n[k]), k), known(p[k]))

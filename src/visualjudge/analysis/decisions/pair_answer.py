@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from visualjudge.analysis.accuracy_cells import by_task
 from visualjudge.analysis.decisions.model_answer import (
     SIGN_OF,
     Reason,
@@ -34,6 +35,7 @@ from visualjudge.analysis.statistics.score_bar import (
     level,
     over_tasks,
     state,
+    tail_of,
 )
 from visualjudge.analysis.study_table import Study, has_truth
 from visualjudge.analysis.value_and_interval import Ends, Estimate
@@ -55,16 +57,19 @@ class PairsOfTask:
     constant: float
     gain: Estimate
     bar: Bar
+    tested: tuple[Estimate, Estimate]
+    """Accuracy and gain with the intervals that decide, ``tail`` beyond each end."""
+    tail: float
 
     @property
     def accurate(self) -> Level:
         """Whether it is as accurate as required."""
-        return level(self._enough(self.accuracy), self.bar.accuracy)
+        return level(self._enough(self.tested[0]), self.bar.accuracy)
 
     @property
     def above(self) -> Level:
         """Whether it is better than the constant answer."""
-        return level(self._enough(self.gain), ABOVE)
+        return level(self._enough(self.tested[1]), ABOVE)
 
     def _enough(self, figure: Estimate) -> Ends | None:
         return figure.interval if self.images >= LEAST_IMAGES else None
@@ -78,8 +83,10 @@ class PairsOfTask:
     def needs_images(self) -> int | None:
         """Images on which both requirements are probably decided; None if none can be
         promised."""
-        figures = [(self.accuracy, self.bar.accuracy), (self.gain, ABOVE)]
-        return images_needed(self.images, (self.accurate, self.above), figures)
+        figures = zip(self.tested, (self.bar.accuracy, ABOVE), strict=True)
+        return images_needed(
+            self.images, (self.accurate, self.above), figures, self.tail
+        )
 
     @property
     def state(self) -> ScoreState:
@@ -124,14 +131,13 @@ class PairAnswer:
     @property
     def sentence(self) -> str:
         """The answer to "Does it choose as the truth does?"."""
+        reasons = "; ".join(reason.text for reason in self.reasons)
+        if not self.whole.accuracy.n:
+            return f"Not known: {reasons}."
         begins = {"yes": "Yes", "no": "No", "in_part": "In part"}
         begin = begins.get(self.state, "Not decided yet")
-        if not self.whole.accuracy.n:
-            begin = "Not known"
-        todo = ""
-        if self.state == "too_few" and self.whole.accuracy.n:
-            todo = f" {more_images(self.whole.images, self.whole.needs_images)}"
-        return f"{begin}: {'; '.join(reason.text for reason in self.reasons)}.{todo}"
+        more = more_images(self.whole.images, self.whole.needs_images)
+        return f"{begin}: {reasons}.{f' {more}' * (self.state == 'too_few')}"
 
     @property
     def _by_task(self) -> str:
@@ -160,32 +166,41 @@ def pair_answer(study: Study, run: int, bar: Bar) -> PairAnswer:
     """Return the answer from a judge's choices in pairs whose better option is
     known."""
     known = study.kind(run, "pairwise", CHOSEN).filter(has_truth())
-    whole = _of(known, "", bar)
-    names = known["task"].cast(pl.String).unique().sort()
-    tasks = [
-        _of(known.filter(pl.col("task") == name), name, bar) for name in names
-    ]
-    return PairAnswer(whole, tuple(tasks), bar)
+    parts = by_task(known)
+    tail = tail_of(part["cluster"].n_unique() for _, part in parts)
+    tasks = tuple(_of(part, name, bar, tail) for name, part in parts)
+    return PairAnswer(_of(known, "", bar, tail_of()), tasks, bar)
 
 
-def _of(pairs: pl.DataFrame, task: str, bar: Bar) -> PairsOfTask:
-    first = pl.col("first_right").cast(pl.String)
-    stored = pl.col("answer").cast(pl.String)
+def _of(pairs: pl.DataFrame, task: str, bar: Bar, tail: float) -> PairsOfTask:
     # options by the place where they were shown; ties, and orders not known, as stored
-    pairs = pairs.with_columns(shown=pl.coalesce(first, stored))
+    pairs = pairs.with_columns(
+        shown=pl.coalesce(
+            pl.col("first_right").cast(pl.String),
+            pl.col("answer").cast(pl.String),
+        )
+    )
     counts = pairs.group_by("shown").len().sort("len", "shown", descending=True)
-    usual = counts["shown"].first()
     right = pl.col("right")
-    constant = pl.col("shown") == pl.lit(usual, pl.String)
-    values = {
-        "n": pl.col("usable").is_not_null(),
-        "right": right,
-        "gap": right.cast(pl.Int8) - constant.cast(pl.Int8),
-        "apart": right != constant,
-        "constant": constant,
-    }
-    sums = image_sums(pairs, (), values)
+    constant = pl.col("shown") == pl.lit(counts["shown"].first(), pl.String)
+    sums = image_sums(
+        pairs,
+        (),
+        {
+            "n": pl.col("usable").is_not_null(),
+            "right": right,
+            "gap": right.cast(pl.Int8) - constant.cast(pl.Int8),
+            "apart": right != constant,
+            "constant": constant,
+        },
+    )
     accuracy = sums.shares("right", "n")[0]
-    share = float(sums.total("constant")[0]) / max(1, accuracy.n)
-    ((gain, _),) = gaps(sums)
-    return PairsOfTask(task, accuracy, share, gain, bar)
+    return PairsOfTask(
+        task,
+        accuracy,
+        float(sums.total("constant")[0]) / max(1, accuracy.n),
+        gaps(sums)[0][0],
+        bar,
+        (sums.shares("right", "n", tail=tail)[0], gaps(sums, tail)[0][0]),
+        tail,
+    )

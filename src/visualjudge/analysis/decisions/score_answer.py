@@ -43,6 +43,7 @@ from visualjudge.analysis.statistics.score_bar import (
     order_level,
     over_tasks,
     state,
+    tail_of,
 )
 from visualjudge.analysis.statistics.score_ranges import (
     NO_RANGES,
@@ -70,6 +71,8 @@ class ScoresOfTask:
     failed: int
     scores: Scores | None
     bar: Bar
+    tail: float = tail_of()
+    """The probability beyond each end of the intervals that decide."""
 
     @property
     def order(self) -> Level:
@@ -77,7 +80,7 @@ class ScoresOfTask:
         return (
             "open"
             if self.scores is None
-            else order_level(self.scores, self.bar)
+            else order_level(self.scores, self.bar, self.tail)
         )
 
     @property
@@ -86,7 +89,7 @@ class ScoresOfTask:
         return (
             "open"
             if self.scores is None
-            else error_level(self.scores, self.bar)
+            else error_level(self.scores, self.bar, self.tail)
         )
 
     @property
@@ -111,10 +114,12 @@ class ScoresOfTask:
         if own is None:
             return None
         figures = [
-            (own.spearman.estimate, self.bar.spearman),
-            (margin(own, self.bar).estimate, 0.0),
+            (own.spearman.at_tail(self.tail), self.bar.spearman),
+            (margin(own, self.bar).at_tail(self.tail), 0.0),
         ]
-        return images_needed(own.images, (self.order, self.error), figures)
+        return images_needed(
+            own.images, (self.order, self.error), figures, self.tail
+        )
 
     @property
     def images(self) -> int:
@@ -283,8 +288,9 @@ def score_answer(study: Study, run: int, bar: Bar) -> ScoreAnswer:
     result = scores_by_task(table, scale)
     unread = (~pl.col("usable")).sum()
     failed = dict(table.group_by("task").agg(unread).sort("task").iter_rows())
+    tail = tail_of(own.images for own in result.values())
     tasks = tuple(
-        ScoresOfTask(task, n, result.get(task), bar)
+        ScoresOfTask(task, n, result.get(task), bar, tail)
         for task, n in failed.items()
     )
     read = table.filter("usable")

@@ -155,9 +155,8 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %). The sign between a model and the next says what is "
-        "proven of the two (a test by image, Holm, p below 5 %): the order of marks alone "
-        "proves nothing, and lines may overlap where two are separated.",
+        "that are possible (95 %). Only the sign between two neighbours says what is "
+        "proven (a test by image, Holm, p below 5 %): lines of separated models may overlap.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),

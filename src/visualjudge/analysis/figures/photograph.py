@@ -9,9 +9,10 @@ the same pairs, with the interval of a paired difference clustered by image
 (:func:`~visualjudge.analysis.estimate.gap_ends`). A failed reply is wrong.
 
 A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey
-and over another photograph. It *does not need* it if one of the two 90 % intervals ends
-below the margin of 15 points (two one-sided tests at 5 %; Schuirmann 1987). The other
-photograph detects a judge that only declines to answer over grey.
+and over another photograph. It *does not need* it if one of the two 95 % intervals ends
+below the margin of 15 points, or all 90 % intervals do (one-sided tests at 5 % together:
+Schuirmann 1987, Hochberg 1988). The other photograph detects a judge that only declines
+to answer over grey.
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,15 +110,15 @@ class Photograph:
         """Whether the judge needs the photograph."""
         if min(part.questions for part in self.asked) < LEAST_QUESTIONS:
             return "not_shown"
-        if any(
+        ends = [part.gain.interval or (-1.0, 1.0) for part in self.asked]
+        if any((high or 0.0) < MARGIN for _, high in ends) or all(
             part.inner is not None and part.inner[1] < MARGIN
             for part in self.asked
         ):
             return "not_needed"
-        lower = [(part.gain.interval or (None,))[0] for part in self.asked]
         return (
             "needed"
-            if all(low is not None and low > 0 for low in lower)
+            if all((low or 0.0) > 0 for low, _ in ends)
             else "not_shown"
         )
 

@@ -460,7 +460,7 @@ def answers(
     return [
         f"{judge}: 75 % right from a {what} of {with_ends(row.jnd, show)}."
         if row.jnd.value is not None
-        else f"{judge}: no {what} can be named: {row.jnd.why}."
+        else f"{judge}: no smallest {what} can be stated: {row.jnd.why}."
         for judge, row in rows
         if row.scope == ALL and row.points[2:]
     ]

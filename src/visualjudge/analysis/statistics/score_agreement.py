@@ -77,17 +77,22 @@ class Figure:
     @property
     def estimate(self) -> Estimate:
         """The value with its 95 % interval."""
+        return self.at_tail(estimate.TAIL)
+
+    def at_tail(self, tail: float) -> Estimate:
+        """Return the value with an interval that has ``tail`` beyond each end."""
         n = round(float(self.items.sum()))
         if not np.isfinite(self.value):
             return Estimate(None, None, n, self.images, ALIKE)
-        value = np.array([self.value])
         result = self.spread
         of = (
             estimate.mean_ends
             if self.leverage is None
             else estimate.correlation_ends
         )
-        low, high = (float(end[0]) for end in of(value, result))
+        low, high = (
+            float(end[0]) for end in of(np.array([self.value]), result, tail)
+        )
         unmoved = result.enough[0] and result.variance[0] < estimate.TINY
         if (
             self.leverage is not None
@@ -96,15 +101,20 @@ class Figure:
         ):
             # as many images may be the other way round as may be unseen
             few = estimate.spread(self.leverage, self.leverage).effective[0]
-            reach = 2 * float(1 - estimate.TAIL ** (1 / few))
+            reach = 2 * float(1 - tail ** (1 / few))
             low, high = (
                 max(-1.0, self.value - reach),
                 min(1.0, self.value + reach),
             )
         if np.isfinite(low) and np.isfinite(high):
             return Estimate(self.value, (low, high), n, self.images)
-        why = estimate.all_alike() if result.enough[0] else estimate.too_few()
-        return Estimate(self.value, None, n, self.images, why)
+        return Estimate(
+            self.value,
+            None,
+            n,
+            self.images,
+            estimate.all_alike() if result.enough[0] else estimate.too_few(),
+        )
 
 
 def weighted_mean(figures: Sequence[Figure], images: int) -> Figure:

@@ -8,6 +8,9 @@ judge that knows nothing, or the mean of the task, misses it. ``yes``: both are 
 ``no``: one is missed and none is met. ``in_part``: one is met and one is missed.
 ``too_few``: anything else.
 
+Several tasks share the level by Bonferroni's method: else one of ten tasks would often
+be decided wrongly. Those on too few images take no part.
+
 Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else
 ``in_part``; ``too_few`` if none is decided.
 """
@@ -18,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from visualjudge.analysis.estimate import NORMAL, POWER, norm_isf
+from visualjudge.analysis.estimate import POWER, TAIL, norm_isf
 from visualjudge.analysis.statistics.score_agreement import Figure, Scores
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.errors import UsageError, one_of
@@ -29,9 +32,9 @@ LEAST_IMAGES = 10
 """Nothing is met or missed on fewer images."""
 MOST_TIMES = 20
 """Times the images that an answer may need to be promised."""
-REACH = NORMAL + float(norm_isf(1 - POWER))
-"""Standard errors between a figure and a bar that it is told from with a power of 80
-%."""
+NEARER = float(norm_isf(1 - POWER))
+"""Standard errors by which a figure lies further from a bar than the end of its
+interval where it is told from it with a power of 80 %."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +80,14 @@ def bar_of(stated: Iterable[str]) -> Bar:
     return Bar(**values)
 
 
-def order_level(scores: Scores, bar: Bar) -> Level:
+def order_level(scores: Scores, bar: Bar, tail: float = TAIL) -> Level:
     """Return whether the scores order the items; scores that are all alike order
     nothing."""
     if scores.images < LEAST_IMAGES or np.ptp(scores.true) == 0:
         return "open"
     if np.ptp(scores.judged) == 0:
         return "missed"
-    return level(scores.spearman.estimate.interval, bar.spearman)
+    return level(scores.spearman.at_tail(tail).interval, bar.spearman)
 
 
 def margin(scores: Scores, bar: Bar) -> Figure:
@@ -93,12 +96,12 @@ def margin(scores: Scores, bar: Bar) -> Figure:
     return scores.mean(bar.error * constant - np.abs(scores.error))
 
 
-def error_level(scores: Scores, bar: Bar) -> Level:
+def error_level(scores: Scores, bar: Bar, tail: float = TAIL) -> Level:
     """Return whether the error is smaller than the best constant's by as much as
     required."""
     if scores.images < LEAST_IMAGES or np.ptp(scores.true) == 0:
         return "open"
-    return level(margin(scores, bar).estimate.interval, 0.0)
+    return level(margin(scores, bar).at_tail(tail).interval, 0.0)
 
 
 def level(ends: Ends | None, least: float) -> Level:
@@ -115,20 +118,21 @@ def images_needed(
     images: int,
     levels: Collection[Level],
     figures: Iterable[tuple[Estimate, float]],
+    tail: float = TAIL,
 ) -> int | None:
     """Return the images on which ``figures`` are probably decided, with a power of 80
     %, each against its bar; None if one is missed already, or no number can be
-    promised.
+    promised. Intervals of ``figures`` have ``tail`` beyond each end.
     """
     if "missed" in levels:
         return None
-    most = max((_times(*figure) for figure in figures), default=np.inf)
+    most = max((_times(*figure, tail) for figure in figures), default=np.inf)
     if most > MOST_TIMES:
         return None
     return max(LEAST_IMAGES, int(np.ceil(most * images)))
 
 
-def _times(figure: Estimate, least: float) -> float:
+def _times(figure: Estimate, least: float, tail: float) -> float:
     """Return how many times its images a figure needs to be told from ``least``;
     infinite if it has no interval, or does not differ.
     """
@@ -141,8 +145,8 @@ def _times(figure: Estimate, least: float) -> float:
     ):
         return float("inf")
     gap = figure.value - least
-    error = (figure.value - low if gap > 0 else high - figure.value) / NORMAL
-    return (REACH * error / gap) ** 2
+    reach = figure.value - low if gap > 0 else high - figure.value
+    return (reach / gap * (1 + NEARER / float(norm_isf(tail)))) ** 2
 
 
 def state(order: Level, error: Level) -> ScoreState:
@@ -153,6 +157,12 @@ def state(order: Level, error: Level) -> ScoreState:
     if levels == {"met", "missed"}:
         return "in_part"
     return "no" if "missed" in levels else "too_few"
+
+
+def tail_of(images: Iterable[int] = ()) -> float:
+    """Return the probability beyond each end of the intervals that decide tasks with so
+    many ``images`` each; by default, those of one task."""
+    return TAIL / max(1, sum(count >= LEAST_IMAGES for count in images))
 
 
 def over_tasks(states: Iterable[ScoreState]) -> ScoreState:
