@@ -91,7 +91,9 @@ def _digest(dataset: Path) -> str:
 def write_dataset(root: Path, questions: Sequence[Question]) -> Path:
     """A dataset folder without images."""
     root.mkdir(parents=True)
-    (root / "questions.json").write_bytes(orjson.dumps(list(questions)))
+    (root / "questions.json").write_bytes(
+        orjson.dumps(list(questions), option=orjson.OPT_SERIALIZE_NUMPY)
+    )
     files = {"questions.json": _digest(root)}
     (root / "dataset.json").write_text(
         json.dumps({"version": "2.1", "files": files})
@@ -115,6 +117,9 @@ def write_run(
     }
     (root / "run.json").write_text(json.dumps({**base, **info}))
     (root / "verdicts.jsonl").write_bytes(
-        b"".join(orjson.dumps(v) + b"\n" for v in verdicts)
+        b"".join(
+            orjson.dumps(v, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n"
+            for v in verdicts
+        )
     )
     return root
