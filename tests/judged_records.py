@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 
@@ -90,8 +91,8 @@ def _digest(dataset: Path) -> str:
 def write_dataset(root: Path, questions: Sequence[Question]) -> Path:
     """A dataset folder without images."""
     root.mkdir(parents=True)
-    (root / "questions.json").write_text(
-        json.dumps([asdict(q) for q in questions])
+    (root / "questions.json").write_bytes(
+        orjson.dumps(list(questions), option=orjson.OPT_SERIALIZE_NUMPY)
     )
     files = {"questions.json": _digest(root)}
     (root / "dataset.json").write_text(
@@ -115,7 +116,10 @@ def write_run(
         "dataset": {"path": str(dataset), "checksum": _digest(dataset)},
     }
     (root / "run.json").write_text(json.dumps({**base, **info}))
-    (root / "verdicts.jsonl").write_text(
-        "".join(json.dumps(asdict(v)) + "\n" for v in verdicts)
+    (root / "verdicts.jsonl").write_bytes(
+        b"".join(
+            orjson.dumps(v, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n"
+            for v in verdicts
+        )
     )
     return root

@@ -509,11 +509,15 @@ PLANTED: dict[str, Callable[[JudgeCard], JudgeCard]] = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_contradiction_is_found(name: str) -> None:
+def test_a_planted_contradiction_is_found() -> None:
     judge = _shown()
     assert not _said_of(judge)
-    assert name in _said_of(PLANTED[name](judge))
+    unseen = [
+        name
+        for name, planted in PLANTED.items()
+        if name not in _said_of(planted(judge))
+    ]
+    assert unseen == []
 
 
 def test_contradictions_between_places_are_found(

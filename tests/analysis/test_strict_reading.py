@@ -59,7 +59,7 @@ def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum
     )
     content = (dataset / "questions.json").read_text()
     (dataset / "questions.json").write_text(
-        content.replace('"answer": "A"', '"answer": "B"')
+        content.replace('"answer":"A"', '"answer":"B"')
     )
     assert any(
         "changed since the run" in problem

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from folding import each
 from visualjudge.analysis.figures import every_figure
 from visualjudge.analysis.table_layout import Layout
 
 
-@pytest.mark.parametrize(
+@each(
     "table",
     [figure.columns for figure in every_figure() if figure.columns is not None],
 )

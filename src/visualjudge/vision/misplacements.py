@@ -234,7 +234,10 @@ def _centres_and_sizes(corners: FloatArray) -> FloatArray:
 def _densest(points: FloatArray, radius: float) -> FloatArray:
     """Return the median of the points, (n, k), around which most others lie."""
     points = points[:: len(points) // MOST_PAIRS + 1]
-    near = np.abs(points[:, None] - points).max(axis=2) <= radius
+    near = np.all(
+        [abs(np.subtract.outer(part, part)) <= radius for part in points.T],
+        axis=0,
+    )
     most = near.sum(axis=1).argmax()
     return np.asarray(np.median(points[near[most]], axis=0))
 
