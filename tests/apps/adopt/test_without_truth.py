@@ -183,7 +183,7 @@ def test_the_page_calls_no_answer_wrong(
     adopted: tuple[Path, vj.Adopted, dict[str, Any]],
 ) -> None:
     text = (adopted[0] / "r.html").read_text("utf-8")
-    assert "no truth is known" in text
+    assert "no ground truth" in text
     for invented in (
         "Wrong, ",
         "wrong in this order",

@@ -62,8 +62,7 @@ def lines(
     begins at 0 and y is a share.
     """
     canvas = Canvas(width)
-    names = {line.series: line.title for line in drawn}
-    top = legend(canvas, names) + 28
+    top = legend(canvas, {line.series: line.title for line in drawn}) + 28
     points = [point for line in drawn for point in line.trace.points]
     low = 0.4 if min(y for _, y, _ in points) > 0.4 else 0.0
     x_end = 1.05 * max(x for x, _, _ in points) or 1.0

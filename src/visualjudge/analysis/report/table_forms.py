@@ -68,8 +68,7 @@ def as_latex(tables: Sequence[Table]) -> str:
 def _latex(table: Table) -> list[str]:
     turned = len(table.columns) > MOST_UPRIGHT
     width = _characters(table, turned)
-    wide = turned or width > COLUMN
-    star = "*" if wide else ""
+    star = "*" if turned or width > COLUMN else ""
     sides = "".join("r" if right else "l" for right in table.to_the_right)
     titles = [for_latex(title) for title in table.columns]
     if turned:

@@ -110,12 +110,11 @@ def controllable(photo: Photograph) -> Generated:
 
 def object_inpainting(photo: Photograph) -> Generated:
     """Fill the main object's region with the object, then with less and less of it."""
+    main = max(
+        (item.mask for item in photo.objects), key=lambda mask: mask.area
+    )
     return _inpainting(
-        photo,
-        max(
-            (item.mask for item in photo.objects), key=lambda mask: mask.area
-        ).dense(),
-        f"Complete the picture: {photo.caption}",
+        photo, main.dense(), f"Complete the picture: {photo.caption}"
     )
 
 
@@ -171,9 +170,8 @@ def _malformed(pixels: Pixels, severity: float) -> Pixels:
     right = columns - width / 2
     distance = np.hypot(down, right)
     fading = min(height, width) * 0.6 * np.log(2) / 5
-    angle = np.arctan2(down, right) + (
-        4 * severity * np.exp(-distance / fading)
-    )
+    turn = 4 * severity * np.exp(-distance / fading)
+    angle = np.arctan2(down, right) + turn
     places = (
         height / 2 + distance * np.sin(angle),
         width / 2 + distance * np.cos(angle),
@@ -251,19 +249,16 @@ def snow(clean: Pixels, rng: Rng) -> Pixels:
 def low_resolution(clean: Pixels, _rng: Rng) -> Pixels:
     """Reduce to a quarter of the width and height, by area averaging."""
     height, width = clean.shape[:2]
-    return np.asarray(
-        cv2.resize(
-            clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA
-        ),
-        dtype=np.uint8,
+    small = cv2.resize(
+        clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA
     )
+    return np.asarray(small, dtype=np.uint8)
 
 
 def grain(clean: Pixels, rng: Rng) -> Pixels:
     """Add Gaussian noise with a standard deviation of 10 to 30 grey levels."""
-    return np.clip(
-        np.rint(clean + rng.normal(0, rng.uniform(10, 30), clean.shape)), 0, 255
-    ).astype(np.uint8)
+    noise = rng.normal(0, rng.uniform(10, 30), clean.shape)
+    return np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
 
 
 def blur_and_grain(clean: Pixels, rng: Rng) -> Pixels:

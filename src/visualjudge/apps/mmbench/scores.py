@@ -148,8 +148,7 @@ def interval(
     place = {image: k for k, image in enumerate(dict.fromkeys(images))}
     at = np.array([place[image] for image in images], dtype=np.int64)
     hits = sums(at, np.array(values, dtype=float), 1)
-    cases = sums(at, np.ones(at.size), 1)
-    return shares(hits, cases)[0].interval
+    return shares(hits, np.bincount(at).astype(float))[0].interval
 
 
 @dataclass(frozen=True)

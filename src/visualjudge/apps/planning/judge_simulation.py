@@ -85,8 +85,7 @@ class Pool:
             for values in (self.margin[known], np.ones(cell.size))
         )
         met = count + count.T
-        signed = total - total.T
-        return divided(signed, met, np.nan)
+        return divided(total - total.T, met, np.nan)
 
     def resampled(self, rng: np.random.Generator) -> Pool:
         """Draw as many images, with replacement."""
@@ -464,8 +463,7 @@ def separated(studies: Studies, order: FloatArray) -> BoolArray:
     column = cell // images
     columns = count * twos.size
     up = (better < worse)[estimable]
-    ones = np.ones(two.size)
-    bottom = np.bincount(where, ones).astype(float)
+    bottom = np.bincount(where).astype(float)
     collected = []
     for outcome in (
         np.where(

@@ -174,8 +174,7 @@ def ink_on(color: RGB) -> RGB:
 @lru_cache(maxsize=1)
 def _candidates() -> FloatArray:
     """Return saturated colours, (n, 3) float, drawn with a fixed seed."""
-    rng = rng_for(0, "palette candidates")
-    drawn = rng.integers(0, 256, (_CANDIDATES, 3))
+    drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
     return np.asarray(
         drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA],
         dtype=np.float64,

@@ -99,12 +99,9 @@ def rgb_of(image: Image.Image) -> Pixels:
         )
     upright = _upright(image) if _ORIENTED.get() else image
     if upright.mode in _SIXTEEN_BIT_MODES:
-        gray = (
-            (np.clip(np.asarray(upright), 0, 65535).astype(np.uint32) + 128)
-            // 257
-        ).astype(
-            np.uint8
-        )  # rounded to nearest: 257 is odd, so there are no ties
+        deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
+        # rounded to nearest: 257 is odd, so there are no ties
+        gray = ((deep + 128) // 257).astype(np.uint8)
         return np.repeat(gray[:, :, None], 3, axis=2)
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         return _over_white(upright)
@@ -121,11 +118,8 @@ def _over_white(image: Image.Image) -> Pixels:
     out = np.empty((height, width, 3), dtype=np.uint8)
     for rows in bands((height, width)):
         band = image.crop((0, rows.start, width, rows.stop)).convert("RGBA")
-        out[rows] = np.asarray(
-            Image.alpha_composite(
-                Image.new("RGBA", band.size, (255, 255, 255, 255)), band
-            )
-        )[:, :, :3]
+        white = Image.new("RGBA", band.size, (255, 255, 255, 255))
+        out[rows] = np.asarray(Image.alpha_composite(white, band))[:, :, :3]
     return out
 
 
