@@ -18,6 +18,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ Part = tuple[str, ...]
 
 def numbers(value: Any, place: Part = ()) -> Iterator[tuple[Part, float]]:
     """Yield each number of a value with its place: fields, keys and positions."""
+    if isinstance(value, float | int):
+        yield place, float(value)
+        return
     if isinstance(value, pl.DataFrame):
         value = value.to_dict(as_series=False)
     if isinstance(
@@ -63,7 +67,7 @@ def numbers(value: Any, place: Part = ()) -> Iterator[tuple[Part, float]]:
             yield from numbers(item, (*place, str(k)))
     elif value is None:
         yield (*place, "none"), 1.0
-    elif isinstance(value, bool | int | float | np.generic):
+    elif isinstance(value, np.generic):
         yield place, float(value)
 
 
@@ -92,7 +96,7 @@ def summed(value: Any, depth: int) -> dict[str, list[float]]:
     for place, number in numbers(value):
         row = out.setdefault("/".join(place[:depth]), [0, 0.0, 0.0])
         weight = 1 + zlib.crc32("/".join(place).encode()) / 2**32
-        finite = number if np.isfinite(number) else 7.0
+        finite = number if isfinite(number) else 7.0
         row[0] += 1
         row[1] += weight * finite
         row[2] += weight * abs(finite)

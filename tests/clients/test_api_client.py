@@ -426,6 +426,7 @@ def test_a_proxy_of_the_environment_carries_requests_and_its_password_is_in_no_m
         f"Basic {login}",
     )
     assert "tiger" not in str(failure)
+    assert "the proxy answered" in str(failure)
 
 
 def test_a_login_of_netrc_is_not_in_the_way_of_a_key(

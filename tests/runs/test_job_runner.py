@@ -247,7 +247,7 @@ def test_a_request_to_stop_lets_calls_in_flight_finish(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "most"), [("HTTP 401", 12), ("HTTP 404", 12), ("connection", 66)]
+    ("cause", "most"), [("HTTP 401", 12), ("HTTP 407", 12), ("connection", 66)]
 )
 def test_a_run_that_can_only_fail_is_given_up(
     tmp_path: Path, cause: str, most: int

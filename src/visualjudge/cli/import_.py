@@ -273,7 +273,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.vision.raster.images import stored_frames
 
     def watched(states: Iterator[Imported]) -> Iterator[Imported]:
-        state = last_of(f"importing {source or file}", states, Imported())
+        state = last_of(
+            f"importing {source or Path(str(named)).name}", states, Imported()
+        )
         tell(state.problems)
         yield state
 
@@ -283,14 +285,13 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     sources = row.sources(values["source"] or [], preds)
     supplied = _arguments(row, values)
     own = row.parameters
-    ours = {
+    chosen = values.keys() - {
         *(inspect.signature(first).parameters.keys() - {"metric"}),
         *inspect.signature(last).parameters,
         *own,
     }
-    chosen = {name: values[name] for name in values.keys() - ours}
     named = values.get("gt") or values.get("images") or preds[0]
-    file = named.name if isinstance(named, Path) else str(named)
+    printed: set[str] = set()
     intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     left_out = written = 0
     with (
@@ -299,11 +300,10 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         TemporaryDirectory(prefix="visualjudge-") as scratch,
     ):
         for number, source in enumerate(sources):
-            offered = {"source": source, SCRATCH: Path(scratch)}
+            offered = {**supplied, "source": source, SCRATCH: Path(scratch)}
             for name in row.each:
                 every = dict(enumerate(values.get(name) or ()))
                 offered[name] = every.get(number)
-            offered = {**supplied, **offered}
             done = import_source(
                 out,
                 task,
@@ -316,18 +316,15 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
                     str(named), str(preds[number]) if preds else str(named)
                 ),
                 intake=intake,
-                **chosen,
+                **{name: values[name] for name in chosen},
             )
-            _tell(done, task, source, out, predicted=bool(preds))
+            _tell(done, task, source, out, printed, predicted=bool(preds))
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        equal = (
-            equal_sources(DataFolder(out), task)
-            if len(done.sources) > 1
-            else []
-        )
-        say(*(f"warning: {message}" for message in equal))
+        if len(done.sources) > 1:
+            equal = equal_sources(DataFolder(out), task)
+            say(*(f"warning: {message}" for message in equal))
         following("describe", out)
     elif not left_out:
         raise DataError(
@@ -355,7 +352,13 @@ def _arguments(row: Importer, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tell(
-    done: Imported, task: str, source: str | None, out: Path, *, predicted: bool
+    done: Imported,
+    task: str,
+    source: str | None,
+    out: Path,
+    printed: set[str],
+    *,
+    predicted: bool,
 ) -> None:
     from visualjudge.data.importing import doubts, notices
 
@@ -364,5 +367,6 @@ def _tell(
     print(f"{out}: {task}: {name}: {counts}")
     if predicted:
         say(*(f"warning: {name}: {doubt}" for doubt in doubts(task, done)))
-    for line in lines:
-        print(as_options(line))
+    new = [as_options(line) for line in lines if line not in printed]
+    print(*new, sep="\n", end="\n" * bool(new))
+    printed.update(lines)

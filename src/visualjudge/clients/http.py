@@ -131,8 +131,15 @@ class Wire:
             message = (
                 one_line(self._redact(_reason(error))) or type(error).__name__
             )
+            status = (
+                error.status
+                if isinstance(error, aiohttp.ClientHttpProxyError)
+                else None
+            )
             failure = TransportError(
                 f"{self._name}: {message}",
+                cause=f"HTTP {status}" if status else "connection",
+                retryable=not status or status >= 500,
                 reached=not isinstance(error, aiohttp.ClientConnectorError),
             )
         # outside the handler: the original exception may contain the headers sent
@@ -205,6 +212,8 @@ def _reason(error: Exception) -> str:
         and (error.os_error.errno or 0) > 0
     ):
         return os.strerror(error.os_error.errno or 0).lower()
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy answered {error.status} {error.message}"
     if isinstance(
         error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError
     ):

@@ -34,7 +34,7 @@ Job = TypeVar("Job")
 Value = TypeVar("Value")
 
 FATAL_CAUSES = frozenset(
-    {"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404", LONG_WAIT}
+    {"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404", "HTTP 407", LONG_WAIT}
 )
 FATAL_AFTER = 8
 FAILURES_AFTER = 60

@@ -36,6 +36,13 @@ _NO_MODEL = re.compile(
     r"|(?:unknown|invalid|no such) model",
     re.IGNORECASE | re.DOTALL,
 )
+_ADVICE = {
+    "connection": "; `attempts=25` waits about 5 minutes for a server that starts",
+    "HTTP 407": "; the proxy of HTTP_PROXY or HTTPS_PROXY asks for a name and "
+    "password (http://NAME:PASSWORD@HOST); NO_PROXY=HOST leaves it out",
+    LONG_WAIT: "; give the same command later, or with `resume` to continue",
+}
+"""What helps, by the cause of the first failure."""
 _log = logging.getLogger("visualjudge.runs")
 
 Todo = Callable[[], Iterator[Ask]]
@@ -100,26 +107,23 @@ class LiveEngine:
         # Stop after the first question if no other can succeed, or if another model
         # answers than before.
         error = first.error or ""
-        gone = first.cause == "connection" and not few
         unknown = first.cause == "HTTP 404" or (
             first.cause == "HTTP 400" and _NO_MODEL.search(error) is not None
         )
         if first.status == "api_error" and (
-            gone or unknown or first.cause in FATAL_CAUSES
+            (first.cause == "connection" and not few)
+            or unknown
+            or first.cause in FATAL_CAUSES
         ):
             near_names = getattr(
                 [*layers(client_of(self.judge))][-1], "near_names", None
             )
-            advice = await near_names() if unknown and near_names else ""
-            if gone:
-                advice = (
-                    "; `attempts=25` waits about 5 minutes for a server that "
-                    "starts"
-                )
-            if first.cause == LONG_WAIT:
-                advice = "; give the same command later, or with `resume` to continue"
-            at = "" if server in error else f"{server}: "
-            raise RunError(f"{at}{error}{advice}")
+            advice = _ADVICE.get(first.cause or "", "")
+            if unknown and near_names:
+                advice = await near_names()
+            raise RunError(
+                f"{'' if server in error else f'{server}: '}{error}{advice}"
+            )
         now = replace(first.served or Served(), provider=None)
         before = {
             Served(served.model, served.fingerprint) for served in self.known

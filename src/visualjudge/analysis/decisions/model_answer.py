@@ -154,21 +154,27 @@ def pairs_table(models: PairsOfModels) -> Table:
 
 
 def _resolved(models: PairsOfModels) -> str:
-    twice = models.resolution_twice
-    points = models.resolution_points
     more = (
-        "" if twice is None else f", {percent(twice, 0)} with twice the images"
+        ""
+        if models.resolution_twice is None
+        else f", {percent(models.resolution_twice, 0)} with twice the images"
     )
     same = (
         ""
-        if points is None
-        else f" This is a difference of {points:.1f} points of mean score, of 10."
+        if models.resolution_points is None
+        else f" This is a difference of {models.resolution_points:.1f} points of mean "
+        "score, of 10."
     )
     return (
         "Resolution: these images separate two models (with a power of 80 %) if one "
-        f"wins {percent(models.resolution, 0)} of images or more{more}; models that "
+        f"wins {_least(models.resolution)}{more}; models that "
         f"differ less may be separated too, but not reliably.{same}"
     )
+
+
+def _least(share: float | None) -> str:
+    every = share is not None and share >= 0.995
+    return "all images" if every else f"{percent(share, 0)} of images or more"
 
 
 ANOTHER = "Ask another judge."
@@ -382,17 +388,15 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     separated = f"{len(right)} of {total} {rightly}"
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
-        won = (
-            f", where one model truly wins {percent(share, 0)} of images or more"
-            if share
-            else ""
-        )
+        won = f", where one model truly wins {_least(share)}" if share else ""
         return _Draft(
             "yes", f"Yes{won}", f"Yes{won}", (Reason("✓", separated), *others)
         )
-    verdict = f"In part: only the {len(right)} of {total} that it separates"
     return _Draft(
-        "in_part", "In part", verdict, (Reason("✓", separated), *others)
+        "in_part",
+        "In part",
+        f"In part: only the {len(right)} of {total} that it separates",
+        (Reason("✓", separated), *others),
     )
 
 

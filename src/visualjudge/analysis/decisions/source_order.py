@@ -274,8 +274,12 @@ def level_of(study: Study, run: int) -> float:
 
 
 def _ordered(study: Study, run: int, level: float) -> SourceOrder:
-    every = (items(study, kind, run) for kind in KINDS)
-    asked = [result for result in every if result.comparable]
+    held = study.joined[run]["kind"].unique()
+    asked = [
+        result
+        for kind in KINDS
+        if kind in held and (result := items(study, kind, run)).comparable
+    ]
     rows = [comparisons(result) for result in asked]
     compared = [separate(row) if row.judge.size else None for row in rows]
     models = next((result for result in compared if result is not None), None)
