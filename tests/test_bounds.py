@@ -108,7 +108,7 @@ BOUNDS: dict[str, tuple[int, Callable[[int], object]]] = {
         ),
     ),
     "pixels in the boxes of an image's masks": (
-        600_000_000,
+        1_800_000_000,
         lambda n: not _raises(lambda: _admits(n)),
     ),
     "points of a polygon": (

@@ -8,6 +8,7 @@ import functools
 import inspect
 import os
 import re
+import reprlib
 import sys
 from collections.abc import (
     Callable,
@@ -19,7 +20,7 @@ from collections.abc import (
 )
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import visualjudge
 from visualjudge.core.errors import UsageError, one_of
@@ -30,6 +31,8 @@ NO_PATH = re.compile(
     "[\0\ud800-\udbff\udd00-\udfff]|[^/]{256}|^.{4096}", re.DOTALL
 )
 """What no name of a file contains: the system would refuse it in its own words."""
+_TEXTS = {str: (str, SURROGATE), Path: (str | os.PathLike, NO_PATH)}
+"""What a text may be, and what none contains; one that is annotated with more may."""
 LARGEST = 2**63
 """Whole numbers from here on are in no file of ours."""
 
@@ -78,27 +81,15 @@ def checked(
             raise ArgumentError(
                 f"{name}: {_reason(str(error), signature)}"
             ) from None
-        for key, parameter, value in _each(bound):
+        for values, key, parameter in _each(bound):
             hint = hints[parameter.name]
-            # A field that takes several texts takes one, too.
-            several = hint == tuple[str, ...] and isinstance(value, str | None)
-            # half of a pair of UTF-16, which only a reply may hold
-            half = (
-                name != "read_reply"
-                and hint in (str, str | None)
-                and isinstance(value, str)
-                and SURROGATE.search(value)
-            )
-            if half or not (
-                value is parameter.default or several or _is(value, hint)
-            ):
-                got = " ".join(repr(value).split())
+            try:
+                values[key] = _accepted(values[key], hint, parameter.default)
+            except Exception:  # whatever the value's own methods raise, too
+                got = " ".join(reprlib.repr(values[key]).split())
                 raise ArgumentError(
                     f"{name}: {key} must be {_message(hint)}, got {got:.60}"
-                )
-        for key, value in bound.arguments.items():
-            if hints[key] is not Any:
-                bound.arguments[key] = _plain(value)
+                ) from None
         return functools.partial(function, *bound.args, **bound.kwargs)
 
     @functools.wraps(function)
@@ -116,17 +107,28 @@ def checked(
 
 def _each(
     bound: inspect.BoundArguments,
-) -> Iterator[tuple[str, inspect.Parameter, Any]]:
-    """Yield the name, the parameter and the value of each argument."""
+) -> Iterator[tuple[dict[str, Any], str, inspect.Parameter]]:
+    """Yield each argument: the dictionary that has it, its name, and the parameter."""
     for key, value in bound.arguments.items():
         parameter = bound.signature.parameters[key]
         is_named = parameter.kind is inspect.Parameter.VAR_KEYWORD
-        for name, item in (value if is_named else {key: value}).items():
-            yield name, parameter, item
+        values = value if is_named else bound.arguments
+        for name in list(value) if is_named else [key]:
+            yield values, name, parameter
+
+
+def _accepted(value: Any, hint: Any, default: Any) -> Any:
+    """Return an argument with Python's own numbers and texts."""
+    # A field that takes several texts takes one, too.
+    several = hint == tuple[str, ...] and isinstance(value, str | None)
+    if not (value is default or several or _is(value, hint)):
+        raise TypeError
+    return value if hint is Any else _plain(value)
 
 
 def _message(hint: Any) -> str:
     """Return a type as one writes it."""
+    hint = hint.__origin__ if get_origin(hint) is Annotated else hint
     plain = isinstance(hint, type) and not get_args(hint)
     return (
         hint.__name__ if plain else re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
@@ -136,8 +138,11 @@ def _message(hint: Any) -> str:
 def _reason(message: str, signature: inspect.Signature) -> str:
     """Return the reason that Python gives, with the arguments that are known."""
     unknown = message.partition("unexpected keyword argument ")[2].strip("'")
-    known = one_of(unknown, list(signature.parameters)) if unknown else ""
-    return f"{message}; must be {known}" if unknown else message
+    return (
+        f"{message}; must be {one_of(unknown, list(signature.parameters))}"
+        if unknown
+        else message
+    )
 
 
 def _is(value: Any, hint: Any) -> bool:
@@ -164,22 +169,18 @@ def _is(value: Any, hint: Any) -> bool:
     if kind is Any or kind is Callable or getattr(kind, "_is_protocol", False):
         return kind is not Callable or callable(value)
     if kind is tuple and Ellipsis not in inner:
-        return _is_row(value, inner)
+        return (
+            _is_several(value, Sequence, ())
+            and len(value) == len(inner)
+            and all(map(_is, value, inner))
+        )
     if kind in (tuple, list, Iterable, Collection, Sequence, Mapping):
         return _is_several(value, Collection if kind is tuple else kind, inner)
-    if kind is Path:
-        return isinstance(value, str | os.PathLike) and not NO_PATH.search(
-            os.fsdecode(value)
-        )
+    if kind in _TEXTS:
+        form, wrong = _TEXTS[kind]
+        return isinstance(value, form) and not wrong.search(os.fsdecode(value))
+    kind = hint.__origin__ if kind is Annotated else kind
     return not isinstance(kind, type) or isinstance(value, kind)
-
-
-def _is_row(value: Any, inner: tuple[Any, ...]) -> bool:
-    return (
-        _is_several(value, Sequence, ())
-        and len(value) == len(inner)
-        and all(map(_is, value, inner))
-    )
 
 
 def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:

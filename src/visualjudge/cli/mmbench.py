@@ -177,7 +177,8 @@ def evaluate(
     )
     for number in numbers:
         remark(
-            {
+            dict.fromkeys(number["doubts"], True)
+            | {
                 f"{len(rows)} {what}: {', '.join(map(str, rows[:SHOWN]))}": rows
                 for what, rows in (
                     (

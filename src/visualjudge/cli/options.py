@@ -400,10 +400,12 @@ def parameter_of(
         default = inspect.Parameter.empty if needed else None
     if bare is not bool and get_origin(bare) not in (Literal, tuple):
         metavar = metavar or name.rpartition("_")[2].upper()
-    option = typer.Option(
-        f"--{(flag or name).replace('_', '-')}", metavar=metavar, **more
-    )
-    annotation = Annotated[bare | None if default is None else bare, option]  # type: ignore[valid-type]
+    annotation = Annotated[  # type: ignore[valid-type]
+        bare | None if default is None else bare,
+        typer.Option(
+            f"--{(flag or name).replace('_', '-')}", metavar=metavar, **more
+        ),
+    ]
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,

@@ -203,12 +203,11 @@ def _joined(
 ) -> Iterator[LabelledShape]:
     """Return the objects: shapes of one label and group become one."""
     collected: dict[Any, list[LabelledShape]] = {}
-    budget = Budget()
     for place, shape in enumerate(shapes):
         collected.setdefault(
             place if shape.group is None else (shape.label, str(shape.group)),
             [],
-        ).append(budget.admit(shape))
+        ).append(shape)
     for parts in collected.values():
         if len(parts) > 1 and any(part.mask for part in parts):
             yield replace(

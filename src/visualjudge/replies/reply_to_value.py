@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
@@ -83,7 +83,7 @@ _ENDED = {
 
 
 def read_reply(
-    text: str,
+    text: Annotated[str, "also with half of a pair of UTF-16"],
     question_type: QuestionType,
     n_options: int = 2,
     *,

@@ -4,6 +4,7 @@ table."""
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,11 @@ def test_values_that_the_reply_does_not_state_are_counted_and_not_believed(
     ]
     theirs = vj.adopt(rows, tmp_path / "theirs", use="verdicts")
     assert {v["value"] for v in verdicts(theirs.runs[0])} == {"A"}
+
+
+def test_the_folder_may_have_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
+    done = vj.adopt([row()], tmp_path / os.fsdecode(b"a\xff"))
+    assert len(verdicts(done.runs[0])) == 1
 
 
 def test_scores_are_put_on_ten_and_missing_ones_are_failures(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,22 @@ from visualjudge.core.errors import DataError, RunError, UsageError
 
 CLIENT = vj.client("baseline", model="oracle:1.0")
 BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
+
+
+class Odd:
+    """An object whose own methods raise."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+    def __iter__(self) -> Iterator[Any]:
+        raise RuntimeError
+
+
+def holding_itself() -> Any:
+    values: list[Any] = []
+    values.append(values)
+    return values
 
 
 @each(
@@ -66,7 +82,13 @@ BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
         (lambda: vj.build("data", "o", prompts="v" * 100_000), "prompts"),
         (lambda: vj.build("data", "o", tasks=pd.DataFrame({"a": [1]})), "tasks"),
         (lambda: vj.judge("ds", CLIENT, "o", name="\ud800"), "name"),
+        (lambda: vj.judge("ds", CLIENT, "o", tools=["a", "\ud800"]), "tools"),
+        (lambda: vj.judge("ds", holding_itself(), "o"), "asked"),
+        (lambda: vj.encode("keypoint", "pose", {}, None, classes=Odd()), "classes"),
+        (lambda: vj.encodings(Odd()), "task"),
         (lambda: vj.label("run", kind="best"), "kind"),
+        (lambda: vj.label("run", n="5"), "n must be int"),
+        (lambda: vj.label("run", n=True), "n must be int"),
         (lambda: vj.score("t" * 100_000, BOXES, BOXES), "unknown task"),
     ],
 )  # fmt: skip
@@ -89,6 +111,10 @@ def test_numbers_of_numpy_lists_and_texts_are_what_they_stand_for() -> None:
     ):
         with pytest.raises(UsageError, match="no such folder"):
             vj.build("nowhere", "out", **options)
+
+
+def test_a_reply_may_hold_half_of_a_pair_of_utf_16() -> None:
+    assert vj.read_reply("Hm \ud83d\nAnswer: B", "pairwise").value == "B"
 
 
 def test_numbers_of_numpy_arrive_as_those_of_python() -> None:

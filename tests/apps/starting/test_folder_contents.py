@@ -10,6 +10,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import polars as pl
 import pytest
 
 from commanding import command
@@ -155,9 +156,57 @@ def upscaled(folder: Path) -> None:
         image(folder / name / f"0{end}.png", rgb.astype(np.uint8))
 
 
+def cvat(folder: Path) -> None:
+    image(folder / "images/default/a.png")
+    box = {"id": 0, "type": "bbox", "label_id": 0, "bbox": [2, 2, 8, 8]}
+    size = {"path": "a.png", "size": [24, 32]}
+    content = {
+        "info": {},
+        "categories": {"label": {"labels": [{"name": "cat"}]}},
+        "items": [{"id": "a", "annotations": [box], "image": size}],
+    }
+    (folder / "annotations").mkdir()
+    (folder / "annotations/default.json").write_text(json.dumps(content))
+
+
+def labelme(folder: Path) -> None:
+    image(folder / "a.png")
+    ring = {"shape_type": "polygon", "points": [[2, 2], [9, 2], [9, 9]]}
+    content = {
+        "imagePath": "a.png",
+        "imageHeight": 24,
+        "imageWidth": 32,
+        "shapes": [{"label": "cat", **ring}],
+    }
+    (folder / "a.json").write_text(json.dumps(content))
+
+
+def parquet(folder: Path) -> None:
+    image(folder / "a.png")
+    picture = {"bytes": (folder / "a.png").read_bytes(), "path": "a.png"}
+    (folder / "a.png").unlink()
+    objects = {"bbox": [[2.0, 2.0, 8.0, 8.0]], "category": ["cat"]}
+    (folder / "data").mkdir()
+    pl.DataFrame(
+        [{"image": picture, "image_id": 1, "objects": objects}]
+    ).write_parquet(folder / "data/train-0.parquet")
+
+
+def splits(folder: Path) -> None:
+    for name in ("train", "val"):
+        image(folder / "images" / name / f"{name}.png")
+        (folder / "labels" / name).mkdir(parents=True)
+        (folder / "labels" / name / f"{name}.txt").write_text("0 .5 .5 .4 .4\n")
+    (folder / "data.yaml").write_text("names: [cat]\n")
+
+
 @pytest.mark.parametrize(
     "make",
     [
+        cvat,
+        labelme,
+        parquet,
+        splits,
         coco,
         yolo,
         votes,
@@ -190,6 +239,50 @@ def test_the_first_command_runs_as_printed(
     ]
     done = command(*shlex.split(line.removeprefix("next: visualjudge ")))
     assert done.returncode == 0, done.stderr
+
+
+def test_parts_of_a_data_set_are_no_models(tmp_path: Path) -> None:
+    splits(tmp_path)
+    command_of_labels = look(tmp_path, lambda _header: False)[0].command
+    assert command_of_labels is not None
+    assert "--pred" not in command_of_labels
+    assert tmp_path / "images/val" in command_of_labels
+    assert tmp_path / "labels/val" in command_of_labels
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        (
+            "samples.json",
+            b'{"samples": [{"filepath": "data/a.png", "ground_truth": '
+            b'{"_cls": "Detections", "detections": []}}]}',
+            "FiftyOne",
+        ),
+        ("annotations.xml", b"<annotations><image/></annotations>", "CVAT"),
+        ("data.zip", b"PK\x03\x04", "unpack"),
+    ],
+)
+def test_what_is_to_be_written_otherwise_is_named(
+    tmp_path: Path, name: str, content: bytes, told: str
+) -> None:
+    image(tmp_path / "data/a.png")
+    (tmp_path / name).write_bytes(content)
+    first = look(tmp_path, lambda _header: False)[0]
+    assert first.path == tmp_path / name
+    assert told in first.text
+    assert first.command is None
+
+
+def test_captions_are_not_what_detectors_are_compared_with(
+    tmp_path: Path,
+) -> None:
+    coco(tmp_path)
+    truth = json.loads((tmp_path / "gt.json").read_text())
+    truth["annotations"] = [{"id": 1, "image_id": 1, "caption": "a cat"}]
+    (tmp_path / "captions.json").write_text(json.dumps(truth))
+    first = look(tmp_path, lambda _header: False)[0]
+    assert first.path == tmp_path / "gt.json"
 
 
 def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:

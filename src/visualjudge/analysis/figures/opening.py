@@ -156,7 +156,7 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
         "that are possible (95 %). Only the sign between two neighbours says what is "
-        "proven (a test by image, Holm, p below 5 %): lines may overlap where it does.",
+        "proven (a test by image, Holm, p below 5 %): lines of separated models may overlap.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),

@@ -41,8 +41,10 @@ def rubric_of_rows(
     names = [role.removeprefix(SAID) for role in roles if role.startswith(SAID)]
     if not names:
         return None
-    criteria = tuple(_criterion(rows, roles, name, pairs) for name in names)
-    return Rubric("adopted@v1", criteria)
+    return Rubric(
+        "adopted@v1",
+        tuple(_criterion(rows, roles, name, pairs) for name in names),
+    )
 
 
 def _criterion(

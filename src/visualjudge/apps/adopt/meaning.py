@@ -389,8 +389,11 @@ def meaning_of(
         _row(*records.rows.pop(), roles) for _ in range(len(records.rows))
     ]  # frees each that is read
     rows.reverse()
-    raters = [role for role in roles if role.startswith(RATER)]
-    known = ["truth"] if "truth" in roles else raters
+    known = (
+        ["truth"]
+        if "truth" in roles
+        else [role for role in roles if role.startswith(RATER)]
+    )
     verdicts = _values(rows, ["verdict"], answers)
     truths = _values(rows, known, answers)
     pairs = is_pairs(roles, verdicts, truths) or (

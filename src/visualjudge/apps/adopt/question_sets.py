@@ -46,8 +46,11 @@ _ORIGINAL = re.compile(r"original_(.+)\.\w+")
 def is_question_set(path: Path) -> bool:
     """Return whether a JSON file holds questions of version 2.1."""
     try:
-        content = read_file(path, "table", size=MIB)
-        head = content.decode("utf-8", "replace").lstrip("\ufeff \t\r\n[")
+        head = (
+            read_file(path, "table", size=MIB)
+            .decode("utf-8", "replace")
+            .lstrip("\ufeff \t\r\n[")
+        )
         first, _ = JSONDecoder().raw_decode(head)
     except (DataError, ValueError, RecursionError):
         return False

@@ -112,7 +112,7 @@ def write_study(
             "benchmark": about,
         }
         write_dataset(stage, questions, meta)
-        path = str((home / DATASET).resolve())
+        place = str((home / DATASET).resolve())
         digest = file_sha256(stage / QUESTIONS)
         rubric = (
             {} if origin.rubric is None else {"rubric": origin.rubric.json()}
@@ -123,7 +123,11 @@ def write_study(
                 "backend": origin.backend,
                 "model": judge,
                 "base_url": None,
-                "dataset": {"path": path, "checksum": digest},
+                "dataset": {
+                    # its folder may have a name that is not UTF-8
+                    "path": place.encode("utf-8", "backslashreplace").decode(),
+                    "checksum": digest,
+                },
                 "parameters": {
                     "name": origin.name,
                     "source": origin.source,
@@ -201,9 +205,6 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         option.id or f"{ours}/{LETTERS[k]}"
         for k, option in enumerate(item.options)
     )
-    texts = tuple(
-        OptionFeatures(text_chars=len(option.text)) for option in item.options
-    )
     return Question(
         id=name,
         task=item.task,
@@ -219,7 +220,12 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         prompt=prompt,
         images=tuple(media.add(source) for source in images),
         answer=item.answer,
-        features=texts if all(option.text for option in item.options) else None,
+        features=tuple(
+            OptionFeatures(text_chars=len(option.text))
+            for option in item.options
+        )
+        if all(option.text for option in item.options)
+        else None,
         spans=spans,
         ties=item.ties or None,
         criteria=item.criteria,

@@ -80,8 +80,7 @@ def verdict() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
         text = state.output.completion
-        reason = state.output.stop_reason
-        result = truth.read(text, str(reason))
+        result = truth.read(text, str(state.output.stop_reason))
         if result.value == FAILED:
             return Score(
                 value=0.0,

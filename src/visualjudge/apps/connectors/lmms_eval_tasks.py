@@ -74,9 +74,6 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
         }
         lines.append(orjson.dumps(line))
         tick(done, len(dataset.questions))
-    stated = "\n".join(
-        f"{function}: !function utils.{function}" for function in FUNCTIONS
-    )
     files = {
         questions: b"\n".join(lines) + b"\n",
         out
@@ -84,7 +81,10 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
         out / f"{name}.yaml": _TASK.format(
             name=name,
             questions=orjson.dumps(str(questions)).decode(),
-            functions=stated,
+            functions="\n".join(
+                f"{function}: !function utils.{function}"
+                for function in FUNCTIONS
+            ),
         ).encode(),
     }
     for path, content in files.items():

@@ -208,10 +208,11 @@ def _hf(judge: JudgeResult, results: list[Result], time: datetime) -> bytes:
     }
     import yaml
 
-    text = yaml.safe_dump(
-        {"model-index": [entry]}, sort_keys=False, allow_unicode=True
-    )
-    return str(text).encode()
+    return str(
+        yaml.safe_dump(
+            {"model-index": [entry]}, sort_keys=False, allow_unicode=True
+        )
+    ).encode()
 
 
 def _hf_metric(row: Result) -> Json:

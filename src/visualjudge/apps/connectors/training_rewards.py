@@ -32,9 +32,12 @@ class Truth:
     def read(self, reply: str, finish_reason: str = "stop") -> Reading:
         """Return the reading of a reply to the question."""
         kind = self.question_type
-        ties = self.ties
         return read_reply(
-            reply, kind, self.options, finish_reason=finish_reason, ties=ties
+            reply,
+            kind,
+            self.options,
+            finish_reason=finish_reason,
+            ties=self.ties,
         )
 
     def worth(self, value: Answer, unreadable: float) -> float:
@@ -73,8 +76,12 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         else max(2, len(question.get("final_scores") or ()))
     )
     # Rows of a file contain only texts in this column.
-    value = float(answer) if kind == "scoring" else answer
-    return Truth(kind, value, options, tuple(question.get("ties") or ()))
+    return Truth(
+        kind,
+        (float(answer) if kind == "scoring" else answer),
+        options,
+        tuple(question.get("ties") or ()),
+    )
 
 
 def reward(

@@ -68,8 +68,12 @@ class Generated:
 
 def text_to_image(photo: Photograph) -> Generated:
     """Return the photograph for its own caption, then increasingly deformed."""
-    outputs = tuple(_malformed(photo.pixels, s) for s in SEVERITIES)
-    return Generated(photo.caption, photo.pixels, outputs, source_unseen=True)
+    return Generated(
+        photo.caption,
+        photo.pixels,
+        tuple(_malformed(photo.pixels, s) for s in SEVERITIES),
+        source_unseen=True,
+    )
 
 
 def editing(photo: Photograph) -> Generated:
@@ -79,11 +83,10 @@ def editing(photo: Photograph) -> Generated:
         cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB
     )
     wrong = photo.pixels.astype(np.float64) * np.array([1.0, 0.75, 0.6])
-    outputs = tuple(_mix(gray, wrong, s) for s in SEVERITIES)
     return Generated(
         "Turn the photograph into black and white, and change nothing else",
         photo.pixels,
-        outputs,
+        tuple(_mix(gray, wrong, s) for s in SEVERITIES),
     )
 
 
@@ -97,21 +100,23 @@ def controllable(photo: Photograph) -> Generated:
     outputs = tuple(
         _malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES
     )
-    control = np.repeat(edges[:, :, None], 3, axis=2)
     return Generated(
         f"{photo.caption}, in other colours",
         photo.pixels,
         outputs,
-        control=control,
+        control=np.repeat(edges[:, :, None], 3, axis=2),
     )
 
 
 def object_inpainting(photo: Photograph) -> Generated:
     """Fill the main object's region with the object, then with less and less of it."""
-    hole = max(
-        (item.mask for item in photo.objects), key=lambda mask: mask.area
-    ).dense()
-    return _inpainting(photo, hole, f"Complete the picture: {photo.caption}")
+    return _inpainting(
+        photo,
+        max(
+            (item.mask for item in photo.objects), key=lambda mask: mask.area
+        ).dense(),
+        f"Complete the picture: {photo.caption}",
+    )
 
 
 def texture_inpainting(photo: Photograph) -> Generated:
@@ -166,8 +171,9 @@ def _malformed(pixels: Pixels, severity: float) -> Pixels:
     right = columns - width / 2
     distance = np.hypot(down, right)
     fading = min(height, width) * 0.6 * np.log(2) / 5
-    turn = 4 * severity * np.exp(-distance / fading)
-    angle = np.arctan2(down, right) + turn
+    angle = np.arctan2(down, right) + (
+        4 * severity * np.exp(-distance / fading)
+    )
     places = (
         height / 2 + distance * np.sin(angle),
         width / 2 + distance * np.cos(angle),
@@ -200,8 +206,7 @@ def motion_blur(clean: Pixels, rng: Rng) -> Pixels:
     middle = length // 2
     step = np.array([np.cos(angle), np.sin(angle)]) * middle
     start = middle - step
-    end = middle + step
-    cv2.line(kernel, _point(start), _point(end), 1.0)
+    cv2.line(kernel, _point(start), _point(middle + step), 1.0)
     return np.asarray(
         cv2.filter2D(clean, -1, kernel / kernel.sum()), dtype=np.uint8
     )
@@ -216,11 +221,10 @@ def rain(clean: Pixels, rng: Rng) -> Pixels:
         x = rng.integers(0, width)
         y = rng.integers(-20, height)
         length = rng.integers(10, 30)
-        end = (int(x + slant * length), int(y + length))
         cv2.line(
             layer,
             (int(x), int(y)),
-            end,
+            (int(x + slant * length), int(y + length)),
             int(rng.integers(80, 200)),
             1,
             cv2.LINE_AA,
@@ -233,10 +237,9 @@ def snow(clean: Pixels, rng: Rng) -> Pixels:
     height, width = clean.shape[:2]
     layer = np.zeros((height, width), dtype=np.uint8)
     for _ in range(height * width // 700):
-        centre = (int(rng.integers(0, width)), int(rng.integers(0, height)))
         cv2.circle(
             layer,
-            centre,
+            (int(rng.integers(0, width)), int(rng.integers(0, height))),
             int(rng.integers(1, 5)),
             int(rng.integers(150, 256)),
             -1,
@@ -248,16 +251,19 @@ def snow(clean: Pixels, rng: Rng) -> Pixels:
 def low_resolution(clean: Pixels, _rng: Rng) -> Pixels:
     """Reduce to a quarter of the width and height, by area averaging."""
     height, width = clean.shape[:2]
-    small = cv2.resize(
-        clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA
+    return np.asarray(
+        cv2.resize(
+            clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA
+        ),
+        dtype=np.uint8,
     )
-    return np.asarray(small, dtype=np.uint8)
 
 
 def grain(clean: Pixels, rng: Rng) -> Pixels:
     """Add Gaussian noise with a standard deviation of 10 to 30 grey levels."""
-    noise = rng.normal(0, rng.uniform(10, 30), clean.shape)
-    return np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
+    return np.clip(
+        np.rint(clean + rng.normal(0, rng.uniform(10, 30), clean.shape)), 0, 255
+    ).astype(np.uint8)
 
 
 def blur_and_grain(clean: Pixels, rng: Rng) -> Pixels:
@@ -406,8 +412,14 @@ def _referring(pages: Pages, seed: int) -> None:
         pages.add_image(photo.name, photo.pixels)
         others = tuple(item.mask for item in photo.objects)
         for text, mask in photo.expressions:
-            truth = Masks(photo.size, (Instance(text, mask),))
-            _grade(pages, photo, truth, seed=seed, others=others, prompt=text)
+            _grade(
+                pages,
+                photo,
+                Masks(photo.size, (Instance(text, mask),)),
+                seed=seed,
+                others=others,
+                prompt=text,
+            )
 
 
 def _keypoint(pages: Pages, seed: int) -> None:
@@ -433,7 +445,6 @@ def _restoration(pages: Pages, seed: int) -> None:
         )
         image_id = f"{pages.task}_{photo.name}"
         pages.add_image(image_id, degraded)
-        errors = (names[0], names[1 + k % (len(names) - 1)])
         _grade(
             pages,
             photo,
@@ -441,7 +452,7 @@ def _restoration(pages: Pages, seed: int) -> None:
             seed=seed,
             degraded=degraded,
             image_id=image_id,
-            errors=errors,
+            errors=(names[0], names[1 + k % (len(names) - 1)]),
         )
 
 

@@ -123,8 +123,13 @@ def _photograph(name: str, row: Json) -> Photograph:
 
 def _object(item: Json, pixels: Pixels) -> Instance:
     height, width = pixels.shape[:2]
-    ring = [float(v) for point in item["polygon"] for v in point]
-    return Instance(item["label"], mask_from_polygons([ring], (height, width)))
+    return Instance(
+        item["label"],
+        mask_from_polygons(
+            [[float(v) for point in item["polygon"] for v in point]],
+            (height, width),
+        ),
+    )
 
 
 def _person(item: Json, objects: tuple[Instance, ...]) -> Person:

@@ -76,11 +76,14 @@ def _view(photo: Photograph, rng: Rng) -> Photograph | None:
     )
     if not objects:
         return None
-    pixels = resized_rgb(
-        np.ascontiguousarray(photo.pixels[region][:, ::step]), (SIDE, SIDE)
-    )
     return replace(
-        photo, pixels=pixels, objects=objects, people=(), expressions=()
+        photo,
+        pixels=resized_rgb(
+            np.ascontiguousarray(photo.pixels[region][:, ::step]), (SIDE, SIDE)
+        ),
+        objects=objects,
+        people=(),
+        expressions=(),
     )
 
 

@@ -302,13 +302,12 @@ async def judge_async(
         _check_prices(asked, extractor, prices)
     chosen = judge_of(asked, asking.root, options, extractor)
     engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
-    budget = Budget(limits, prices)
     report = await run_judge(
         asking,
         chosen,
         out,
         options,
-        budget=budget,
+        budget=Budget(limits, prices),
         on_event=on_event,
         stop=stop,
         engine=engine,
@@ -410,8 +409,11 @@ def judge_of(
     made: Any = asked
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
-        seed = asked.seed if options.seed is None else options.seed
-        made = make(asked.model, root, seed=seed)
+        made = make(
+            asked.model,
+            root,
+            seed=(asked.seed if options.seed is None else options.seed),
+        )
     missing = [
         name
         for name in ("describe", "aclose", "simulated")

@@ -99,12 +99,11 @@ class Run:
                 row.raw_response,
                 str(row.value),
             )
-            score = None if isinstance(row.value, str) else float(row.value)
             known = (
                 row.probability_a,
                 row.expected_score,
                 row.latency_s,
-                score,
+                (None if isinstance(row.value, str) else float(row.value)),
                 row.repeat,
             )
             rows.append((*text, *known, *token_counts(row.usage)))

@@ -135,8 +135,13 @@ def check_run(
     table = counted(analysis)
     if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
         return cause
-    before = pl.Series("before", [int(digit) for digit in lock.right])
-    check = compared(table.with_columns(before), lock.asks, tolerance)
+    check = compared(
+        table.with_columns(
+            pl.Series("before", [int(digit) for digit in lock.right])
+        ),
+        lock.asks,
+        tolerance,
+    )
     # locks of 1.1 have the word in small letters
     was_yes = lock.answer.lower() == "yes"
     if was_yes and card_of(analysis).judges[0].models.state == "no":
@@ -160,8 +165,13 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     ):
         return Check("stale", stale)
     before = {row["id"]: right_answers(row) for row in lock.canaries}
-    counts = pl.Series("before", [before[name] for name in table["id"]])
-    return compared(table.with_columns(counts), lock.asks, tolerance)
+    return compared(
+        table.with_columns(
+            pl.Series("before", [before[name] for name in table["id"]])
+        ),
+        lock.asks,
+        tolerance,
+    )
 
 
 def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:

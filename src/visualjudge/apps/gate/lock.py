@@ -106,10 +106,12 @@ class Locked:
 
     def write(self, out: OutputFile) -> None:
         """Write the file."""
-        content = {"format": self.form, **asdict(self)}
         out.write(
             yaml.safe_dump(
-                content, sort_keys=False, allow_unicode=True, width=100
+                {"format": self.form, **asdict(self)},
+                sort_keys=False,
+                allow_unicode=True,
+                width=100,
             ),
         )
 
@@ -329,8 +331,14 @@ def locked_questions(
     every = questions_like(dataset, {kind})
     if "asked" not in questions:
         return tuple(every)
-    packed = np.frombuffer(bytes.fromhex(questions["asked"]), np.uint8)
-    return tuple(compress(every, np.unpackbits(packed)))
+    return tuple(
+        compress(
+            every,
+            np.unpackbits(
+                np.frombuffer(bytes.fromhex(questions["asked"]), np.uint8)
+            ),
+        )
+    )
 
 
 def _wording(question: Question) -> str:
@@ -362,9 +370,8 @@ def counted(analysis: Analysis) -> pl.DataFrame:
         pl.col("kind") == "pairwise", has_truth()
     )
     if table.is_empty():
-        name = analysis.study.runs[0].name
         raise DataError(
-            f"{name}: must have verdicts on pairs or scores whose truth is known, got "
+            f"{analysis.study.runs[0].name}: must have verdicts on pairs or scores whose truth is known, got "
             "none; a column of truth (`columns` truth=NAME of adopt) states it"
         )
     ids = analysis.study.questions.select("question", "id")

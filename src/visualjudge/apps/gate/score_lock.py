@@ -144,8 +144,10 @@ def check_scores(
     table = scored(analysis)
     if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
         return cause
-    before = pl.Series("before", lock.scores, dtype=pl.Float64)
-    return compared_scores(table.with_columns(before), tolerance)
+    return compared_scores(
+        table.with_columns(pl.Series("before", lock.scores, dtype=pl.Float64)),
+        tolerance,
+    )
 
 
 def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
@@ -155,8 +157,9 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
     truth, before, now = (
         table[name].to_numpy().astype(float) for name in columns
     )
-    image = table["image"].rank("dense").to_numpy().astype(np.int64)
-    groups = image_groups(image)
+    groups = image_groups(
+        table["image"].rank("dense").to_numpy().astype(np.int64)
+    )
     images = int(groups.max()) + 1
     asked = table.height, table["image"].n_unique()
     moved = (
@@ -169,8 +172,14 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
         "questions"
     )
     if images >= LEAST_IMAGES and np.array_equal(before, now, equal_nan=True):
-        same = f"{about}: no question has another score"
-        return Check("holds", (same,), 0.0, 0.0, 0.0, *asked)
+        return Check(
+            "holds",
+            (f"{about}: no question has another score",),
+            0.0,
+            0.0,
+            0.0,
+            *asked,
+        )
     cost = _error(now, truth) - _error(before, truth)
     cases = sums(groups, np.ones(groups.size), images)
     nearer = ratio(sums(groups, -cost, images), cases)
@@ -207,8 +216,11 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
 
 def _error(score: FloatArray, truth: FloatArray) -> FloatArray:
     """Return how far scores are from the truth; without one, the farthest."""
-    farthest = np.maximum(truth, TOP - truth)
-    return np.where(np.isfinite(score), np.abs(score - truth), farthest)
+    return np.where(
+        np.isfinite(score),
+        np.abs(score - truth),
+        np.maximum(truth, TOP - truth),
+    )
 
 
 def _order_change(
@@ -232,5 +244,6 @@ def _order_change(
         for scores in (before, now)
     ]
     value = np.array([rho[1][0] - rho[0][0]])
-    far = value - (rho[1][1] - rho[0][1])
-    return value, spread(far, np.bincount(own).astype(float))
+    return value, spread(
+        (value - (rho[1][1] - rho[0][1])), np.bincount(own).astype(float)
+    )

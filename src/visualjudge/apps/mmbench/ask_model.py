@@ -206,11 +206,13 @@ async def infer(
     cut = write_workbook(
         workbook, lines, option_columns(table.columns), whole=journal_path.name
     )
-    statuses = Counter(
-        str(journalled[row.index].get("status")) for row, _ in lines
-    )
     return InferReport(
-        len(lines), len(rows) - len(lines), cut, progress, total, statuses
+        len(lines),
+        len(rows) - len(lines),
+        cut,
+        progress,
+        total,
+        Counter(str(journalled[row.index].get("status")) for row, _ in lines),
     )
 
 

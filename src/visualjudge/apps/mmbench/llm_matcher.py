@@ -48,8 +48,11 @@ async def match(
             "reply": line.prediction or "",
         }
         async with few:
-            text = TextPart(template.render_user(values))
-            reply = await client.ask(Request((text,), temperature=0.0))
+            reply = await client.ask(
+                Request(
+                    (TextPart(template.render_user(values)),), temperature=0.0
+                )
+            )
         return reading_of(reply.text, row, rules).letter
 
     try:

@@ -130,8 +130,9 @@ def _by_index(file: Path, rows: Iterable[Fields]) -> dict[int, dict[str, str]]:
     for number, cells in enumerate(rows, 2):
         for due in ("index", "prediction"):
             if due not in cells:
-                named = ", ".join(map(str, cells))[:300]
-                raise DataError(f"{file}: no column {due!r} (columns: {named})")
+                raise DataError(
+                    f"{file}: no column {due!r} (columns: {', '.join(map(str, cells))[:300]})"
+                )
         index = whole_number(str(cells["index"]))
         if index is None:
             raise _invalid(
@@ -172,7 +173,10 @@ def read_predictions(
     """
     file = Path(path)
     if not file.is_file():
-        raise DataError(f"{file}: no such file")
+        raise DataError(
+            f"{file}: "
+            + ("is a folder; name a file" if file.is_dir() else "no such file")
+        )
     if file.suffix.lower() == ".jsonl":
         lines = replies(file)
     else:
@@ -181,7 +185,10 @@ def read_predictions(
             file, read_workbook(file) if sheet else read_table(file)
         )
     if not lines:
-        raise DataError(f"{file}: must hold at least one reply, got none")
+        raise DataError(
+            f"{file}: must hold at least one reply, with `index` and `prediction` in "
+            "each line (.jsonl) or object (.json), got none"
+        )
     by_index = {
         index: str(cells["prediction"]) for index, cells in lines.items()
     }
@@ -246,7 +253,7 @@ def replies(path: Path) -> dict[int, Json]:
     for number, record in enumerate(read_records(path), 1):
         index = record.get("index")
         if not isinstance(index, int):
-            raise _invalid(path, number, "must be an integer")
+            raise _invalid(path, number, f"must be an integer, got {index!r}")
         if isinstance(record.get("prediction"), str | float | int):
             collected[index] = record
     return collected

@@ -17,6 +17,7 @@ import numpy as np
 
 from visualjudge.analysis.estimate import shares, sums
 from visualjudge.analysis.figure_text import number, percent, percents
+from visualjudge.apps.mmbench.doubts import doubts
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.jsons import Fields, Json
@@ -72,6 +73,7 @@ def scores(evaluation: Evaluation) -> Json:
         ],
         "unknown": list(evaluation.unknown),
         "matched": evaluation.matched,
+        "doubts": list(doubts(evaluation.rows)),
     }
     if evaluation.rules == "vlmevalkit":
         result["differs"] = [
@@ -99,12 +101,15 @@ def block(part: Slice) -> Json:
     circular = [bool(group.hit) for group in valid]
     replied = [line for line in part.rows if line.prediction is not None]
     vanilla = [line for line in part.rows if not line.row.rotation]
-    read = [line.extracted is not None for line in part.rows]
     return {
         "n": len(part.rows),
         "n_images": len({line.image for line in part.rows}),
         "n_missing": len(part.rows) - len(replied),
-        **_shares("extraction_rate", part.rows, read),
+        **_shares(
+            "extraction_rate",
+            part.rows,
+            [line.extracted is not None for line in part.rows],
+        ),
         "extraction_rate_of_replies": share(
             [line.extracted is not None for line in replied]
         ),
@@ -123,8 +128,10 @@ def block(part: Slice) -> Json:
 def _shares(
     name: str, rows: Sequence[ScoredRow], values: Sequence[bool]
 ) -> Json:
-    ends = interval(values, [line.image for line in rows])
-    return {name: share(values), f"{name}_ci95": ends}
+    return {
+        name: share(values),
+        f"{name}_ci95": interval(values, [line.image for line in rows]),
+    }
 
 
 def share(values: Sequence[bool]) -> float | None:
@@ -214,8 +221,13 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
                     name: _cell(piece, measure)
                     for name, piece in pieces.items()
                 }
-                title = f"{label}, {split}" if of_split else label
-                yield Line(model.name, split, measure, title, cells)
+                yield Line(
+                    model.name,
+                    split,
+                    measure,
+                    (f"{label}, {split}" if of_split else label),
+                    cells,
+                )
 
 
 def _cell(piece: Slice, measure: str) -> Json:
@@ -296,7 +308,7 @@ def sentence(model: Model) -> str:
     every = list(lines([model]))
     headline = next(line for line in every if line.split == every[-1].split)
     cell = headline.cells["Overall"]
-    better = (cell["ci95"] or (0.0,))[0] > cell["guess"]
+    better = cell["ci95"] and cell["ci95"][0] > cell["guess"]
     return (
         f"{model.name} is right in "
         f"{'every rotation of ' * headline.label.startswith('circular')}"

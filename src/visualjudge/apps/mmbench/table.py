@@ -152,6 +152,11 @@ def read_table(path: str | Path) -> Table:
         the column ``index`` or ``question``.
     """
     file = Path(path)
+    if file.suffix.lower() in (".xls", ".xlsx"):
+        raise DataError(
+            f"{file}: must be a table separated by tabs, got a workbook; save it as "
+            "text with tabs (.tsv)"
+        )
     line = 1
     rows = dict[int, Row]()
     problems = list[Problem]()
@@ -250,7 +255,7 @@ def _row(
     answer, form = _answer(stated)
     letters = {answer} - {""} if form == "letter" else set(answer)
     if not letters <= set(options) or len(letters) < len(answer):
-        among = ", ".join(options) or "none"
+        among = ", ".join(options) or "none: columns A, B, C … hold their texts"
         raise _invalid(
             file,
             line,

@@ -174,8 +174,14 @@ def question(config: Mapping[str, Any]) -> Iterator[Check]:
 async def _ask(config: Mapping[str, Any]) -> Reply:
     import numpy as np
 
-    colours = np.array([COLOURS[name] for name in SHOWN], dtype=np.uint8)
-    stripes = np.tile(np.repeat(colours, 64, axis=0), (192, 1, 1))
+    stripes = np.tile(
+        np.repeat(
+            np.array([COLOURS[name] for name in SHOWN], dtype=np.uint8),
+            64,
+            axis=0,
+        ),
+        (192, 1, 1),
+    )
     parts = (TextPart(_PROMPT), await asyncio.to_thread(image_part, stripes))
     client = open_client({"attempts": 2, **config}, concurrency=1)
     try:

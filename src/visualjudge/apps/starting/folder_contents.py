@@ -6,6 +6,7 @@ that reads it. The environment is checked in ``doctor.py``; files are read in
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ import yaml
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.untrusted import read_file
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.core.yamls import read_yaml
 
 MOST_FILES = 50_000
@@ -23,7 +25,7 @@ MOST_FILES = 50_000
 HEAD = 1 << 16
 """Bytes read of each file."""
 IMAGES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff"))
-TABLES = frozenset((".csv", ".tsv", ".jsonl"))
+TABLES = frozenset((".csv", ".tsv", ".jsonl", ".xlsx"))
 IMAGE_FOLDER = {"file_name": "output", "text": "prompt"}
 """Columns of a ``metadata`` table of Hugging Face, and what they are called here."""
 COCO_TASKS = {
@@ -33,7 +35,7 @@ COCO_TASKS = {
 }
 """Task of results by a field of theirs, the first that is there."""
 MAPS = frozenset((".npy", ".npz", ".pfm"))
-CLEAN = ("sharp", "gt", "clean", "hq", "hr")
+CLEAN = ("sharp", "gt", "clean", "hq", "hr", "target", "groundtruth")
 DEGRADED = {
     "blurred": "lowlevel-deblur",
     "blur": "lowlevel-deblur",
@@ -48,6 +50,10 @@ DEGRADED = {
     "degraded": "lowlevel-restore",
 }
 """Names of folders of images for a restoration, in lower case; its task."""
+_SPLIT = re.compile(
+    r"(train|training|val|valid|validation|dev|test)(\d{4})?", re.IGNORECASE
+)
+"""Names of folders with a part of a data set."""
 _TRUTH = re.compile("gt|truth|annotation", re.IGNORECASE)
 """A part of the name of a folder with ground truth."""
 _YOLO_LINE = re.compile(r"\d+( -?[\d.]+(e-?\d+)?){4,}\s*", re.IGNORECASE)
@@ -59,6 +65,42 @@ PALETTE = 3
 """Types of colour in byte 25 of a PNG file (its IHDR chunk); byte 24 is its depth."""
 DEEP = b"\x10"
 Words = tuple[object, ...]
+
+
+SHAPES = ("shapes", "--task", "object_detection", "--format")
+TOOLS: tuple[tuple[str, str, Words, bool], ...] = (
+    (
+        '"from_name"',
+        "annotations of Label Studio",
+        (*SHAPES, "label-studio"),
+        False,
+    ),
+    ('"label_id"', "annotations of CVAT (Datumaro)", (*SHAPES, "cvat"), False),
+    ('"shapes"', "annotations of labelme", (*SHAPES, "labelme"), True),
+    (
+        "<annotations>",
+        "annotations of CVAT; export them as Datumaro or COCO",
+        (),
+        False,
+    ),
+    (
+        '"_cls"',
+        "samples of FiftyOne; export them as fiftyone.types.COCODetectionDataset, the "
+        "labels of each model too",
+        (),
+        False,
+    ),
+    (
+        "PAR1",
+        "Parquet files of Hugging Face",
+        ("hugging-face", "--task", "object_detection"),
+        True,
+    ),
+    ("PK\x03\x04", "an archive; unpack it", (), False),
+)
+"""The mark at the beginning of what a tool writes; what it is; the importer with its
+options, or none if it is to be written in another form; whether it reads a folder."""
+TOOL_SUFFIXES = frozenset((".json", ".xml", ".parquet", ".zip"))
 
 
 @dataclass(frozen=True)
@@ -105,13 +147,13 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     deep += _folders(files, MAPS)
     photographs = {place: every[place] for place in every if place not in maps}
     panoptic = [*_panoptic(files, photographs)]
-    images = next(iter(photographs), "IMAGES")
+    images = [*photographs]
     sights = [
         *(panoptic or _coco(files, images)),
         *_yolo(files, images),
         *_voc(files, images),
         *_tables(files, is_verdicts),
-        *_label_studio(files, images),
+        *_of_tools(files, images),
     ]
     places = [
         Sight(place, pluralize(count, "image"))
@@ -202,7 +244,7 @@ def _bytes(path: Path, *, end: bool = False) -> bytes:
         return b""
 
 
-def _coco(files: list[Path], images: object) -> Iterator[Sight]:
+def _coco(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
     truths: list[Path] = []
     results: dict[Path, str] = {}
     for path in files:
@@ -213,21 +255,30 @@ def _coco(files: list[Path], images: object) -> Iterator[Sight]:
             results[path] = next(
                 task for word, task in COCO_TASKS.items() if word in text
             )
-        elif text.startswith("{") and '"annotations"' in text + _tail(path):
-            truths.append(path)
+        elif text.startswith("{"):
+            text += _tail(path)
+            if (
+                all(f'"{name}"' in text for name in ("images", "annotations"))
+                and '"caption"' not in text
+            ):
+                truths.append(path)
     if not truths:
         return
     task = next(iter(results.values()), "object_detection")
     models = [path for path, own in results.items() if own == task]
-    command = _study("coco", task, truths[0], images, models)
-    yield Sight(truths[0], "COCO annotations", command)
+    truths.sort(key=_training)
+    yield Sight(
+        truths[0],
+        "COCO annotations",
+        _study("coco", task, truths[0], images, models),
+    )
     yield from (Sight(path, "COCO annotations") for path in truths[1:])
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
     )
 
 
-def _yolo(files: list[Path], images: object) -> Iterator[Sight]:
+def _yolo(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
     values: dict[Path, int] = {}
     for path in files:
         if path.suffix.lower() == ".txt" and path.parent not in values:
@@ -236,27 +287,57 @@ def _yolo(files: list[Path], images: object) -> Iterator[Sight]:
                 values[path.parent] = len(line.split())
     if not values:
         return
-    truth = min(values, key=lambda place: (values[place], len(place.parts)))
+    truth = min(
+        values,
+        key=lambda place: (values[place], _training(place), len(place.parts)),
+    )
     boxes = values[truth] == _BOX_VALUES
     task = "object_detection" if boxes else "instance_segmentation"
     classes = next(filter(_names_classes, files), "data.yaml")
     others = [place for place in values if place != truth]
-    command = _study("yolo", task, truth, images, others, classes=classes)
-    message = "boxes" if boxes else "polygons"
-    yield Sight(truth, f"YOLO labels, {message}", command)
-    yield from (Sight(path, "YOLO labels of a model") for path in others)
+    models = [place for place in others if not _is_split(place)]
+    yield Sight(
+        truth,
+        f"YOLO labels, {'boxes' if boxes else 'polygons'}",
+        _study("yolo", task, truth, images, models, classes=classes),
+    )
+    yield from (
+        Sight(path, f"YOLO labels{' of a model' * (path in models)}")
+        for path in others
+    )
+
+
+def _is_split(place: Path) -> bool:
+    """Return whether labels of a folder are a part of the ground truth, as of train and
+    val, by its name or that of the folder that has it."""
+    return any(_SPLIT.fullmatch(name) for name in place.parts[-2:])
+
+
+def _training(path: Path) -> bool:
+    """Return whether a path is of images to train with, which no one judges."""
+    return "train" in f"{path.parent.name}/{path.name}"
+
+
+def _images_of(truth: Path, places: Sequence[Path]) -> object:
+    """Return the folder of images that a ground truth is of, by its name."""
+    return max(
+        places,
+        key=lambda place: place == truth.parent or place.name in truth.name,
+        default="IMAGES",
+    )
 
 
 def _study(
     form: str,
     task: str,
     truth: Path,
-    images: object,
+    images: Sequence[Path],
     models: Sequence[Path],
     **options: object,
 ) -> Words:
     """Return the import of models' predictions; without any, of controlled errors."""
-    words: Words = ("--task", task, "--gt", truth, "--images", images)
+    place = _images_of(truth, images)
+    words: Words = ("--task", task, "--gt", truth, "--images", place)
     if models:
         words = (form, *words)
         for name, value in options.items():
@@ -286,30 +367,34 @@ def _names_classes(path: Path) -> bool:
     return isinstance(content, dict) and "names" in content
 
 
-def _voc(files: list[Path], images: object) -> Iterator[Sight]:
+def _voc(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
     first = {
         path.parent: path for path in reversed(files) if path.suffix == ".xml"
     }
     folders = [
-        place for place, path in first.items() if "<annotation" in _head(path)
+        place for place, path in first.items() if "<annotation>" in _head(path)
     ]
     yield from _maps(
         ("voc", "object_detection", "PASCAL VOC annotations"), folders, images
     )
 
 
-def _label_studio(files: list[Path], images: object) -> Iterator[Sight]:
+def _of_tools(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
+    """Yield what labelling tools wrote, the first of each tool."""
+    found = set()
     for path in files:
-        if path.suffix == ".json" and '"from_name"' in _head(path):
-            yield Sight(
-                path,
-                "annotations of Label Studio",
-                (
-                    *("import", "shapes", "--task", "object_detection"),
-                    *("--format", "label-studio", "--gt", path),
-                    *("--images", images, "--out", "data"),
-                ),
-            )
+        head = _head(path) if path.suffix in TOOL_SUFFIXES else ""
+        for mark, text, words, of_folder in TOOLS:
+            if mark in head and text not in found:
+                found.add(text)
+                place = path.parent if of_folder else path
+                command = (
+                    *("import", *words, "--gt", place),
+                    *("--images", _images_of(place, images))
+                    * ("shapes" in words),
+                    *("--out", "data"),
+                )
+                yield Sight(place, text, command if words else None)
 
 
 def _headers(files: list[Path]) -> dict[Path, bytes]:
@@ -334,18 +419,20 @@ LABELS = (
 def _maps(
     form: tuple[str, str, str],
     places: list[Path],
-    images: object,
+    images: Sequence[Path],
     **options: object,
 ) -> Iterator[Sight]:
     if not places:
         return
-    truth, *models = sorted(
-        places, key=lambda path: not _TRUTH.search(path.name)
+    truth, *others = sorted(
+        places,
+        key=lambda path: (not _TRUTH.search(path.name), _training(path)),
     )
+    models = [place for place in others if not _is_split(place)]
     name, task, text = form
     command = _study(name, task, truth, images, models, **options)
     yield Sight(truth, text, command)
-    yield from (Sight(path, text.partition(";")[0]) for path in models)
+    yield from (Sight(path, text.partition(";")[0]) for path in others)
 
 
 def _panoptic(
@@ -366,8 +453,9 @@ def _panoptic(
     pngs = [path.with_suffix("") for path in (truth, *models)]
     for place in pngs:
         photographs.pop(place, None)
-    images = next(iter(photographs), "IMAGES")
-    command = _study("coco", "semantic_segmentation", truth, images, models)
+    command = _study(
+        "coco", "semantic_segmentation", truth, [*photographs], models
+    )
     own = [word for path in pngs[1:] for word in ("--pred-pngs", path)]
     form = ("--gt-pngs", pngs[0], *own)
     if not models:
@@ -386,6 +474,18 @@ def _tables(
         text = f"a table with the columns {', '.join(header)}"
         if header == ["id", "name"]:
             yield Sight(path, f"classes: {text}")
+        elif "objects" in header:
+            yield Sight(
+                path,
+                f"objects of images: {text}; `import hugging-face` reads Parquet "
+                "(Dataset.to_parquet)",
+            )
+        elif {"index", "prediction"}.issubset(header):
+            yield Sight(
+                path,
+                f"replies to multiple-choice questions: {text}",
+                ("mmbench", "eval", path, "--data", "DATA.tsv"),
+            )
         elif "rater" in header:
             yield Sight(path, f"ratings of people: {text}", ("agreement", path))
         elif "output" in header or (
@@ -450,6 +550,9 @@ def _root(path: Path, files: list[Path]) -> Path:
 
 
 def _header(path: Path) -> list[str]:
+    if path.suffix.lower() == ".xlsx":
+        with suppress(OSError, VisualJudgeError):
+            return [*next(iter(workbook_rows(path)), ())]
     line = _head(path).partition("\n")[0].strip().lstrip("\ufeff")
     if path.suffix.lower() != ".jsonl":
         separator = "\t" if "\t" in line else ","
@@ -494,7 +597,7 @@ def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
         others = (sharp, named[poor])
         models = [path for path in named.values() if path not in others]
         images = _alike(named[poor], sharp) if sharp.is_dir() else named[poor]
-        command = _study("pairs", DEGRADED[poor], sharp, images, models)
+        command = _study("pairs", DEGRADED[poor], sharp, [images], models)
         return Sight(sharp, "clean images", command)
     names = Counter(
         path.stem
@@ -514,7 +617,7 @@ def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
                 *("--root", first.parent, "--out", "data"),
             ),
         )
-    command = _study("pairs", "lowlevel-deblur", first, first, ())
+    command = _study("pairs", "lowlevel-deblur", first, [first], ())
     return Sight(
         first, "photographs alone: controlled errors test a judge", command
     )

@@ -108,5 +108,4 @@ Draw = Callable[[Scene, Any], Encoded]
 
 def masks_by_label(scene: Scene) -> dict[str, Mask]:
     """Return the union of the masks of each label, for :meth:`Scene.once`."""
-    masks: dict[str, Mask] = scene.masks.by_label()
-    return masks
+    return scene.masks.by_label()  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ MOST_PIXELS = BOUNDS["image"].items
 # at once, 16-bit RGBA the byte limit first.
 BYTES_PER_PIXEL = 3
 # Maximum pixels in the boxes of all masks of a prediction, in images of that limit.
-MASKS_OF_AN_IMAGE = 5
+MASKS_OF_AN_IMAGE = 15
 # Maximum points in the polygons of a mask.
 MOST_POINTS = 100_000
 # Maximum outline length in pixels of a mask's polygons; the native rasteriser needs

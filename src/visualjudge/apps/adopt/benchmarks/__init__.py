@@ -79,7 +79,6 @@ def adopt_benchmark(
     home = Path(folder)
     try:
         study, judges = read_benchmark(row, home)
-        parts = tuple(dict.fromkeys(item.task for item in study.items))
         origin = Origin(
             name,
             row.title,
@@ -89,7 +88,7 @@ def adopt_benchmark(
             row.use,
             study.labels_only,
             len(study.left_out),
-            row.scores(parts),
+            row.scores(tuple(dict.fromkeys(item.task for item in study.items))),
         )
         for judge in replies or ():
             if judge not in judges:
@@ -135,12 +134,14 @@ def adopt_benchmark(
         for item in study.items
     ]
     runs = write_study(items, by_judge, Path(out), origin, force=force)
-    written = tuple(
-        (run, len(by_judge[judge]))
-        for run, judge in zip(runs, by_judge, strict=True)
-    )
     return Imported(
-        len(items), origin.labels_only, written, (*study.left_out, *empty)
+        len(items),
+        origin.labels_only,
+        tuple(
+            (run, len(by_judge[judge]))
+            for run, judge in zip(runs, by_judge, strict=True)
+        ),
+        (*study.left_out, *empty),
     )
 
 
@@ -197,7 +198,10 @@ def _verdicts(
 
 
 def _without_images(item: Item) -> Item:
-    options = tuple(
-        replace(option, images=(), marked=None) for option in item.options
+    return replace(
+        item,
+        images=(),
+        options=tuple(
+            replace(option, images=(), marked=None) for option in item.options
+        ),
     )
-    return replace(item, images=(), options=options)

@@ -35,12 +35,11 @@ class Study:
     @property
     def labels_only(self) -> bool:
         """Whether images or texts are missing, so that no judge can be asked."""
-        displayed = all(
+        return self.missing > 0 or not all(
             (item.request or item.images)
             and all(option.content for option in item.options)
             for item in self.items
         )
-        return self.missing > 0 or not displayed
 
 
 def own_replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
@@ -49,14 +48,15 @@ def own_replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
     for row in records(path):
         row.setdefault("order", "AB")
         order = row.one_of("order", {"AB": "AB", "BA": "BA"})
-        text = (
-            None if row.get("value") is not None else str(row.need("response"))
-        )
         yield Reply(
             str(row.need("id")),
             "BA" if order == "BA" else "AB",
             row.get("value"),
-            text,
+            (
+                None
+                if row.get("value") is not None
+                else str(row.need("response"))
+            ),
         )
 
 

@@ -183,8 +183,9 @@ def read_mllm_judge(folder: Path, _: Sequence[JudgeFile]) -> Study:
     items = []
     left_out = []
     for mode in MLLM_JUDGE_IDS:
-        names = (f"{mode}.*", f"{mode}_lite.*", f"{mode.capitalize()}.*")
-        for path in first_tables(homes, *names)[:1]:
+        for path in first_tables(
+            homes, *(f"{mode}.*", f"{mode}_lite.*", f"{mode.capitalize()}.*")
+        )[:1]:
             images.homes = (*images.homes, path.parent.parent / "image")
             for key, row in _mllm_judge_keyed(mode, path):
                 item = _mllm_judge_item(mode, key, row, images)

@@ -184,9 +184,14 @@ def _imagenhub_items(folder: Path) -> Iterator[Item]:
             score = sum(values) / len(values) * 10
             key = f"{name}/{part}/{model}/{uid}"
             task = f"{name}/{part}"
-            options = (Option(source=model),)
             yield Item(
-                key, task, f"{name}/{uid}", "", options, score, kind="scoring"
+                key,
+                task,
+                f"{name}/{uid}",
+                "",
+                (Option(source=model),),
+                score,
+                kind="scoring",
             )
 
 
@@ -222,9 +227,10 @@ def imagenhub_replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
         ):
             counted = FAILED if min(shares) < 0 else score
             if counted != FAILED or part != "O":
-                known = value if 0 <= value <= 10 else FAILED
                 yield Reply(
-                    f"{task}/{part}/{model}/{uid}", value=known, counted=counted
+                    f"{task}/{part}/{model}/{uid}",
+                    value=(value if 0 <= value <= 10 else FAILED),
+                    counted=counted,
                 )
 
 
@@ -417,14 +423,13 @@ def _gedit_label(dimension: str, name: str, swapped: bool) -> Item:
     task = name.rpartition("_task_")[2]
     source = name.partition("_vs_")[0]
     options = (Option(), Option())
-    answer = "B" if swapped else "A"
     return Item(
         f"{dimension}/{name}",
         f"{dimension}/{task}",
         source,
         "",
         options,
-        answer,
+        ("B" if swapped else "A"),
     )
 
 
@@ -460,11 +465,13 @@ def _gedit_rated(
 
 def _gedit_by_dimension(parts: tuple[str, ...]) -> tuple[Score, ...]:
     dimensions = dict.fromkeys(part.partition("/")[0] for part in parts)
-    whole = [
-        (name, tuple(p for p in parts if p.startswith(f"{name}/")))
-        for name in dimensions
-    ]
-    every = (*whole, *((part, (part,)) for part in parts))
+    every = (
+        *[
+            (name, tuple(p for p in parts if p.startswith(f"{name}/")))
+            for name in dimensions
+        ],
+        *((part, (part,)) for part in parts),
+    )
     return tuple(
         Score(f"editscore-bench/{name}", "read", tasks, 1.0, 4)
         for name, tasks in every

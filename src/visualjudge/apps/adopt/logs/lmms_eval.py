@@ -50,5 +50,8 @@ def rows(path: Path, samples: Any) -> Iterator[dict[str, Any]]:
                 if k < len(filtered) and is_answer(filtered[k])
                 else ""
             )
-            own = known | {"verdict": read, "reply": reply, "repeat": k}
-            yield log_row(own, sample.get("doc"), metrics)
+            yield log_row(
+                (known | {"verdict": read, "reply": reply, "repeat": k}),
+                sample.get("doc"),
+                metrics,
+            )
