@@ -91,6 +91,11 @@ def test_a_judge_that_is_always_right_separates_what_the_truth_separates() -> (
 def test_a_judge_that_reverses_a_pair_is_wrong_about_it() -> None:
     found = compared((4.0, 5.5, 8.0), 150, 0.9, 0, lifted=0.8)
     assert (state(found), state(found, "m1", "m2")) == ("wrong", "right")
+    # models that are equal by truth: a difference that the judge alone sees
+    found = compared((5.0, 5.0, 8.0), 150, 0.9, 0, lifted=0.5)
+    assert (state(found), state(found, "m1", "m2")) == ("wrong", "right")
+    found = compared((5.0, 5.0, 8.0), 150, 0.9, 0)
+    assert (state(found), state(found, "m1", "m2")) == ("close", "right")
 
 
 def test_models_equal_by_truth_are_rarely_separated() -> None:

@@ -450,3 +450,13 @@ def test_an_operation_of_google_that_is_done_has_ended_whatever_its_state(
 ) -> None:
     body = {"done": done, "metadata": {"state": state}}
     assert GoogleBatches.looked(None, body).status == status  # type: ignore[arg-type]
+
+
+def test_a_code_of_google_has_the_status_of_its_meaning() -> None:
+    statuses = []
+    for code in range(1, 17):
+        row = {"key": "k", "error": {"code": code}}
+        _, result = GoogleBatches.read(None, row)  # type: ignore[arg-type]
+        statuses.append(result.status)
+    refused = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
+    assert statuses == [refused.get(code, 500) for code in range(1, 17)]

@@ -47,10 +47,12 @@ class Refusing(FakeBatches):
     ) -> None:
         super().__init__(Faults(slow_s=0))
         self.refused = refused or {}
+        self.refusals = 0
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         for (method, path), status in self.refused.items():
             if request.method == method and path in request.path:
+                self.refusals += 1
                 return web.json_response(
                     {"error": {"message": "not for you"}}, status=status
                 )
@@ -128,6 +130,7 @@ def test_the_replies_that_can_be_had_are_kept(
         judged(fake, dataset, tmp_path)
         assert causes(tmp_path) == {"ok": 4, "result lost": 2}
         assert len(fake.batches) == 3
+        assert fake.refusals == 3  # the first, and two more
 
 
 def cancelled(dataset: Path, out: Path, fake: FakeBatches) -> None:

@@ -73,6 +73,11 @@ def places(tmp_path: Path) -> Path:
             "ds/questions.json",
             "is an input file",
         ),
+        (
+            "export run --format eee --out run/run.json --force",
+            "run/run.json",
+            "is part of a dataset, run",
+        ),
     ],
 )
 def test_what_a_command_reads_is_kept(

@@ -115,7 +115,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(
     assert file.read_text() == "precious"
     export(dataset, "trl", file, force=True)
     assert file.read_text() != "precious"
-    with pytest.raises(UsageError, match="is a folder"):
+    with pytest.raises(UsageError, match="got the folder"):
         export(dataset, "trl", tmp_path, force=True)
 
 
@@ -128,7 +128,7 @@ def test_a_folder_that_is_not_empty_is_kept_unless_forced(
         export(dataset, name, tmp_path)
     export(dataset, name, tmp_path, force=True)
     assert (tmp_path / "notes.txt").read_text() == "precious"
-    with pytest.raises(UsageError, match="is a file; "):
+    with pytest.raises(UsageError, match="got the file"):
         export(dataset, name, tmp_path / "notes.txt", force=True)
 
 

@@ -18,6 +18,7 @@ from scipy import stats
 
 from apps.adopt import copies
 from apps.adopt.copies import write
+from page_text import page
 from scripted_client import ScriptedClient
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
@@ -144,8 +145,10 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
     copy = copies.imagenhub(tmp_path / "copy")
     shutil.rmtree(copy / "results_gpt4o" / "ImagenHub_Text-Guided_IG" / "SDXL")
     run = imported(tmp_path, "imagenhub", copy, "gpt4o").runs[0][0]
-    (judge,) = analyse([run]).metrics["judges"]
+    found = analyse([run])
+    (judge,) = found.metrics["judges"]
     part = "5 of 10 questions"
+    assert page(found).count(part) == 3  # SC, PQ and both
     assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part
     assert (
         card([run]).judges[0].result.stored("as_published_of")

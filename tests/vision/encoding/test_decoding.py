@@ -122,6 +122,8 @@ def test_a_box_is_dashes_just_outside_the_mask() -> None:
     mask[30:90, 40:120] = True
     drawn, shown = boxed_only(image, mask)
     width = line_width((120, 160))
+    widths = [line_width((30, longer)) for longer in (63, 64, 624, 626)]
+    assert widths == [1, 2, 2, 3]
     ring = np.zeros_like(mask)
     ring[30 - width : 90 + width, 40 - width : 120 + width] = True
     ring &= ~mask

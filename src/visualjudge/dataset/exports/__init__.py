@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.core.errors import DataError, UsageError, one_of
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.registry import Registry
 from visualjudge.dataset.exports.forms import export_form
 from visualjudge.dataset.exports.parquet import export_parquet
@@ -70,14 +71,13 @@ def export(
             f"`format` must be {one_of(name, FORMATS)}, got {name!r}"
         )
     form = FORMATS[name]
-    path = Path(out)
     if not dataset.questions:
         raise DataError(
             f"{dataset.root}: no question to export (of this task, if one was named)"
         )
     check_use(dataset, name, training=form.training)
-    check_out(path, name, is_folder=form.is_folder, force=force)
-    return form.write(dataset, path, tick)
+    check_out(Path(out), name, is_folder=form.is_folder, force=force)
+    return form.write(dataset, Path(out), tick)
 
 
 def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
@@ -117,14 +117,15 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
     if not out.exists():
         return
     if out.is_dir() != is_folder:
-        is_one, due = ("folder", "file") if out.is_dir() else ("file", "folder")
         raise UsageError(
-            f"`out`: {out} is a {is_one}; {name} is written to a {due}"
+            f"`out` must be a {'folder' if is_folder else 'file'} for {name}, got the "
+            f"{'file' if is_folder else 'folder'} {out}"
         )
-    if force or (is_folder and not any(out.iterdir())):
-        return
-    raise UsageError(
-        f"`out`: {out} "
-        f"{'is a folder that is not empty' if is_folder else 'already exists'}; "
-        "choose another, or add `force` to overwrite it"
-    )
+    if not is_folder:
+        OutputFile(out, "`out`").check()
+    if not (force or (is_folder and not any(out.iterdir()))):
+        raise UsageError(
+            f"`out`: {out} "
+            f"{'is a folder that is not empty' if is_folder else 'already exists'}; "
+            "choose another, or add `force` to overwrite it"
+        )
