@@ -16,7 +16,7 @@ from math import comb, prod
 import numpy as np
 
 from visualjudge.analysis.estimate import shares, sums
-from visualjudge.analysis.figure_text import number, percent, percents
+from visualjudge.analysis.figure_text import many, number, percent, percents
 from visualjudge.apps.mmbench.doubts import doubts
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
@@ -311,8 +311,8 @@ def sentence(model: Model) -> str:
     return (
         f"{model.name} is right in "
         f"{'every rotation of ' * headline.label.startswith('circular')}"
-        f"{percent(cell['value'])} "
-        f"({percents(cell['ci95'])}) of {cell['n']:,} questions; guessing would be in "
+        f"{percent(cell['value'])} ({percents(cell['ci95'])}) of "
+        f"{many(cell['n'], 'question')}; guessing would be in "
         f"{percent(cell['guess'])}{'' if better else ', not proven to be less'}."
     )
 
