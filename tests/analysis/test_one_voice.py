@@ -18,6 +18,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from decided import World, choices_of, of_task
+from folding import each
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
@@ -380,7 +381,7 @@ def _of_favour(judge: JudgeCard) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(STUDIES))
+@each("seed", range(STUDIES))
 def test_no_two_places_contradict_each_other(seed: int) -> None:
     asked, judged = drawn(seed)
     assert contradictions(analyse_study(study_of(asked, judged))) == []
@@ -668,7 +669,7 @@ def _answered(
     return judge.sentence, checks, pairs, same
 
 
-@pytest.mark.parametrize("seed", range(max(6, STUDIES * 2 // 3)))
+@each("seed", range(max(6, STUDIES * 2 // 3)))
 def test_exchanging_the_columns_of_a_table_changes_nothing(seed: int) -> None:
     order_shown = bool(seed % 2)
     questions, verdicts = _adopted(seed)

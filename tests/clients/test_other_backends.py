@@ -196,7 +196,7 @@ def test_calls_that_brought_no_reply_and_were_billed_are_counted(
     assert sum(count or 0 for count in token_counts(found.usage)) == 3 * each
 
 
-@pytest.mark.parametrize(
+@each(
     ("backend", "end", "hint"),
     [
         ("api", "", "may lack /v1"),

@@ -76,6 +76,9 @@ def test_edges_are_measured_fine_and_coarse() -> None:
     flat = measured(np.full((90, 70, 3), 128, np.uint8))
     assert (flat.sharp, flat.structure) == pytest.approx([np.log(0.5)] * 2)
     assert quality_features(flat)["soft"] == pytest.approx(-0.6)
+    ends = np.repeat(np.uint8([2, 3, 252, 253]), 20).reshape(-1, 1, 1)
+    clipped = quality_features(measured(np.tile(ends, (1, 60, 3))))["clipped"]
+    assert clipped == pytest.approx(0.5)
     assert agreement(flat, flat)["same_structure"] == pytest.approx(1)
     # a dot becomes a bell of σ = 1.5 pixels in ``smooth``
     dot = np.zeros((41, 41, 3), np.uint8)

@@ -412,6 +412,25 @@ def correlation_ends(
     )
 
 
+def positive_ends(
+    value: FloatArray, dispersion: Spread, tail: float = TAIL
+) -> Ends:
+    """Return the interval of figures above 0, symmetrical on the log scale; NaN where
+    undefined. That of a mean of skewed errors reaches further upwards.
+    """
+    size = np.maximum(value, TINY)
+    low, high = mean_ends(
+        np.log(size),
+        Spread(
+            dispersion.variance / size**2,
+            dispersion.images,
+            dispersion.effective,
+        ),
+        tail,
+    )
+    return np.exp(low), np.exp(high)
+
+
 def test(value: FloatArray, dispersion: Spread) -> FloatArray:
     """Return the two-sided p of ``value`` = 0; NaN where undefined."""
     return _p(value, np.sqrt(dispersion.variance), dispersion)

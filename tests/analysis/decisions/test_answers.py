@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from decided import World, choices_of, of_task
+from folding import each
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -198,7 +199,7 @@ FEW, NEAR = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("questions", "verdicts", "known", "todo"),
     [
         (

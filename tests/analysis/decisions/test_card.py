@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from decided import World, choices_of, of_task, scores_of
+from folding import each
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import checks
@@ -52,7 +53,7 @@ def test_a_good_judge_on_many_images_passes() -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_a_judge_that_guesses_is_never_trusted(seed: int) -> None:
     for images, sources in ((12, 2), (40, 4)):
         card = _card(World.of(images, sources, seed), 0.5, seed)
@@ -437,7 +438,7 @@ def _two(
     return OrderOfKind("scoring", models, tuple(rows), True).moved()
 
 
-@pytest.mark.parametrize(
+@each(
     ("expected", "words", "pair", "other", "value"),
     [
         # wins against a better one, which the corrected means put back

@@ -202,3 +202,16 @@ def test_the_share_of_wrong_ones_among_the_surest_choices_is_held():
         low, high = row.loss.interval
         held.append(low <= 0.03 <= high)
     assert np.mean(held) >= 0.9
+
+
+def test_a_mean_error_of_few_images_is_above_0_and_reaches_far_enough():
+    """A symmetrical interval of skewed errors ends below 0, or too early above."""
+    image = np.arange(20)
+    above = 0
+    for seed in range(300):
+        error = np.random.default_rng(seed).exponential(size=20)
+        made = Scores(error, np.zeros(20), image, image, 20, 1.0)
+        above += made.mae.estimate.interval[1] < 1
+    assert above <= 0.055 * 300
+    one = Scores(8.0 * (image == 3), np.zeros(20), image, image, 20, 1.0)
+    assert one.mae.estimate.interval[0] > 0

@@ -40,6 +40,24 @@ def test_corpus_reply_is_read_as_expected(entry, rules):
     )
 
 
+@each(
+    ("form", "reply", "letters"),
+    [
+        ("letters", "The best answer is (C), (a)", "AC"),
+        ("letters", "D and b, as seen", "ABDE"),
+        ("letters", "no capital", None),
+        ("list", "['C', 'A']", "AC"),
+        ("list", "['CA']", None),
+        ("list", "[1]", None),
+        ("list", "C, A", None),
+    ],
+)
+def test_several_letters_are_those_that_the_benchmark_s_code_reads(
+    form, reply, letters
+):
+    assert READERS["vlmevalkit", form](reply, {}).letter == letters
+
+
 def test_corpus_says_why_wherever_the_rules_differ():
     assert all(
         ("why" in entry) == (entry["strict"] != entry["vlmevalkit"])

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pycocotools import mask as coco_mask
 
+from folding import each
 from visualjudge import score
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.images.faults import image_faults
@@ -282,7 +283,7 @@ def test_a_metric_that_gives_no_share_is_named(
         score("object_detection", boxes(BOX), boxes(BOX))
 
 
-@pytest.mark.parametrize(("kind", "name"), METRICS)
+@each(("kind", "name"), METRICS)
 def test_records_state_whatever_changes_the_score_of_a_metric(
     kind: str, name: str
 ) -> None:

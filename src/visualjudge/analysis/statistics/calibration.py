@@ -28,6 +28,7 @@ from visualjudge.analysis.estimate import (
     NORMAL,
     TAIL,
     TINY,
+    positive_ends,
     renumbered,
     shares,
     sums,
@@ -204,21 +205,13 @@ def abstaining(
             Abstaining(
                 least,
                 float(own.mean()),
-                shares(wrong, asked)[0] if choices else _loss(answered),
+                shares(wrong, asked)[0]
+                if choices
+                else replace(answered, of=positive_ends).estimate,
                 (everything - answered).estimate,
             )
         )
     return tuple(rows)
-
-
-def _loss(mean: Figure) -> Estimate:
-    """Return a mean loss: it is never negative, nor is an end of its interval."""
-    loss = mean.estimate
-    ends = loss.interval and (
-        max(0.0, loss.interval[0] or 0.0),
-        loss.interval[1],
-    )
-    return replace(loss, interval=ends)
 
 
 def _mean(

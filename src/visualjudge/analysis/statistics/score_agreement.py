@@ -19,7 +19,7 @@ Bell & McCaffrey 2002 (CR3); Kott 2001 (groups); Kish 1965 (effective number).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -44,7 +44,7 @@ class Figure:
     """A figure and its parts by group of images, (groups,): the value less that without
     the group, and the items of the group (0 where it has none). ``value`` is NaN where
     it is unknown. A correlation has the ``leverage`` of each group: its part of the
-    variance of the true scores.
+    variance of the true scores. ``of`` returns the ends of its interval.
     """
 
     value: float
@@ -52,6 +52,7 @@ class Figure:
     items: FloatArray
     images: int
     leverage: FloatArray | None = None
+    of: Callable[..., estimate.Ends] = estimate.mean_ends
 
     def __sub__(self, other: Figure) -> Figure:
         """Return the difference of two figures of the same items."""
@@ -85,13 +86,9 @@ class Figure:
         if not np.isfinite(self.value):
             return Estimate(None, None, n, self.images, ALIKE)
         result = self.spread
-        of = (
-            estimate.mean_ends
-            if self.leverage is None
-            else estimate.correlation_ends
-        )
         low, high = (
-            float(end[0]) for end in of(np.array([self.value]), result, tail)
+            float(end[0])
+            for end in self.of(np.array([self.value]), result, tail)
         )
         unmoved = result.enough[0] and result.variance[0] < estimate.TINY
         if (
@@ -207,7 +204,14 @@ class Scores:
         leverage = estimate.sums(
             self.group, (self.true - self.true.mean()) ** 2, self.groups
         )
-        return Figure(value, parts, self.items, self.images, leverage)
+        return Figure(
+            value,
+            parts,
+            self.items,
+            self.images,
+            leverage,
+            estimate.correlation_ends,
+        )
 
     @cached_property
     def spearman(self) -> Figure:
@@ -227,7 +231,7 @@ class Scores:
     @cached_property
     def mae(self) -> Figure:
         """Mean absolute error."""
-        return self.mean(np.abs(self.error))
+        return replace(self.mean(np.abs(self.error)), of=estimate.positive_ends)
 
     @cached_property
     def constant_mae(self) -> Figure:
