@@ -8,7 +8,6 @@ import visualjudge
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.figure_text import (
     listed,
-    lower_first,
     many,
     number,
     with_ends,
@@ -93,7 +92,7 @@ def _first_numbers(card: JudgeCard) -> str:
             f"{number(result.share.n)} verdicts."
         )
     return (
-        f"{card.models.question} With {card.judge}: "
-        f"{lower_first(card.models.verdict)} "
+        f"{card.models.question} For {card.judge}, the answer is: "
+        f"“{card.models.verdict}.” "
         f"({'; '.join(reason.text for reason in card.models.reasons)}).{right}"
     )
