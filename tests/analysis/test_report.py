@@ -230,7 +230,9 @@ def test_the_methods_state_the_intervals_that_are_computed(
         [said(q, "A") for q in questions[:8]],
     )
     whole, asked = (
-        page(analyse([folder])).split('<p class="methods">')[1].split("</p>")[0]
+        page(analyse([folder]))
+        .split('<div class="methods">')[1]
+        .split("</div>")[0]
         for folder in (run, part)
     )
     assert "With fewer than 5 images, no interval is" in whole

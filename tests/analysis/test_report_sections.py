@@ -186,7 +186,9 @@ def test_an_example_opens_in_the_studio_and_says_what_is_wrong(
     found = examples(analyse([run]).study, 0)[0]
     assert found.legend == (("1 cat", "#FF0000"), ("dog", "#0000FF"))
     assert found.faults[0] == ("Option A", "none"), "as shown, not as stored"
-    assert found.faults[1][1] == "2 × missed; the costliest at x 5–20, y 6–30"
+    assert found.faults[1][1] == (
+        "2 × missed (cost 1.2); the costliest at x 5–20, y 6–30"
+    )
     digest = hashlib.sha256(
         (dataset / "questions.json").read_bytes()
     ).hexdigest()

@@ -532,4 +532,4 @@ def test_a_third_source_does_not_hide_two_equal_ones(
     )
     _, output = told(tmp_path, capsys, "describe", "{}/data")
     assert "warning: sources 'm' and 'twin' have the same predictions" in output
-    assert "would decide: visualjudge plan" in output
+    assert "next: visualjudge plan" in output

@@ -47,6 +47,7 @@ from visualjudge.analysis.figure_text import (
     many,
     percent,
     percents,
+    points,
 )
 from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
 from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
@@ -403,7 +404,10 @@ def proven(result: JudgeResult) -> list[str]:
     known = []
     needs = result[PHOTOGRAPH]
     if needs and needs[0].state == "not_needed":
-        known.append("it does not need the photograph")
+        known.append(
+            "the photograph makes it hardly more accurate "
+            f"({points(needs[0].least.value)} points)"
+        )
     known += list(_reason(result))
     failed = [row.name for row in result[PROBES] if row.state == "fail"]
     if failed:

@@ -131,7 +131,7 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Right in both orders",
         "at_least",
         0.65,
-        "it is right in both orders of a pair in {} (at least {limit} is required)",
+        "it is right in both orders in {} of questions (at least {limit} is required)",
     ),
     "lean": Threshold(
         "Position bias",

@@ -126,9 +126,9 @@ def pairs_table(models: PairsOfModels) -> Table:
         count = many(len(models.pairs), "pair")
         fitted = sum(pair.by == "strengths" for pair in models.pairs)
         by_strengths = (
-            f" In {fitted} of {count}, this is computed from the strengths of all models "
-            "(Bradley and Terry), which fit and are more precise, for judge and truth "
-            "alike: the truth may differ from another judge’s table."
+            f" In {fitted} of {count}, both come from the strengths of all models (Bradley "
+            "and Terry), which fit this judge and the truth and are more precise; with "
+            "another judge, the column of the truth may therefore differ."
         )
         has_scores = any(
             pair.mean_difference is not None for pair in models.pairs
@@ -162,8 +162,8 @@ def _resolved(models: PairsOfModels) -> str:
     same = (
         ""
         if models.resolution_points is None
-        else f" This is a difference of {models.resolution_points:.1f} points of mean "
-        "score, of 10."
+        else f" Where scores scatter as over all pairs here, such models differ by about "
+        f"{models.resolution_points:.1f} in mean true score (of 10)."
     )
     return (
         "Resolution: these images separate two models (with a power of 80 %) if one "
@@ -496,7 +496,7 @@ def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
     if unclear:
         yield (
             f"{_named(unclear, groups)} yet, and may not with 20 times the images: the "
-            "difference so far is small"
+            "difference so far may be chance"
         )
 
 

@@ -120,7 +120,7 @@ class OrderOfKind:
             place = f"{many(ranks, 'rank')} {'above' if above else 'below'}"
             return (
                 ranks,
-                f"{source} is {place} where an unbiased judge would place it",
+                f"{source} is {place} its place without favouritism",
             )
         favours = f"it {'favours' if above else 'disfavours'} {source}"
         if beside:

@@ -111,7 +111,14 @@ def _section(view: Shown) -> Section:
 
 def _checks(view: Shown) -> Section:
     every = {judge.name: judge[CHECKS] for judge in view.analysis.judges}
-    return Section("checks", "Checks", asked=[checks_table(every)], detail=True)
+    return Section(
+        "checks",
+        "Checks",
+        "A check that fails qualifies the answer; an undecided one does not. So do "
+        "sections of their own: the photograph, the reasons and the probes.",
+        [checks_table(every)],
+        detail=True,
+    )
 
 
 CARDS = JudgeFigure("card", judge_card)

@@ -287,7 +287,9 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
     section=Section(
         "bias",
         "Does the judge prefer the first option?",
-        "Rows with p below 5 % after Holm over the features of a judge are bold.",
+        "Rows with p below 5 % after Holm’s adjustment over the rows of a judge are bold. "
+        "The marked area of an option is the part of the image that its boxes, masks or "
+        "points cover.",
     ),
     tabled=lambda rows: [row for row in rows if row.estimate.n],
     marked=lambda row: row.flagged,

@@ -68,9 +68,9 @@ def _section(view: Shown) -> Section:
         "fault_size",
         "How small an error does the judge see?",
         "The side, in pixels as shown, of a square as large as the box of the costliest "
-        "error (that which costs the worse option most), at which a judge is right "
-        "in 75 % of pairs.",
-        [by_rows("Questions · side in pixels", view.judges, cells, NONE)],
+        "error (that which costs the worse option most), at which 75 % of "
+        "verdicts are right.",
+        [by_rows("Questions", view.judges, cells, NONE)],
         answers(
             ((j.name, row) for j in view.judges for row in j[FAULT_SIZE]),
             "side in pixels",
@@ -90,7 +90,7 @@ FAULT_SIZE: JudgeFigure[tuple[Sensitivity, ...]] = JudgeFigure(
         lines_of_judges(
             "fault_size",
             "Right answers by the size of the costliest error",
-            "Share of right answers to pairs, by the error that costs the worse option most: "
+            "Share of verdicts that are right, by the error that costs the worse option most: "
             f"the side of a square as large as its box; {MARKERS}",
             ("side", "accuracy"),
             lambda judge: trace(judge[FAULT_SIZE], SIZE),

@@ -155,8 +155,9 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %). Only the sign between two neighbours says what is "
-        "proven (a test by image, Holm, p below 5 %): lines of separated models may overlap.",
+        "that are possible (95 %). Only the circle, cross or dash between two neighbouring "
+        "models says what is proven (a test by image, Holm, p below 5 %): lines of separated "
+        "models may overlap. The tables have every pair.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),
@@ -252,7 +253,7 @@ def opening_plot(cards: Sequence[JudgeCard]) -> Plot | LeftOut:
             cards,
             _choices,
             QUESTIONS[cards[0].models.shape],
-            "Share of pairs in which the judge gives the right answer, by task; the "
+            "Share of verdicts that are right, by task; the "
             f"line: at least {percent(bar.accuracy, 0)} is required.",
             replace(SHARES, mark=bar.accuracy),
         )

@@ -259,20 +259,20 @@ PHOTOGRAPH = JudgeFigure(
     section=Section(
         "photograph",
         "Does the judge need the photograph?",
-        "The judge was asked the same pairs again with uniform grey, and with another "
-        "photograph, in place of the photograph, also below overlays. Right answers "
-        "then come from the predictions alone.",
+        "The judge was asked the same questions again with uniform grey, and with "
+        "another photograph, in place of the photograph, also under the drawn "
+        "predictions. Right answers then come from the predictions alone.",
     ),
     plots=(
         estimates_of_judges(
             "photograph",
             "Accuracy gained from the photograph",
-            "Accuracy with the photograph minus accuracy with grey or another photograph in "
-            "its place, whichever differs less, on the same pairs.",
+            "Accuracy with the photograph minus accuracy with grey, or another photograph, in "
+            "its place, on the same questions: the smaller of the two gains.",
             _gains,
             "no question was asked without its photograph",
             "Points gained from the photograph",
-            "A judge does not need the photograph if the difference is significantly below "
+            "A judge does not need the photograph if the gain is significantly below "
             f"{100 * MARGIN:g} points. {INTERVALS}",
         ),
     ),

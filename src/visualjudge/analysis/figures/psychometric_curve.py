@@ -48,6 +48,7 @@ from visualjudge.analysis.figures.figure_parts import (
     lines_of_judges,
     named,
     number,
+    percent,
     plain_name,
     with_ends,
 )
@@ -378,7 +379,8 @@ def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
     below = curve.n[curve.x < jnd].sum()
     reasons = (
         (slope is None or slope >= SLOPE_LEVEL,
-         "accuracy does not rise significantly"),
+         "accuracy does not rise significantly "
+         f"({percent(curve.k.sum() / curve.n.sum())} right over all)"),
         (not np.isfinite(jnd), "75 % is never reached"),
         (jnd > most, f"75 % lies beyond the largest distance asked ({most:.3g})"),
         (below < max(LEAST_BELOW, LEAST_SHARE_BELOW * curve.n.sum()),
@@ -405,9 +407,9 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
     )
 
 
-MARKERS = "larger markers stand for more pairs."
+MARKERS = "larger markers stand for more verdicts."
 CURVE = (
-    "Only where right answers rise significantly, there is a curve: Weibull’s psychometric "
+    "A curve is drawn only where right answers rise significantly: Weibull’s psychometric "
     "function with its 95 % band by image, and a hollow marker where it reaches 75 %, "
     "with its interval."
 )
@@ -479,10 +481,10 @@ def _section(view: Shown) -> Section:
     return Section(
         "sensitivity",
         "How small a difference does the judge see?",
-        "The table gives the difference at which a judge is right in 75 % of pairs; "
+        "The table gives the difference at which 75 % of verdicts are right; "
         "lower is better. It is given where accuracy rises significantly with the "
         "difference and the curve fits.",
-        [by_rows("Questions · difference in", view.judges, cells, NONE)],
+        [by_rows("Questions · measure", view.judges, cells, NONE)],
         [
             line
             for against, words in DIFFERENCES.items()
@@ -504,12 +506,12 @@ def _plot(against: str, label: str, words: str) -> FigurePlot:
     return lines_of_judges(
         against,
         f"Right answers by the difference in {difference}",
-        f"Share of right answers to pairs, by how far {words} differ; {MARKERS}",
+        f"Share of verdicts that are right, by how far {words} differ; {MARKERS}",
         (against, "accuracy"),
         lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),
         CURVE,
-        f"too few pairs that differ in {difference}, or all by the same",
+        f"too few questions whose options differ in {difference}, or all by the same",
     )
 
 

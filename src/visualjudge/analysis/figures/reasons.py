@@ -249,8 +249,9 @@ REASON_SHARES = JudgeFigure(
         "Does the judge find what is wrong?",
         "The costliest error is the kind that costs the worse option most in "
         "comparison with the better one. A place is right if the worse option has an "
-        "error there, and the better one not the same. The judge’s reasons, shuffled among the "
-        "questions of a task, show what a habit reaches, such as pointing at the middle.",
+        "error there that the better option does not have. The judge’s reasons, shuffled "
+        "among the questions of a task, show how often a habit, such as pointing at the "
+        "middle, is right by chance.",
     ),
     link=lambda judge, row: judge.address(task=row.task),
 )

@@ -308,9 +308,9 @@ def _section(view: Shown) -> Section:
     return Section(
         "sources",
         "How the judge ranks the models",
-        "A model made the predictions that are judged; a controlled error with its "
-        "severity (duplicate 0.50) counts as one. Its strength shows how often the judge prefers "
-        "it: that of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
+        "A model made the predictions that are judged (errors made on purpose count as "
+        "one model for each kind and severity). Its strength shows how often the judge "
+        "prefers it: that of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
         "penalty; a question answered differently when swapped is a tie. The interval "
         "of a model that never lost, or never won, is open on one side; intervals of "
         "strengths are no tests of differences. Rank: by the mean of its win rates "

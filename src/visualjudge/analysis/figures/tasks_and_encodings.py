@@ -119,9 +119,9 @@ BY_ERROR_TYPE: JudgeFigure[Found] = JudgeFigure(
     plots=(
         estimates_of_judges(
             "errors",
-            "Right answers by the error in the worse option",
-            "Share of pairs in which the judge gives the right answer; the dashed line marks "
-            "guessing.",
+            "Right answers by the kind of error",
+            "Share of verdicts that are right, by the kind of error that was made in the "
+            "predictions; the dashed line marks guessing.",
             lambda judge: _accuracies(judge[BY_ERROR_TYPE]),
             "the questions do not have several error types and known answers",
             least=2,
@@ -139,8 +139,8 @@ BY_TASK = JudgeFigure[Found](
 TASKS_PLOT = estimates_of_judges(
     "tasks",
     "Right answers by task",
-    "Share of pairs in which the judge gives the right answer; a reply without an "
-    "answer counts as wrong. The dashed line marks guessing.",
+    "Share of verdicts that are right (a question is asked in both orders); a reply "
+    "without an answer counts as wrong. The dashed line marks guessing.",
     _by_task,
     "the first figure has them, or no pair has a known answer",
     opening=True,

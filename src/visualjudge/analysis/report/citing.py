@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 import visualjudge
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.figure_text import listed, many, number, with_ends
+from visualjudge.analysis.figure_text import (
+    listed,
+    many,
+    number,
+    with_ends,
+)
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
@@ -54,10 +59,14 @@ def _digests(analysis: Analysis) -> Iterator[str]:
 def method(analysis: Analysis) -> str:
     """Return how the numbers were made, and the first of them, in one paragraph."""
     names = listed(
-        [judge.name for judge in analysis.judges], len(analysis.judges)
+        [
+            judge.name + " (simulated)" * judge.simulated
+            for judge in analysis.judges
+        ],
+        len(analysis.judges),
     )
     parts = [
-        f"We measured {many(len(analysis.judges), 'judge')} ({names}) with visualjudge "
+        f"We measured {many(len(analysis.judges), 'judge')}, {names}, with visualjudge "
         f"{visualjudge.__version__} on {analysis.dataset.extent}.",
         "Intervals are 95 % intervals with images as the unit: those of shares are "
         "Korn and Graubard's, all others come from leaving out each image in turn "
@@ -82,4 +91,8 @@ def _first_numbers(card: JudgeCard) -> str:
             f" It was right in {with_ends(result.shown)} of "
             f"{number(result.share.n)} verdicts."
         )
-    return f"{card.judge}: {card.models.verdict}.{right}"
+    return (
+        f"{card.models.question} For {card.judge}, the answer is: "
+        f"“{card.models.verdict}.” "
+        f"({'; '.join(reason.text for reason in card.models.reasons)}).{right}"
+    )

@@ -210,8 +210,8 @@ def _legend(prompt: str) -> tuple[tuple[str, str], ...]:
 
 
 def _places(faults: Sequence[Fault]) -> str:
-    """Return the kinds of the faults of one option, most frequent first, and where the
-    one of most weight is."""
+    """Return the kinds of the faults of one option, most frequent first, what they cost
+    together, and where the one of most weight is."""
     if not faults:
         return "none"
     kinds = Counter(fault.kind for fault in faults).most_common()
@@ -219,7 +219,8 @@ def _places(faults: Sequence[Fault]) -> str:
     heaviest = max(faults, key=lambda fault: fault.weight)
     left, top, right, bottom = heaviest.box
     return (
-        f"{words}; the costliest at x {left:.0f}–{right:.0f}, y "
+        f"{words} (cost {sum(fault.weight for fault in faults):.1f}); the "
+        f"costliest at x {left:.0f}–{right:.0f}, y "
         f"{top:.0f}–{bottom:.0f}"
     )
 

@@ -67,8 +67,8 @@ def _unseen(judges: Sequence[JudgeResult]) -> tuple[str, ...]:
     if not images:
         return ()
     return (
-        f"A kind of failure on fewer than {percent(3 / min(images))} of images may not "
-        f"have occurred on {many(min(images), 'image')}: no interval shows it.",
+        f"What happens on fewer than {percent(3 / min(images))} of images may, by chance, "
+        f"be on none of {many(min(images), 'image')}: no interval shows it.",
     )
 
 

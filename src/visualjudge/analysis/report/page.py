@@ -176,10 +176,18 @@ def _sections(
         "Examples of errors",
         "Answers that were wrong by a wide margin, and replies that could not be read."
         + (
-            " True scores compare an option with ground truth; the place of an error "
+            " True scores compare an option with ground truth. An error costs at most 1, "
+            "and little where a mark is nearly right; errors of boxes and masks are named "
+            "as in TIDE, where a mark that overlaps an object of its own label is badly "
+            "placed, even if it fits an object of another label. The place of an error "
             "covers what was predicted and what is true."
             * view.analysis.study.has_scores
             + LETTERS
+            + " What the rubric asks besides is in run.json, at the end of the page."
+            * any(
+                "rubric" in (judge.info.get("parameters") or {})
+                for judge in judges
+            )
         )
         * any(judge.pairs.height for judge in judges),
         examples=collected,
