@@ -502,7 +502,7 @@ PLANTED: dict[str, Callable[[JudgeCard], JudgeCard]] = {
         judge, state="yes", sentence="Yes"
     ),
     "failed replies: note and interval": lambda judge: _with_failed(
-        judge, "all replies may fail on up to 99.9 % of images"
+        judge, "the true share may be up to 99.9 %"
     ),
     "a coarser resolution with twice the images": lambda judge: _with_models(
         judge, resolution=0.6, resolution_twice=0.7

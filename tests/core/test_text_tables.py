@@ -159,7 +159,7 @@ def test_what_all_rows_have_is_stated_once_where_width_counts() -> None:
         ("Judge", "Images", "Right"), (("a", "33", "70 %"), ("b", "33", "60 %"))
     )
     assert table.text(80).count("33") == 1
-    assert "In each row: Images 33." in table.text(80)
+    assert "The same in all rows: Images: 33." in table.text(80)
     assert "Images" in table.text().splitlines()[0]
 
 
@@ -167,3 +167,9 @@ def test_no_word_of_a_name_breaks() -> None:
     rows = (("classification of a non-maximum", "1"),)
     words = Table(("Error", "Number"), rows).text(60 - 45).split()
     assert {"classification", "non-maximum"} <= set(words)
+
+
+def test_a_line_ends_neither_in_an_interval_nor_before_a_mark() -> None:
+    row = ("a model with a name", "undecided (48.2 %, 25.9 to 52.6)", "open *")
+    lines = Table(("Model", "State", "Pair"), (row, row)).text(40)
+    assert "25.9 to 52.6" in lines and "open *" in lines

@@ -1,5 +1,5 @@
-"""Masks of a few bytes each that cover their image: five are read, more are refused
-before the rest is made.
+"""Masks of a few bytes each that cover their image: as many as the bound allows are
+read, more are refused before the rest is made.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.labelling_tools import shapes
 from visualjudge.formats.yolo import yolo
 from visualjudge.vision.predictions import read_prediction
+from visualjudge.vision.raster.limits import MASKS_OF_AN_IMAGE
 
-SIDE = 8
+SIDE = 32
 WHOLE = {"size": [SIDE, SIDE], "counts": [0, SIDE * SIDE]}
 RING = [[0, 0], [SIDE, 0], [SIDE, SIDE], [0, SIDE]]
 
@@ -50,7 +51,11 @@ def _yolo(root: Path, count: int) -> Any:
 
 def _shapes(root: Path, count: int) -> Any:
     shape = {"label": "cat", "shape_type": "polygon", "points": RING}
-    record = {"shapes": [shape] * count, "imageHeight": 8, "imageWidth": 8}
+    record = {
+        "shapes": [shape] * count,
+        "imageHeight": SIDE,
+        "imageWidth": SIDE,
+    }
     (root / "gt").mkdir()
     (root / "gt/a.json").write_text(json.dumps(record))
     places = root / "gt", None, root / "images"
@@ -65,7 +70,7 @@ def _label_map(root: Path, count: int) -> Any:
     (root / "gt").mkdir()
     Image.fromarray(values).save(root / "gt/a.png")
     (root / "names.csv").write_text(
-        "id,name\n" + "".join(f"{k},c{k}\n" for k in range(1, 8))
+        "id,name\n" + "".join(f"{k},c{k}\n" for k in range(1, count + 1))
     )
     places = str(root / "gt"), None, str(root / "images"), root / "names.csv"
     return label_maps("semantic_segmentation", *places)
@@ -101,5 +106,6 @@ def test_masks_of_an_image_have_a_common_bound(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", str(SIDE * SIDE))
-    assert _refusal(name, tmp_path / "5", 5) == ""
-    assert "masks: must have at most" in _refusal(name, tmp_path / "6", 6)
+    assert _refusal(name, tmp_path / "most", MASKS_OF_AN_IMAGE) == ""
+    more = _refusal(name, tmp_path / "more", MASKS_OF_AN_IMAGE + 1)
+    assert "masks: must have at most" in more

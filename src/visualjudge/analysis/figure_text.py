@@ -108,7 +108,9 @@ def ranks(rank_set: tuple[int, int] | None) -> str:
 
 number3 = partial(number, digits=3)
 span3 = partial(span, digits=3)
-RANKS_NOTE = "Ranks: the ranks that each model may have by itself (95 %)."
+RANKS_NOTE = (
+    "Ranks: a 95 % range for each model alone, not for all of them at once."
+)
 GROUPS_NOTE = (
     "Models are compared only within a group, that is, in tasks that "
     "compare the same models."

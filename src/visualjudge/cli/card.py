@@ -58,7 +58,13 @@ def card(
             if len(judge.tasks) > 1
             else ()
         )
-        following("plan", runs[0], *moved, *task)
+        following(
+            "plan",
+            runs[0],
+            *moved,
+            *task,
+            title="next, how many images would decide",
+        )
     else:
         following("report", *runs, *moved, "--out", "report.html")
     end_with(line for judge in result.judges for line in judge.remarks.problems)

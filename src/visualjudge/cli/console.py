@@ -89,7 +89,7 @@ SIGNS = {
     "red": r"✗|\bfails\b|separated, wrong\b|^No\b",
     "yellow": r"^ +\?|\bundecided\b|not separated\b",
     "bold": r"^[^:]+: (?:Yes|No|In part|Not \w+)[^.]*",
-    "cyan": r"^(?:next|or): .*",
+    "cyan": r"^(?:next|or)[^:]*: .*",
 }
 """Colours of what is proven, disproven and open, of answers, and of the next command."""
 

@@ -94,11 +94,12 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
     runs = [study / "runs" / name for name in STUDY_JUDGES]
     careful, hasty = runs
     return {
-        "1  Predictions of four models on 100 photographs": [
+        "1  Predictions of four models on 100 photographs, in two tasks: two or all four "
+        "models for each photograph": [
             partial(_make, make_study, data, TASKS, seed)
         ],
-        "2  Questions: which of two predictions is better? Each also without its "
-        "photograph": [
+        "2  Questions: which of two predictions is better? Each is also asked with a "
+        "grey image, and with another photograph, in place of its own": [
             (
                 "probe",
                 data,
@@ -127,7 +128,8 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
             )
             for run in runs
         ],
-        "4  The answer: may the four detectors be ranked with the judge “careful”?": [
+        "4  The answer for object detection: may the four models be ranked with the judge "
+        "“careful”?": [
             ("card", careful, "--task", TASKS[0]),
             (
                 "report",
@@ -140,8 +142,8 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
                 study / "metrics.json",
             ),
         ],
-        f"5  The leaderboard of the judge “{hasty.name}”, corrected with {LABELS} "
-        "labels of a person, who is here the ground truth": [
+        f"5  The leaderboard of the judge “{hasty.name}”, over both tasks, corrected "
+        f"with {LABELS} human labels (here simulated by the ground truth)": [
             (
                 "label",
                 hasty,
@@ -214,15 +216,21 @@ def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
     runs = out / "study/runs"
     commands: list[tuple[tuple[object, ...], str]] = [
         (("studio", dataset, runs), "browse it"),
-        (("card", runs / "hasty"), "the other judge"),
+        (("card", runs / "hasty"), "see the other judge"),
         (("judge", dataset, "--model", "NAME", "--out", "run"), "ask a model"),
-        (("gate", "write", runs / "careful", "--out", "judge.lock"), "for CI"),
-        (("init", "FOLDER"), "your data: the next command"),
-        (("adopt", "verdicts.csv", "--out", "mine"), "your verdicts"),
-        (("agreement", "ratings.csv"), "how far people agree"),
+        (
+            ("gate", "write", runs / "careful", "--out", "judge.lock"),
+            "fail CI if it gets worse",
+        ),
+        (("init", "FOLDER"), "which command your data need"),
+        (
+            ("adopt", "verdicts.csv", "--out", "mine"),
+            "use verdicts that you have",
+        ),
+        (("agreement", "ratings.csv"), "measure how far people agree"),
         (("doctor",), "check keys and servers"),
-        (("demo", "--all", "--out", "demo-all"), "every task, probes"),
-        (("--help",), "every command"),
+        (("demo", "--all", "--out", "demo-all"), "try every task, and probes"),
+        (("--help",), "list every command"),
     ]
     return [
         (shell("visualjudge", *words), purpose) for words, purpose in commands

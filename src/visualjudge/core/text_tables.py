@@ -31,6 +31,21 @@ DRAWN = re.compile("[·─│●○]+|")
 NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
+# Blanks within a number, its sign, its unit and its interval, and before a mark.
+HELD = re.compile(
+    r"(?<=\d) (?=[%×])|(?<=[≥≤±×]) (?=\w)|(?<=[\d%]) (?:to|of) (?=[\d\u2212])| (?=\*$)"
+)
+# Stands for such a blank while lines are wrapped.
+NO_BREAK = "\x1f"
+
+
+def unbroken(text: str, blank: str = "\u00a0") -> str:
+    """Return ``text`` with ``blank`` where no line may end: within numbers with their
+    intervals and units.
+    """
+    return HELD.sub(lambda match: match[0].replace(" ", blank), text)
+
+
 def screen_width() -> int:
     """Return the width of the terminal, or ``COLUMNS``; without either, a width that
     fits any table.
@@ -86,11 +101,9 @@ class Styled(str):
         symbol before it, ``link`` the address to which it leads.
         """
         made = super().__new__(cls, f"{first}; {below}" if below else first)
-        made.first = first
-        made.below = below
-        made.state = state
-        made.icon = icon
-        made.link = link
+        vars(made).update(
+            first=first, below=below, state=state, icon=icon, link=link
+        )
         return made
 
 
@@ -126,7 +139,7 @@ class Table:
         """Return aligned columns within ``width`` (default: the terminal's; without a
         terminal, as wide as the cells).
 
-        Names wrap onto further lines; numbers never do. Columns that do not fit follow
+        Names wrap onto further lines; numbers and intervals never do. Columns that do not fit follow
         below, with the keys repeated. Within a width, a value that all rows have is
         stated once, below.
         """
@@ -138,8 +151,8 @@ class Table:
             "\n".join(self._lines(part, floors, room))
             for part in self._parts(floors, room, same)
         ]
-        stated = [f"{self.columns[i]} {self.rows[0][i]}" for i in same]
-        notes = [f"In each row: {', '.join(stated)}."] if stated else []
+        stated = [f"{self.columns[i]}: {self.rows[0][i]}" for i in same]
+        notes = [f"The same in all rows: {'; '.join(stated)}."] * bool(stated)
         return "\n".join(
             [
                 *filter(None, [self.title]),
@@ -150,10 +163,12 @@ class Table:
 
     def _same(self) -> list[int]:
         """Return the columns, but the keys, in which all of several rows agree."""
-        if len(self.rows) < 2:
-            return []
         columns = range(self.keys, len(self.columns))
-        return [i for i in columns if len({row[i] for row in self.rows}) == 1]
+        return [
+            i
+            for i in columns
+            if len(self.rows) > 1 and len({row[i] for row in self.rows}) == 1
+        ]
 
     def _lines(
         self, part: Sequence[int], floors: Sequence[int], room: int
@@ -172,7 +187,8 @@ class Table:
             widths[max(wide, key=widths.__getitem__)] -= 1
         for row in rows:
             cells = [
-                wrap(cell, width, break_on_hyphens=False) or [""]
+                wrap(unbroken(cell, NO_BREAK), width, break_on_hyphens=False)
+                or [""]
                 for cell, width in zip(row, widths, strict=True)
             ]
             for line in zip_longest(*cells, fillvalue=""):
@@ -180,13 +196,17 @@ class Table:
                     cell.rjust(width) if numeric[i] else cell.ljust(width)
                     for i, cell, width in zip(part, line, widths, strict=True)
                 )
-                yield GAP.join(aligned).rstrip()
+                yield GAP.join(aligned).replace(NO_BREAK, " ").rstrip()
 
     def _floor(self, column: int, number: bool) -> int:
         cells = [row[column] for row in self.rows]
         longest = max(map(len, cells), default=0)
         whole = number or all(map(DRAWN.fullmatch, cells))
-        words = [len(word) for cell in cells for word in cell.split()]
+        words = [
+            len(word)
+            for cell in cells
+            for word in unbroken(cell, NO_BREAK).split(" ")
+        ]
         return max(
             longest if whole else min(max(words, default=0), LONGEST_WORD),
             *map(len, self.columns[column].split()),

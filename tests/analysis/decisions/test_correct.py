@@ -312,7 +312,7 @@ def test_rank_sets_are_said_to_hold_for_each_source_alone(
     board = correct_study(
         _scored(world), _random_scores(world, tmp_path / "labels.csv", 15)
     )
-    assert "Ranks: the ranks that each model may have by itself" in str(board)
+    assert "Ranks: a 95 % range for each model alone" in str(board)
 
 
 def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:

@@ -73,7 +73,11 @@ def test_questions_of_which_each_lacks_a_rotation_are_no_crash(
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("pred.jsonl", '{"index": 1, "response": "A"}\n', "`prediction`"),
+        (
+            "pred.jsonl",
+            '{"index": 1, "response": "A"}\n',
+            "index and prediction",
+        ),
         ("pred.jsonl", '{"index": "1", "prediction": "A"}\n', "got '1'"),
     ],
 )

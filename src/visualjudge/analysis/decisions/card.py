@@ -221,17 +221,7 @@ def answer_of(
         ),
         "lean": _measured(place, pairwise, order_shown),
     }
-    constant = ""
-    if (
-        pairwise.constant is not None
-        and measured["macro_accuracy"].value is not None
-    ):
-        constant = f"a constant answer is right in {percent(pairwise.constant)}"
-    notes = {"macro_accuracy": constant}
-    lines = [
-        check(name, result, notes.get(name, ""))
-        for name, result in measured.items()
-    ]
+    lines = [check(name, result) for name, result in measured.items()]
     checks = (*lines, _failed(study, run), _favour(ordered))
     failing = [line.failing for line in checks if line.state == "fail"]
     shape = shape_of(study, run)
@@ -354,7 +344,7 @@ def _unskilled(pairwise: Pairwise) -> str | None:
 
 def _failed(study: Study, run: int) -> Check:
     """Check the share of unusable replies, over all kinds of questions. Without
-    failures, a note says how many images may fail as a whole.
+    failures, a note says how large the share may be.
     """
     table = study.joined[run]
     if table.is_empty():
@@ -368,8 +358,11 @@ def _failed(study: Study, run: int) -> Check:
     ends = closed(share.interval)
     if share.value or ends is None:
         return check("failed", share)
-    may = f"all replies may fail on up to {percent(ends[1])} of images"
-    return check("failed", share, f"no reply failed here, but {may}")
+    return check(
+        "failed",
+        share,
+        f"no reply failed here, but the true share may be up to {percent(ends[1])}",
+    )
 
 
 def _favour(ordered: SourceOrder) -> Check:

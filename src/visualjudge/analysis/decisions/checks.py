@@ -46,6 +46,11 @@ ICONS: Mapping[State, str] = {
 """Symbol of each state, shown beside its name."""
 NOT_ASKED = "was not asked"
 WITHIN = "the threshold lies within the interval"
+WHY: Mapping[State, str] = {
+    "fail": "the whole interval misses the threshold",
+    "undecided": WITHIN,
+}
+SOME = "proven not to be 0, but the threshold lies within the interval"
 Direction = Literal["at_least", "at_most", "within"]
 SIGNS: Mapping[Direction, str] = {
     "at_least": "≥",
@@ -90,6 +95,17 @@ class Threshold:
         if met:
             return "pass"
         return "fail" if missed else "undecided"
+
+    def why(self, state: State, interval: Interval) -> str:
+        """Return what the state rests on, "" if the figures say it."""
+        low, high = interval
+        if (
+            self.direction == "within"
+            and state == "undecided"
+            and low * high > 0
+        ):
+            return SOME
+        return WHY.get(state, "")
 
 
 LEAST_IMAGES = 10
@@ -203,7 +219,7 @@ def check(
         why = measured.why or "has no interval"
     else:
         state = THRESHOLDS[name].state(compared)
-        why = note or (WITHIN if state == "undecided" else "")
+        why = note or THRESHOLDS[name].why(state, compared)
     return Check(name, value, ends, state, images, why)
 
 

@@ -138,11 +138,21 @@ class Leaderboard:
             f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ "
             f"{self.lam:.2f} (weight of the judge’s answers beside the labels)"
         )
-        what = f"{self.measure} of {len(self.rows)} models by {self.judge}"
+        what = (
+            f"{self.measure} of {many(len(self.rows), 'model')} by {self.judge}, over "
+            "their questions, each with the same weight"
+        )
         compared = sum(row.labels for row in self.rows) > self.labels
         notes = [
             f"{what}; {scope}",
-            *(["A label counts for both of its models."] if compared else []),
+            *(
+                [
+                    "A label counts for each model that it compares: the column adds "
+                    f"up to {sum(row.labels for row in self.rows)}."
+                ]
+                if compared
+                else []
+            ),
             RANKS_NOTE,
             *([GROUPS_NOTE] if len(groups) > 1 else []),
         ]
@@ -151,8 +161,10 @@ class Leaderboard:
             notes.append(f"No interval and no ranks: {names} ({why}).")
         doubtful = [row for row in self.assumptions if not row.holds]
         every = len(self.assumptions)
+        held = [row.check for row in self.assumptions if row.holds]
         notes.append(
-            f"Assumptions: {every - len(doubtful)} of {every} are checked and hold."
+            f"Assumptions: {every - len(doubtful)} of {every} are checked and hold"
+            f"{': ' * bool(held)}{'; '.join(held)}."
         )
         for row in doubtful:
             answer = "not checked" if row.holds is None else "DOES NOT HOLD"
@@ -377,8 +389,8 @@ def _assumptions(
     replies = Assumption(
         f"nothing about missing replies: {nouns} without a usable reply count as the "
         "mean of their model",
-        f"{percent(absent)} of the {nouns} have no usable reply; the naive figure "
-        "leaves them out",
+        f"{percent(absent)} of the {nouns} have no usable reply (left out of the "
+        "judge’s own figure)",
         True if absent == 0 else None,
     )
     highest, own = (

@@ -100,7 +100,7 @@ PAIR = Layout[PairOfModels](
     of_row("Score difference", _mean),
     Column(None, state_words, "State"),
     *as_named("by"),
-    of_row("More images", _more),
+    of_row("Further images needed", _more),
 )
 
 

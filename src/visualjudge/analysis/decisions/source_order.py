@@ -89,10 +89,15 @@ class OrderOfKind:
         """How well the judge orders the sources, as a description."""
         tau = self.models.tau_b
         models = many(len(self.sources), "model")
-        least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
+        least = (
+            f"; counting only pairs that both separate, at least "
+            f"{number3(tau.interval[0])}"
+            if tau.interval
+            else ""
+        )
         return (
-            f"Order of {models} by {MEASURES[self.kind]}: τ-b "
-            f"{number3(tau.value)}{least}, over {many(tau.n, 'pair')}."
+            f"Order of {models} by {MEASURES[self.kind]}, against the truth: τ-b "
+            f"{number3(tau.value)} over {many(tau.n, 'pair')}{least}."
         )
 
     def moved(self) -> tuple[int, str]:
@@ -177,9 +182,9 @@ SOURCE = Layout[SourceByJudge](
     *as_named("rank"),
     named("rank_set", "Ranks by judge", ranks),
     block("bias", FAVOUR),
-    Column(None, "bias.value", "Favour, win rate", number3),
+    Column(None, "bias.value", "Favour", number3),
     Column(None, "bias.interval", "95 %", span3),
-    Column(None, _message, "Favour"),
+    Column(None, _message, "Proven"),
 )
 KIND = Layout[OrderOfKind](
     *as_named("kind", "left_out"),
@@ -194,9 +199,13 @@ KIND = Layout[OrderOfKind](
 
 
 RANKS = "Ranks: those that the tests of its pairs leave to a model."
+OF_PAIRS = (
+    "By the judge, by truth: the mean over a model’s pairs, each over images."
+)
 OF_FAVOUR = (
-    "Favour: win rate beyond that of a judge without favour. Its tests are adjusted by "
-    "Holm over the models; the table of all questions and those by task share 5 %."
+    "Favour: what true quality does not explain of the judge’s value. Its tests are "
+    "adjusted by Holm over the models; their level of 5 % is split between this table "
+    "and those by task."
 )
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: "
@@ -210,7 +219,7 @@ def sources_table(kind: OrderOfKind) -> Table:
     which sources are favoured.
     """
     apart = len({row.group for row in kind.sources}) > 1
-    notes = [RANKS]
+    notes = [*([OF_PAIRS] if kind.kind != "scoring" else []), RANKS]
     notes += [GROUPS_NOTE] if apart else []
     notes.append(OF_FAVOUR if kind.exact else TO_TRUTH)
     if kind.left_out:

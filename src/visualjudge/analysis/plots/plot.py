@@ -3,7 +3,6 @@ any width. Its forms are in ``forest.py``, ``points.py`` and ``ranking.py``.
 """
 
 import base64
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -160,15 +159,6 @@ def converted(svg: str, suffix: str) -> bytes:
     if suffix == ".pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
     return bytes(vl_convert.svg_to_png(svg, ppi=DOTS))
-
-
-def unbroken(text: str) -> str:
-    """Keep numbers, their intervals and their % signs on one line."""
-    return re.sub(
-        r"(?<=\d) (?=%)|(?<=[≥≤±]) (?=\d)|(?<=\d) (?:to|of) (?=[\d\u2212])",
-        lambda m: m[0].replace(" ", "\u00a0"),
-        text,
-    )
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,6 @@ class Card:
 
     def _parts(self, *, details: bool = False) -> Iterator[Part]:
         yield self.moved
-        if details:
-            yield benchmarks_table(self.analysis[BENCHMARKS])
-            yield tasks_table(self.judges)
         for own in self.judges:
             answer = own.models
             reasons = (
@@ -91,6 +88,9 @@ class Card:
             yield from (
                 _rest(own) if details else [(open_checks(own.shown_checks),)]
             )
+        if details:
+            yield benchmarks_table(self.analysis[BENCHMARKS])
+            yield tasks_table(self.judges)
 
     def _repr_html_(self) -> str:
         return "".join(

@@ -21,7 +21,7 @@ from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import State
 from visualjudge.analysis.decisions.model_answer import ORDER, Reasons
 from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style, unbroken
+from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.citing import cite
 from visualjudge.analysis.report.examples import examples
@@ -32,6 +32,7 @@ from visualjudge.analysis.results import Analysis, Shown
 from visualjudge.core.atomic import json_bytes
 from visualjudge.core.escaping import for_html
 from visualjudge.core.page_templates import environment
+from visualjudge.core.text_tables import unbroken
 
 # Number of judges with examples, which are most of the page.
 MOST_WITH_EXAMPLES = 2

@@ -198,13 +198,12 @@ def fill_labels(dataset: Path, labels: Path) -> int:
     }
     with labels.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
-        columns = list(table.fieldnames or ())
         rows = list(table)
     with (
         atomic_path(labels) as partial,
         partial.open("w", encoding="utf-8", newline="") as file,
     ):
-        writer = csv.DictWriter(file, columns)
+        writer = csv.DictWriter(file, table.fieldnames or ())
         writer.writeheader()
         writer.writerows(
             {**row, "answer": right[row["question_id"]]} for row in rows

@@ -186,7 +186,7 @@ def read_predictions(
         )
     if not lines:
         raise DataError(
-            f"{file}: must hold at least one reply, with `index` and `prediction` in "
+            f"{file}: must hold at least one reply, with index and prediction in "
             "each line (.jsonl) or object (.json), got none"
         )
     by_index = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from visualjudge.analysis.plots.plot import page_style, unbroken
+from visualjudge.analysis.plots.plot import page_style
 from visualjudge.analysis.report.examples import jpeg_uri
 from visualjudge.apps.mmbench.scores import (
     Model,
@@ -21,6 +21,7 @@ from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError
 from visualjudge.core.page_templates import environment
+from visualjudge.core.text_tables import unbroken
 from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
