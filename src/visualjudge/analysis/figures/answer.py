@@ -114,8 +114,9 @@ def _checks(view: Shown) -> Section:
     return Section(
         "checks",
         "Checks",
-        "A check that fails qualifies the answer; an undecided one does not. So do "
-        "sections of their own: the photograph, the reasons and the probes.",
+        "A check that fails qualifies the answer, an undecided one does not. What the "
+        "photograph, the reasons and the probes prove, in sections of their own, "
+        "qualifies it too.",
         [checks_table(every)],
         detail=True,
     )
