@@ -14,9 +14,10 @@ from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.figures.leaks import Leak, as_right
 from visualjudge.analysis.pairwise_verdicts import Preference
-from visualjudge.analysis.plots.plot import Plot, unbroken
+from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.text_tables import unbroken
 
 TASKS = ("object_detection", "instance_segmentation")
 

@@ -33,7 +33,8 @@ NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 # Blanks within a number, its sign, its unit and its interval, and before a mark.
 HELD = re.compile(
-    r"(?<=\d) (?=[%×])|(?<=[≥≤±×]) (?=\w)|(?<=[\d%]) (?:to|of) (?=[\d\u2212])| (?=\*$)"
+    r"(?<=\d) (?=[%×]|points?\b)|(?<=[≥≤±×]) (?=\w)"
+    r"|(?<=[\d%]) (?:to|of) (?=[\d\u2212])| (?=\*$)"
 )
 # Stands for such a blank while lines are wrapped.
 NO_BREAK = "\x1f"
@@ -239,5 +240,5 @@ class Table:
         return (
             environment("visualjudge", "core")
             .get_template("table.html.j2")
-            .render(table=self, right=self.to_the_right)
+            .render(table=self, right=self.to_the_right, unbroken=unbroken)
         )

@@ -68,6 +68,7 @@ Sign = Literal["right", "open", "wrong", "close"]
 STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
 .plot .small{font-size:11px}
 .plot .name,.plot .small{paint-order:stroke;stroke:var(--paper);stroke-width:3px}
+.plot .over{stroke-width:6px;stroke-linejoin:round}
 .plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
 .plot .ci{stroke-width:2.2;fill:none}

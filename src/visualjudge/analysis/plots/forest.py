@@ -94,7 +94,7 @@ def forest(
     if above:
         beside = 12
     labels = [_lines(row, label - 10) for row in rows]
-    needed = LINE * (max(map(len, labels), default=0) + above)
+    needed = LINE * (max(map(len, labels), default=0) + above) + RADIUS
     slot = max(DODGE * len(series) + 10.0, 2.0 * LINE, needed)
     box = Box(
         label,
@@ -119,6 +119,15 @@ def forest(
             if estimate is None or estimate.value is None:
                 continue
             place = middle + DODGE * (s - (len(series) - 1) / 2)
+            x = box.x(estimate.value)
+            if len(series) == 1:
+                words = scale.value(estimate)
+                half = text_width(words) / 2
+                if above:  # before the marker, which it would hide
+                    inside = min(max(x, box.left + half), width - half)
+                    canvas.text(inside, place - 9, words, "name over", "middle")
+                else:
+                    canvas.text(box.right + 14, place + 4, words)
             radius = _interval(canvas, box, estimate, place, numbers[s])
             named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
             sign = row.signs[s] if row.signs else None
@@ -127,20 +136,11 @@ def forest(
                 if sign is None
                 else sign != "right"
             )
-            x = box.x(estimate.value)
             canvas.marker(
                 x, place, numbers[s], hollow=few, title=named, radius=radius
             )
             if sign == "wrong":
                 canvas.sign(x, place, sign)
-            if len(series) == 1:
-                words = scale.value(estimate)
-                half = text_width(words) / 2
-                if above:
-                    x = min(max(x, box.left + half), width - half)
-                    canvas.text(x, place - 9, words, "name", "middle")
-                else:
-                    canvas.text(box.right + 14, place + 4, words)
     return canvas
 
 

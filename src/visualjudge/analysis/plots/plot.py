@@ -172,17 +172,17 @@ class LeftOut:
 _SCROLL = (
     ".wide{--b:var(--paper);background:linear-gradient(90deg,var(--b) 40%,transparent) "
     "0/36px 100% no-repeat local,linear-gradient(270deg,var(--b) 40%,transparent) "
-    "100%/36px 100% no-repeat local,linear-gradient(90deg,var(--soft),transparent) "
-    "0/7px 100% no-repeat,linear-gradient(270deg,var(--soft),transparent) 100%/7px "
-    "100% no-repeat var(--b)}@media screen{.wide td:first-child,.wide "
-    "th:first-child,.keys td:nth-child(2),.keys "
-    "th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}.keys "
-    "td:first-child,.keys "
-    "th:first-child{min-width:138px;max-width:138px;width:138px;overflow-wrap:anywhere}.keys "
-    "td:nth-child(2),.keys th:nth-child(2){left:138px}}"
+    "100%/36px 100% no-repeat local,linear-gradient(90deg,var(--line),transparent) "
+    "0/12px 100% no-repeat,linear-gradient(270deg,var(--line),transparent) 100%/12px "
+    "100% no-repeat var(--b)}@media screen{.wide :is(td,th):first-child{position:sticky;left:0;"
+    "z-index:1;background:var(--b)}}@media screen and (min-width:561px){.keys{--k:138px}"
+    ".keys :is(td,th):first-child{min-width:var(--k);max-width:var(--k);width:var(--k);"
+    "overflow-wrap:anywhere}.keys :is(td,th):nth-child(2){position:sticky;left:var(--k);"
+    "z-index:1;background:var(--b)}}@media screen and (min-width:1100px)"
+    "{:not(.beside)>details>.keys{--k:236px}}"
 )
 """A table wider than its page has a shade at the edge that hides more columns; the
-columns that identify a row stay in place.
+columns that identify a row stay in place, on a narrow page only the first.
 """
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;max-width:calc(1.25*var(--width));height:auto}"
