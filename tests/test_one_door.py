@@ -49,7 +49,7 @@ ALLOWED = {
     },
     "core/output_files.py": {
         "(default_cache_dir() / 'outputs').read_bytes()": "a list of ours",
-        "(folder / 'outputs').open('ab')": "a list of ours",
+        "(default_cache_dir() / 'outputs').open('ab')": "a list of ours",
     },
     "core/parquet.py": {
         "pl.scan_parquet(source, glob=False, hive_partitioning=False)": "checked before",

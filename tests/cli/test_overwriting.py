@@ -5,6 +5,7 @@ folder: through the command line.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ def places(tmp_path: Path) -> Path:
     )
     (tmp_path / "run/verdicts.jsonl").write_text("")
     (tmp_path / "labels.csv").write_text("annotation_id,score\n")
+    shutil.copytree(tmp_path / "data", tmp_path / "ds/data")
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others/other_fields.jsonl").write_text("mine")
     return tmp_path
 
 
@@ -77,6 +81,21 @@ def places(tmp_path: Path) -> Path:
             "export run --format eee --out run/run.json --force",
             "run/run.json",
             "is part of a dataset, run",
+        ),
+        (
+            "export ds --format json --limit 3 --out ds --force",
+            "ds/questions.json",
+            "is or holds the input",
+        ),
+        (
+            "build ds/data --out ds --force",
+            "ds/dataset.json",
+            "is or holds the input",
+        ),
+        (
+            "adopt ds/questions.json --out others",
+            "others/other_fields.jsonl",
+            "was not written by visualjudge",
         ),
     ],
 )

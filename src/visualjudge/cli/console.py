@@ -385,11 +385,15 @@ def _check_outputs(outputs: Mapping[Any, OutputFile]) -> None:
 
 
 def _files(value: Any) -> Iterator[Path]:
-    """Yield the files that an argument or option names, whatever its type."""
+    """Yield the files that an argument or option names, whatever its type, and the
+    folders that one of paths does."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from _files(item)
     elif isinstance(value, str | Path) and not isinstance(value, OutputFile):
         with suppress(OSError, ValueError):  # too long, or no path at all
-            if Path(value).is_file():
+            # A text that names a folder may be a task.
+            if Path(value).is_file() or (
+                isinstance(value, Path) and value.exists()
+            ):
                 yield Path(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,7 +111,8 @@ class OutputFile:
             map(self.path.samefile, command.inputs)
         ):
             raise UsageError(f"{where} is an input file; name another file")
-        if not self.journal and is_ours(self.path):
+        # An empty file may be anyone's.
+        if not self.journal and status.st_size and is_ours(self.path):
             return
         if any(
             (folder / part).exists()
@@ -131,17 +132,16 @@ class OutputFile:
     def scratch(self) -> Iterator[Path]:
         """Yield the path to write to. The file takes its place if the block
         succeeds."""
-        command = _COMMAND.get()
-        if command is None:
-            with together(force=True), self.scratch() as scratch:
+        with ExitStack() as alone:
+            if _COMMAND.get() is None:
+                alone.enter_context(together(force=True))
+            command = _COMMAND.get() or _Command()
+            self.check()
+            scratch = new_scratch(self.path)
+            command.made.append(scratch)
+            with room_for(self.path):
                 yield scratch
-            return
-        self.check()
-        scratch = new_scratch(self.path)
-        command.made.append(scratch)
-        with room_for(self.path):
-            yield scratch
-        command.complete[self] = scratch
+            command.complete[self] = scratch
 
     def write_now(self, content: bytes) -> None:
         """Write the file at once, as what a killed command needs to continue."""
@@ -168,7 +168,7 @@ def together(
     Parameters
     ----------
     inputs
-        The files that the user named.
+        The files and folders that the user named.
     force
         Whether outputs may replace what visualjudge did not write.
     """
@@ -192,6 +192,15 @@ def together(
         _COMMAND.reset(token)
         for scratch in command.made:
             scratch.unlink(missing_ok=True)
+
+
+def inputs_in(folder: Path) -> list[Path]:
+    """Return the inputs of the command that are ``folder``, or lie in it."""
+    return [
+        path
+        for path in (_COMMAND.get() or _Command()).inputs
+        if path.resolve().is_relative_to(folder.resolve())
+    ]
 
 
 def _put(command: _Command) -> None:
@@ -236,7 +245,6 @@ def _remember(path: Path) -> None:
     with suppress(
         OSError, RuntimeError
     ):  # then --force is needed to replace it
-        folder = default_cache_dir()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (folder / "outputs").open("ab") as file:
+        default_cache_dir().mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (default_cache_dir() / "outputs").open("ab") as file:
             file.write(f"{file_sha256(path)}\n".encode())

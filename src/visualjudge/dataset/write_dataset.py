@@ -18,6 +18,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.image_storage import PACKED
 from visualjudge.core.locks import free, locked
+from visualjudge.core.output_files import inputs_in
 from visualjudge.core.parquet import is_remote
 from visualjudge.core.records import Question
 from visualjudge.core.untrusted import lines
@@ -155,9 +156,15 @@ def staged(target: Path) -> Iterator[Path]:
 
     Raises
     ------
-    Locked
+    UsageError
+        If ``target`` is or holds an input of the command.
+    RunError
         If another process is writing ``target``.
     """
+    if inputs := inputs_in(target):
+        raise UsageError(
+            f"`out`: {target} is or holds the input {inputs[0]}; name another folder"
+        )
     stage, aside = (
         target.with_name(f".{target.name}.{kind}")
         for kind in ("partial", "replaced")

@@ -15,7 +15,6 @@ import orjson
 
 from visualjudge.apps.adopt.fetch import (
     ADDRESS,
-    Fetched,
     Tick,
     download,
     texts_in,
@@ -29,9 +28,9 @@ from visualjudge.apps.adopt.write import (
     scores_of,
 )
 from visualjudge.clients.masked_secrets import public_url
-from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Json
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import LETTERS, UNKNOWN, Question
 from visualjudge.core.untrusted import MIB, read_file
 from visualjudge.dataset.json_form import question_from_wire
@@ -99,6 +98,8 @@ def adopt_questions(
     home = Path(media or Path(questions).parent)
     target = Path(out)
     check_targets(target, (), force)
+    others = OutputFile(target / "other_fields.jsonl", "`out`")
+    others.check()
     rows = records(Path(questions))
     for row in rows:
         if not isinstance(row.need("images"), list):
@@ -114,15 +115,13 @@ def adopt_questions(
         raise DataError(
             f"{home}: two addresses have one file; keep the folders of the addresses"
         )
-    done = Fetched()
-    if fetched:
-        done = download(
-            (text for text in named if text not in paths),
-            target,
-            "fetched",
-            allow_private,
-            tick,
-        )
+    done = download(
+        (text for text in named if fetched and text not in paths),
+        target,
+        "fetched",
+        allow_private,
+        tick,
+    )
     if done.failed:
         raise DataError(
             f"{len(done.failed)} images cannot be fetched, the first: "
@@ -142,7 +141,7 @@ def adopt_questions(
         if (more := {name: row[name] for name in row if name not in _KNOWN})
     ]
     if lines:
-        write_bytes(target / "other_fields.jsonl", b"".join(lines))
+        others.write(b"".join(lines))
     for path in done.paths.values():  # they are in the dataset now
         path.unlink()
     return len(made)

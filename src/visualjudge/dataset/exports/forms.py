@@ -28,7 +28,6 @@ def export_form(
     packed: bool,
 ) -> list[Path]:
     check_target(out, force=True)
-    count = len(dataset)
     with staged(out) as stage:
         (stage / MEDIA).mkdir()
         for done, question in enumerate(dataset, 1):
@@ -37,7 +36,7 @@ def export_form(
                 if not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(image_bytes(dataset, name))
-            tick(done, count)
+            tick(done, len(dataset))
         if (dataset.root / PREDICTIONS).is_file():
             shutil.copyfile(
                 confined_path(dataset.root, PREDICTIONS), stage / PREDICTIONS

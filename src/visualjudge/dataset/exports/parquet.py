@@ -15,8 +15,8 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.core.atomic import atomic_path
 from visualjudge.core.jsons import Json
+from visualjudge.core.output_files import OutputFile
 from visualjudge.core.parquet import write_parquet
 from visualjudge.core.records import Question
 from visualjudge.core.untrusted import confined_target
@@ -65,17 +65,21 @@ def export_parquet(
     """Write ``out/data/test.parquet`` and ``out/README.md``. Image bytes are copied
     from the dataset.
     """
-    footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
     path = confined_target(out, FILE)
     rows = max(1, min(ROWS, BYTES_A_GROUP // max(_sizes(dataset))))
     with (
-        atomic_path(out / "README.md") as card_scratch,
-        atomic_path(path) as scratch,
+        OutputFile(out / "README.md", "`out`").scratch() as card_scratch,
+        OutputFile(path, "`out`").scratch() as scratch,
     ):
         card_scratch.write_bytes(_card(dataset).encode())
-        frames = _frames(dataset, rows, tick)
         write_parquet(
-            scratch, frames, schema(), rows_a_group=rows, metadata=footer
+            scratch,
+            _frames(dataset, rows, tick),
+            schema(),
+            rows_a_group=rows,
+            metadata={
+                "huggingface": json.dumps({"info": {"features": hf_features()}})
+            },
         )
     return [path, out / "README.md"]
 
