@@ -11,6 +11,7 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.decisions.checks import check
 from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.figures.leaks import Leak, as_right
 from visualjudge.analysis.pairwise_verdicts import Preference
@@ -145,6 +146,25 @@ def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(
         Estimate(0.75, (0.5, 0.875), 40, 10),
     )
     assert as_right(replace(wrong, share=turned.share)).share == turned.share
+
+
+def test_a_card_with_its_details_begins_with_the_answer(
+    opposite_judges: Analysis,
+) -> None:
+    card = card_of(opposite_judges)
+    details = card.details.removeprefix("\n".join(card.moved)).lstrip()
+    assert details.startswith(f"{card.judges[0].judge}: ")
+    assert "By task" in details
+
+
+def test_a_bias_that_is_proven_but_may_be_small_is_no_unknown_one() -> None:
+    lean = {
+        low: check("lean", Estimate(0.08, (low, 0.13), 40, 20)).why
+        for low in (0.04, -0.04)
+    }
+    assert "not to be 0" in lean[0.04] and "not to be 0" not in lean[-0.04]
+    fails = check("macro_accuracy", Estimate(0.7, (0.6, 0.74), 40, 20))
+    assert fails.state == "fail" and "interval" in fails.why
 
 
 def test_a_number_stays_with_its_unit_and_its_interval() -> None:

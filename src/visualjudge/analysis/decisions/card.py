@@ -221,8 +221,11 @@ def answer_of(
         ),
         "lean": _measured(place, pairwise, order_shown),
     }
-    lines = [check(name, result) for name, result in measured.items()]
-    checks = (*lines, _failed(study, run), _favour(ordered))
+    checks = (
+        *(check(name, result) for name, result in measured.items()),
+        _failed(study, run),
+        _favour(ordered),
+    )
     failing = [line.failing for line in checks if line.state == "fail"]
     shape = shape_of(study, run)
     if shape != "named_pairs":
@@ -233,7 +236,7 @@ def answer_of(
         return Answer(study.runs[run].name, models, checks, ordered)
     models = model_answer(
         ordered.models,
-        max(lines[0].images, ordered.images),
+        max(checks[0].images, ordered.images),
         _accuracy(pairwise),
         why=ordered.why,
         unskilled=_unskilled(pairwise),

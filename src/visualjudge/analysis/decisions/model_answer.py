@@ -53,6 +53,10 @@ STATE_WORDS: dict[PairState, str] = {
     "unknown": "no truth",
 }
 TRUTH_OPEN = "truth can’t tell yet"
+FURTHER = (
+    " Further images needed: besides these, the likely least and most that separate "
+    "the two."
+)
 
 
 def state_words(pair: PairOfModels) -> str:
@@ -139,6 +143,7 @@ def pairs_table(models: PairsOfModels) -> Table:
             f"{by_strengths * bool(fitted)} Intervals are 95 %; a pair is separated if "
             f"its test, adjusted by Holm over {count}, is significant."
             f"{' Score difference: in mean true score, of 10.' * has_scores}"
+            f"{FURTHER * any(pair.needs_images for pair in models.pairs)}"
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
         notes.append(
