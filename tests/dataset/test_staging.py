@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -47,7 +48,10 @@ def test_a_folder_that_another_process_writes_is_left_alone(
     at_work = tmp_path / ".out.partial"
     at_work.mkdir()
     lock = locked(at_work)
-    with pytest.raises(RunError, match="being written by another process"):
+    with (
+        mock.patch("time.sleep", side_effect=AssertionError("must not wait")),
+        pytest.raises(RunError, match="being written by another process"),
+    ):
         write(tmp_path / "out", "mine")
     assert at_work.exists() and not (tmp_path / "out").exists()
     lock.release()

@@ -26,9 +26,10 @@ from visualjudge.vision.predictions import Detections
 BOX, RING = [2, 2, 9, 8], [[2, 2], [9, 2], [9, 8], [2, 8]]
 
 
-def bitmap() -> bytes:
+def bitmap(bottom: int = 8, right: int = 9) -> bytes:
     stream = io.BytesIO()
-    Image.fromarray(region()[2:8, 2:9] * np.uint8(255)).save(stream, "PNG")
+    part = region()[2:bottom, 2:right] * np.uint8(255)
+    Image.fromarray(part).save(stream, "PNG")
     return stream.getvalue()
 
 
@@ -77,7 +78,9 @@ FORMS: dict[str, tuple[str, str, Any]] = {
         "labelme",
         "gt/a.json",
         labelme(
-            "mask", [[2, 2], [9, 8]], mask=base64.b64encode(bitmap()).decode()
+            "mask",
+            [[2, 2], [20, 10]],
+            mask=base64.b64encode(bitmap(HEIGHT, WIDTH)).decode(),
         ),
     ),
     "label studio box": (

@@ -100,6 +100,12 @@ def test_options_are_named_as_they_are_shown(root: Path) -> None:
         assert image.data == png_bytes(np.full((160, 240, 3), levels, np.uint8))
 
 
+def test_an_integer_may_be_written_with_a_point(root: Path) -> None:
+    box = box_of(root, asked())
+    whole, point = (run(box, "measure", option="A", item=k) for k in (2, 2.0))
+    assert said(point) == said(whole)
+
+
 def test_only_the_class_of_interest_is_seen(root: Path) -> None:
     ask = asked()
     ask = replace(

@@ -148,7 +148,7 @@ def test_replies_that_are_cut_stop_a_run_with_the_limit_that_would_do(
 ) -> None:
     usage = {
         "prompt_tokens": 9,
-        "completion_tokens": 512,
+        "completion_tokens": 510,
         "reasoning_tokens": 500,
     }
     cut, good = Reply("", "length", usage), Reply("A", usage=usage)

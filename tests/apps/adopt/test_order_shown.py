@@ -329,7 +329,7 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(
     judge = json.loads((tmp_path / "m.json").read_text("utf-8"))["judges"][0]
     assert not judge["sensitivity"]
     page = out.read_text("utf-8").lower()
-    left_out = "too few pairs that differ in true score, or all by the same"
+    left_out = "too few questions whose options differ in true score, or all by the same"
     assert "true score" not in page.replace(left_out, "")
     assert "10.00" not in page
 

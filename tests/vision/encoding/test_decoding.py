@@ -349,6 +349,7 @@ def test_keypoint_texts_give_the_coordinates_back_to_one_decimal(
             told.append(
                 (keyed[k]["keypoints"][j]["x"], keyed[k]["keypoints"][j]["y"])
             )
+            assert "-0.0" not in map(str, sum(told, ()))
             # (0, 0) means absent, so a joint at the corner, within 0.05, is written 0.1
             # beside it
             exact = 0.1501 if max(x, y) < 0.05 else 0.0501
