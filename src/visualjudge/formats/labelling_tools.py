@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -459,10 +459,10 @@ def _tasks(path: Path, predicted: bool) -> Records:
             ),
             "",
         )
-        parts = urlsplit(address)  # a signed address, or ?d= of a local file
-        stem = PurePosixPath(
-            parse_qs(parts.query).get("d", [unquote(parts.path)])[0]
-        ).stem
+        # A signed address, or ?d= of a local file; urlsplit raises an error of its own
+        # for some texts.
+        bare, _, query = address.partition("#")[0].partition("?")
+        stem = PurePosixPath(parse_qs(query).get("d", [unquote(bare)])[0]).stem
         name = stem[9:] if len(stem) > 9 and stem[8] == "-" else stem
         field = "predictions" if predicted else "annotations"
         where = f"{path}: [{k}]: {field}"

@@ -354,3 +354,21 @@ def test_the_fields_of_the_document_are_enough(tmp_path: Path) -> None:
         more = (tmp_path / f"{name}-set/other_fields.jsonl").read_text("utf-8")
         assert json.loads(more.splitlines()[0])["media"] == "kept"
     assert found["few"] == found["full"]
+
+
+@pytest.mark.parametrize("address", ["https://[::1/a.png", "https://", "hf://"])
+def test_what_only_looks_like_an_address_is_one_line(
+    address: str, tmp_path: Path
+) -> None:
+    question = {
+        "task": "lowlevel-deblur",
+        "encoding": "pixel_s0_m0",
+        "question_type": "scoring",
+        "prompt": "<image>",
+        "images": [address],
+        "answer": 5.0,
+    }
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps([question]), "utf-8")
+    with pytest.raises(DataError, match="a.png|//"):
+        adopt_questions(path, tmp_path / "out")

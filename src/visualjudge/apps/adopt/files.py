@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from visualjudge.apps.adopt.adopted_question import ImageSource, Scale
 from visualjudge.core import jsons
@@ -320,11 +320,10 @@ def file_in(homes: Iterable[Path], name: Any) -> Path | None:
     end of its path may be there.
     """
     text = str(name)
-    parts = (
-        PurePosixPath(unquote(urlsplit(text).path)).parts
-        if "://" in text
-        else ()
-    )
+    # The host comes first. urlsplit raises an error of its own for some texts.
+    parts = PurePosixPath(
+        unquote(re.split("[?#]", text.partition("://")[2])[0])
+    ).parts
     for home in homes:
         for end in ["/".join(parts[k:]) for k in range(1, len(parts))] or [
             text

@@ -55,7 +55,8 @@ def read_npz(path: Path) -> NDArray[Any]:
                 ", ".join(name.removesuffix(".npy") for name in names) or "none"
             )
             raise DataError(
-                f"the archive must contain one array, or one called depth, got {held}"
+                f"the archive must contain one array, or one called depth, got "
+                f"{held:.80}"
             )
         with arrays.open("depth.npy" if len(names) > 1 else names[0]) as member:
             return _array(member)
