@@ -170,6 +170,10 @@ def test_no_word_of_a_name_breaks() -> None:
 
 
 def test_a_line_ends_neither_in_an_interval_nor_before_a_mark() -> None:
-    row = ("a model with a name", "undecided (48.2 %, 25.9 to 52.6)", "open *")
-    lines = Table(("Model", "State", "Pair"), (row, row)).text(40)
-    assert "25.9 to 52.6" in lines and "open *" in lines
+    rows = (
+        ("one", "undecided (48.2 %, 25.9 to 52.6)", "open *"),
+        ("two", "fails", "separated"),
+    )
+    for width in range(24, 60):
+        lines = Table(("Model", "State", "Pair"), rows).text(width)
+        assert "25.9 to 52.6" in lines and "open *" in lines
