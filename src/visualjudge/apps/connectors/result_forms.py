@@ -25,9 +25,10 @@ from visualjudge.analysis.figures.tasks_and_encodings import BY_TASK
 from visualjudge.analysis.ranking_and_scoring import Scoring
 from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.value_and_interval import Estimate
-from visualjudge.core.atomic import json_bytes, write_bytes
+from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
+from visualjudge.core.output_files import OutputFile
 from visualjudge.dataset.exports import check_out
 from visualjudge.runs.folder import VERDICTS
 
@@ -85,7 +86,9 @@ def export_results(
         raise DataError(
             f"{run}: must have answers to questions with a truth, got none"
         )
-    write_bytes(out, RUN_FORMATS[form](judge, results, _time(judge, run)))
+    OutputFile(out, "`out`").write(
+        RUN_FORMATS[form](judge, results, _time(judge, run))
+    )
     return out
 
 
@@ -131,7 +134,6 @@ def _eee(judge: JudgeResult, results: list[Result], time: datetime) -> bytes:
     dataset = _dataset(judge)
     model = _model(judge)
     seconds = str(int(time.timestamp()))
-    unstated = {"deployment_type": UNKNOWN, "model_availability": UNKNOWN}
     record: Json = {
         "schema_version": SCHEMA,
         "evaluation_id": f"visualjudge-{dataset}/{model}/{seconds}",
@@ -147,7 +149,10 @@ def _eee(judge: JudgeResult, results: list[Result], time: datetime) -> bytes:
         "model_info": {
             "name": model,
             "id": model,
-            "additional_details": unstated,
+            "additional_details": {
+                "deployment_type": UNKNOWN,
+                "model_availability": UNKNOWN,
+            },
         },
         "evaluation_results": [_eee_result(row, dataset) for row in results],
     }
