@@ -43,9 +43,8 @@ def test_a_file_inside_is_found_also_over_a_link_that_stays_inside(
     assert confined_path(root, "media/link.png").read_bytes() == b"a"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_any_other_name_is_refused(root: Path) -> None:
+    for name in (
         "../secret.png",
         "media/../../secret.png",
         "media/../media/a.png",
@@ -68,11 +67,12 @@ def test_a_file_inside_is_found_also_over_a_link_that_stays_inside(
         None,
         5,
         ["media/a.png"],
-    ],
-)
-def test_any_other_name_is_refused(root: Path, name: object) -> None:
-    with pytest.raises(DataError):
-        confined_path(root, name)
+    ):
+        try:
+            path = confined_path(root, name)
+        except DataError:
+            continue
+        pytest.fail(f"{name!r} was taken as {path}")
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "loop", "device", "fifo"])
