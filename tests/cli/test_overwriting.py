@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import visualjudge as vj
 from making import detection, detection_folder, write_records
 from runs.made_dataset import make_dataset
 from visualjudge.cli.main import run
+from visualjudge.core.errors import UsageError
 
 
 @pytest.fixture
@@ -117,6 +119,13 @@ def test_what_a_command_reads_is_kept(
     assert ended.value.code == 2
     assert target.read_bytes() == before
     assert cause in capsys.readouterr().err
+
+
+def test_a_function_keeps_the_data_that_it_reads(places: Path) -> None:
+    """As the command does, where an older dataset holds the data."""
+    with pytest.raises(UsageError, match="is or holds the input"):
+        vj.build(places / "ds/data", places / "ds", force=True)
+    assert (places / "ds/data/annotations").is_dir()
 
 
 def test_two_outputs_of_a_command_are_two_files(

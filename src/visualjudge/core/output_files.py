@@ -194,11 +194,12 @@ def together(
             scratch.unlink(missing_ok=True)
 
 
-def inputs_in(folder: Path) -> list[Path]:
-    """Return the inputs of the command that are ``folder``, or lie in it."""
+def inputs_in(folder: Path, *more: Path) -> list[Path]:
+    """Return the inputs of the command, and ``more``, that are ``folder``, or lie in
+    it."""
     return [
         path
-        for path in (_COMMAND.get() or _Command()).inputs
+        for path in (*(_COMMAND.get() or _Command()).inputs, *more)
         if path.resolve().is_relative_to(folder.resolve())
     ]
 

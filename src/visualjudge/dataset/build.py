@@ -128,7 +128,7 @@ def build(
     folder = DataFolder(data, stated.score_range)
     tasks = asked_tasks(folder, stated)
     with (
-        staged(target) as stage,
+        staged(target, Path(data)) as stage,
         open_workers(folder, tasks, stated) as running,
     ):
         built = _fill(stage, folder, tasks, stated, running, progress)

@@ -146,7 +146,7 @@ def check_target(target: Path, force: bool) -> None:
 
 
 @contextmanager
-def staged(target: Path) -> Iterator[Path]:
+def staged(target: Path, *sources: Path) -> Iterator[Path]:
     """Yield a folder next to ``target`` that is renamed to it if the block succeeds and
     removed otherwise.
 
@@ -157,11 +157,11 @@ def staged(target: Path) -> Iterator[Path]:
     Raises
     ------
     UsageError
-        If ``target`` is or holds an input of the command.
+        If ``target`` is or holds an input of the command, or one of ``sources``.
     RunError
         If another process is writing ``target``.
     """
-    if inputs := inputs_in(target):
+    if inputs := inputs_in(target, *sources):
         raise UsageError(
             f"`out`: {target} is or holds the input {inputs[0]}; name another folder"
         )

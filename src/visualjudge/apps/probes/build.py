@@ -89,7 +89,10 @@ def build_probes(
     check_target(target, chosen.force)
     folder = DataFolder(data)
     tasks = asked_tasks(folder, chosen)
-    with staged(target) as stage, open_workers(folder, tasks, chosen) as opened:
+    with (
+        staged(target, Path(data)) as stage,
+        open_workers(folder, tasks, chosen) as opened,
+    ):
         (stage / MEDIA).mkdir()
         blind = {kind.pool for kind in kinds.values()} & {"grey", "other"}
         result = pools(folder, stage, tasks, number, chosen, opened, blind)
