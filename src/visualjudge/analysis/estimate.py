@@ -21,7 +21,7 @@ shares in clusters); Holm 1979.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -400,11 +400,7 @@ def correlation_ends(
     r = np.where(inside, value, 0.0)
     low, high = mean_ends(
         np.arctanh(r),
-        Spread(
-            dispersion.variance / (1 - r**2) ** 2,
-            dispersion.images,
-            dispersion.effective,
-        ),
+        replace(dispersion, variance=dispersion.variance / (1 - r**2) ** 2),
         tail,
     )
     return np.where(inside, np.tanh(low), np.nan), np.where(
@@ -421,11 +417,7 @@ def positive_ends(
     size = np.maximum(value, TINY)
     low, high = mean_ends(
         np.log(size),
-        Spread(
-            dispersion.variance / size**2,
-            dispersion.images,
-            dispersion.effective,
-        ),
+        replace(dispersion, variance=dispersion.variance / size**2),
         tail,
     )
     return np.exp(low), np.exp(high)

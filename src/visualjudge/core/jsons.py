@@ -159,15 +159,10 @@ def lenient(
         number = line or spot.partition(" ")[0]
         begin = text[:99].lstrip()[:24]
         if begin[:1] not in ("[", "{", b"[", b"{"):
-            reason = {
-                b"": "it is empty",
-                b"PK": "it is a ZIP archive; unpack it",
-            }.get(
-                bytes(begin[:2], "utf-8")
-                if isinstance(begin, str)
-                else begin[:2],
-                f"it begins with {repr(begin).removeprefix('b')}",
-            )
+            reason = (
+                dict.fromkeys(("", b""), "it is empty")
+                | dict.fromkeys(("PK", b"PK"), "it is a ZIP archive; unpack it")
+            ).get(begin[:2], f"it begins with {repr(begin).removeprefix('b')}")
         elif reason.startswith("trailing characters") and line is None:
             reason += "; JSON lines must become one array"
         raise DataError(

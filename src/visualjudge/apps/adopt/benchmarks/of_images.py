@@ -229,7 +229,7 @@ def imagenhub_replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
             if counted != FAILED or part != "O":
                 yield Reply(
                     f"{task}/{part}/{model}/{uid}",
-                    value=(value if 0 <= value <= 10 else FAILED),
+                    value=value if 0 <= value <= 10 else FAILED,
                     counted=counted,
                 )
 
