@@ -198,12 +198,17 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     change = float(value[0])
     n = cases.sum(keepdims=True)
     best = gap_ends(value, spread, apart.sum(keepdims=True), n, WORSE)[1][0]
-    parts = [
+    more_right, fewer_right = (
         shares(part, cases, graded=asks > 1, tail=EXCLUDED)
         for part in (gained, lost)
-    ]
-    variances = (ratio(part, cases)[1].variance for part in (gained, lost))
-    worst = difference_ends(*parts, *variances, spread.variance)[0][0]
+    )
+    worst = difference_ends(
+        more_right,
+        fewer_right,
+        ratio(gained, cases)[1].variance,
+        ratio(lost, cases)[1].variance,
+        spread.variance,
+    )[0][0]
     about = (
         f"right answers changed by {100 * change:+.1f} points on {table.height} "
         "questions"
