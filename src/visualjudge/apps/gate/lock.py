@@ -379,10 +379,12 @@ def accuracy_of(table: pl.DataFrame) -> Accuracy:
         table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
     )
     share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
+    low, high = share.interval or (None, None)
     return {
         "value": round(share.value or 0.0, 4),
-        "ci95": share.interval
-        and (round(share.interval[0], 4), round(share.interval[1], 4)),
+        "ci95": None
+        if low is None or high is None
+        else (round(low, 4), round(high, 4)),
         "questions": table.height,
         "images": sums.height,
     }
