@@ -171,10 +171,13 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
         ),
         lock.asks,
         tolerance,
+        f"canaries of {lock.questions['number']} questions",
     )
 
 
-def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
+def compared(
+    table: pl.DataFrame, asks: int, tolerance: float, noun: str = "questions"
+) -> Check:
     """Compare right answers ``before`` and now (``right``), question by question, by
     image."""
     gain = (pl.col("right") - pl.col("before")) / asks
@@ -204,15 +207,14 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     change = float(value[0])
     worst = float(gap_ends(value, wide, apart, n, EXCLUDED)[0][0])
     best = float(gap_ends(value, spread, apart, n, WORSE)[1][0])
-    about = (
-        f"right answers changed by {100 * change:+.1f} points on {table.height} "
-        "questions"
-    )
+    about = f"right answers changed by {100 * change:+.1f} points on {table.height} {noun}"
     lost = f"a loss of {100 * tolerance:g} points"
     figures = (change, worst, best, table.height, sums.height)
     if not apart and sums.height >= LEAST_IMAGES:
         return Check(
-            "holds", (f"{about}: no question has more or fewer",), *figures
+            "holds",
+            (f"{about}: each has as many right answers as before",),
+            *figures,
         )
     if best < 0 and change < -tolerance / 2:
         return Check("broken", (f"{about}, beyond chance",), *figures)
