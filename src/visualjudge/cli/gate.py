@@ -190,7 +190,6 @@ def _of_model(
         check_run,
     )
     from visualjudge.apps.gate.lock import (
-        check_canaries_of,
         locked_questions,
         questions_of,
     )
@@ -200,7 +199,6 @@ def _of_model(
     asked = questions_of(dataset, pairs)
     if stale := tuple(changes(lock, lock.judge, asked)):
         return Check("stale", stale)
-    check_canaries_of(lock, dataset, pairs)
     canaries = tuple(row["id"] for row in lock.canaries)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
         few = _judged(
