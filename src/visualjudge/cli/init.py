@@ -2,18 +2,29 @@
 ``apps/starting/folder_contents.py``.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visualjudge.cli.console import following
 from visualjudge.core.errors import UsageError
 
+if TYPE_CHECKING:
+    from visualjudge.apps.starting.folder_contents import Sight
+
 MOST_LINES = 12
 """Things of a folder that are listed."""
 GOALS = {"import": "rank", "perturb": "right"}
 """What a study of models' predictions, or of controlled errors, is planned for."""
+
+NOTHING = (
+    "next: write a form that `visualjudge import --help` or `visualjudge adopt --help` "
+    "lists; predictions of any form go in as arrays, by visualjudge.import_samples in "
+    "Python"
+)
 
 
 def init(
@@ -37,11 +48,23 @@ def init(
         print(f"and {len(sights) - MOST_LINES} more")
     if not sights:
         print(f"{folder}: nothing that visualjudge knows")
-    commands = [sight.command for sight in sights if sight.command]
-    first, *others = commands or [("import", "--help")]
-    following(*first)
-    for words in others:
-        following(*words, title="or")
+    known = [sight for sight in sights if sight.command]
+    for sight in known[:1]:
+        following(*sight.command or ())
+        _study_of(sight)
+    for sight in known[1:MOST_LINES]:
+        following(*sight.command or (), title="or")
+    if not known:
+        print(NOTHING)
+
+
+def _study_of(sight: Sight) -> None:
+    """Print what follows the first command."""
+    first = sight.command or ()
+    for words in sight.then[:MOST_LINES]:
+        following(*words, title="then")
+    if len(sight.then) > MOST_LINES:
+        print(f"and {len(sight.then) - MOST_LINES} more of the same form")
     if "--out" in first and first[0] in GOALS:
         for words in (
             ("describe", "data"),
