@@ -374,6 +374,17 @@ def test_the_first_command_runs_as_printed(
         assert done.returncode == 0, (line, done.stderr)
 
 
+@pytest.mark.parametrize("make", [captioned, told_by_endings, scenes_of_pairs])
+def test_the_folder_may_be_where_one_is(
+    make: Callable[[Path], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert "next: visualjudge" in command("init").stdout
+
+
 def test_every_scene_is_read(tmp_path: Path) -> None:
     scenes_of_pairs(tmp_path)
     first = look(tmp_path, lambda _header: False)[0]

@@ -33,6 +33,7 @@ HEAD = 1 << 16
 """Bytes read at each end of a file."""
 IMAGES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff"))
 MAPS = frozenset((".npy", ".npz", ".pfm"))
+PIXELS = IMAGES | MAPS
 TABLES = frozenset((".csv", ".tsv", ".jsonl", ".xlsx"))
 NO_IMAGES = re.compile(
     r"velodyne_raw/|/(train|val)_batch\d|/(labels|results|confusion_matrix)[^/]*$"
@@ -162,10 +163,17 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     photographs, *_ = _apart(places)
     images = [*photographs]
     formats = [
-        *_panoptic(files, images),
         *_coco(files, images),
         *_yolo(files, images),
-        *_voc(files, images),
+        *_maps(
+            ("voc", "object_detection", "PASCAL VOC annotations"),
+            [
+                file.path.parent
+                for file in files
+                if file.path.suffix == ".xml" and "<annotation>" in file.text
+            ],
+            images,
+        ),
     ]
     taken = {sight.path for sight in formats}
     unknown = [
@@ -198,12 +206,11 @@ def _files(folder: Path) -> Iterator[Path]:
 def _looked_into(paths: list[Path]) -> Iterator[File]:
     """Yield the first files of each kind in each folder, images last."""
     counts: Counter[tuple[Path, str]] = Counter()
-    pixels = IMAGES | MAPS
-    for path in sorted(paths, key=lambda path: path.suffix.lower() in pixels):
+    for path in sorted(paths, key=lambda path: path.suffix.lower() in PIXELS):
         suffix = path.suffix.lower()
         counts[path.parent, suffix] += 1
         if counts[path.parent, suffix] <= MOST_ALIKE:
-            text = "" if suffix in pixels else _text(path)
+            text = "" if suffix in PIXELS else _text(path)
             yield File(path, text, _columns(path, text))
 
 
@@ -304,7 +311,7 @@ def _places(paths: list[Path], without: set[Path]) -> Places:
     pixels = [
         path
         for path in paths
-        if path.suffix.lower() in IMAGES | MAPS
+        if path.suffix.lower() in PIXELS
         and path.parent not in without
         and not NO_IMAGES.search(path.as_posix())
     ]
@@ -382,17 +389,14 @@ def _coco(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
     )
-
-
-def _panoptic(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
-    """Yield panoptic files, each with its PNGs in a folder of its name."""
-    every = [file for file in files if '"segments_info"' in file.text]
-    every.sort(key=lambda file: '"categories"' not in file.text)
-    for truth in every[:1]:
-        form = ("coco", "semantic_segmentation", "panoptic COCO annotations")
-        models = [file.path for file in every[1:]]
-        pngs = truth.path.with_suffix("")
-        yield from _found(form, [truth.path], models, images, gt_pngs=pngs)
+    panoptic = [
+        path for path, text in texts.items() if '"segments_info"' in text
+    ]
+    panoptic.sort(key=lambda path: '"categories"' not in texts[path])
+    form = ("coco", "semantic_segmentation", "panoptic COCO annotations")
+    for path in panoptic[:1]:  # each with its PNGs in a folder of its name
+        pngs = path.with_suffix("")
+        yield from _found(form, [path], panoptic[1:], images, gt_pngs=pngs)
 
 
 def _yolo(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
@@ -424,19 +428,6 @@ def _yolo(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
     yield from (Sight(path, "YOLO labels of a model") for path in models)
 
 
-def _voc(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
-    folders = dict.fromkeys(
-        file.path.parent
-        for file in files
-        if file.path.suffix == ".xml" and "<annotation>" in file.text
-    )
-    return _maps(
-        ("voc", "object_detection", "PASCAL VOC annotations"),
-        [*folders],
-        images,
-    )
-
-
 def _maps(
     form: tuple[str, str, str],
     places: list[Path],
@@ -445,12 +436,14 @@ def _maps(
     **options: object,
 ) -> Iterator[Sight]:
     """Yield ground truth and predictions of one format, told apart by their names."""
-    places.sort(
+    places = sorted(
+        {*places},
         key=lambda path: (
             not _TRUTH.search(path.name),
             not _TRUTH.search("/".join(path.parts[-3:])),
             _training(path),
-        )
+            path,
+        ),
     )
     models = [place for place in places[1:] if not _is_split(place)]
     truths = [place for place in places if place not in models]
@@ -554,34 +547,29 @@ def _names(models: Sequence[Path], scene: str) -> Sequence[str]:
 
 
 def _of_scenes(places: Places, files: list[File]) -> list[Sight]:
-    """Return what the folders of scenes have, if each has the same."""
-    sights = [
-        sight
-        for scene, own in _scenes(places).items()
-        for sight in _of_images(own, files, scene)[:1]
-    ]
-    commands = [sight.command for sight in sights if sight.command]
-    return [replace(sight, then=tuple(commands[1:])) for sight in sights[:1]]
-
-
-def _scenes(places: Places) -> dict[str, Places]:
-    """Return the images of each scene: of folders whose names stand in the same place of
-    several paths, and say nothing of what they hold."""
+    """Return what each scene has: folders whose names stand in the same place of several
+    paths, and say nothing of what they hold."""
     for k in (2, 1):
         groups = defaultdict[tuple[str, ...], dict[str, Path]](dict)
         for place in places:
-            parts = [".", *place.parts]
+            parts = [".", ".", *place.parts]
             name = parts.pop(-k)
             groups[tuple(parts)][name] = place
         sets = Counter(map(frozenset, groups.values()))
         names = max(sets, key=lambda names: sets[names], default=frozenset())
-        if sets[names] > 1 < len(names) and not any(map(_is_part, names)):
-            same = [group for group in groups.values() if group.keys() == names]
-            return {
-                name: {group[name]: places[group[name]] for group in same}
-                for name in sorted(names)
-            }
-    return {}
+        if sets[names] < 2 or len(names) < 2 or any(map(_is_part, names)):
+            continue
+        own = [group for group in groups.values() if group.keys() == names]
+        sights = [
+            sight
+            for name in sorted(names)
+            for sight in _of_images(
+                {group[name]: places[group[name]] for group in own}, files, name
+            )[:1]
+        ]
+        commands = [sight.command for sight in sights if sight.command]
+        return [replace(sights[0], then=tuple(commands[1:]))] if sights else []
+    return []
 
 
 def _is_part(name: str) -> bool:
@@ -619,9 +607,12 @@ def _of_images(
 def _restored(photographs: Places, scene: str) -> list[Sight]:
     words = {
         place: next(
-            _words(name)
-            for name in reversed(place.parts)
-            if name != scene and name not in NO_NAMES
+            (
+                _words(name)
+                for name in reversed(place.parts)
+                if name != scene and name not in NO_NAMES
+            ),
+            set(),
         )
         for place in photographs
     }
@@ -702,6 +693,13 @@ def _outputs(file: File, paths: list[Path]) -> Words:
     """Return the import of edited images, if the table names their sources, or of
     generated ones."""
     header = file.columns
+    roots = (  # as high as can be
+        root
+        for image in paths
+        if image.suffix.lower() in IMAGES
+        for root in reversed(image.parents)
+        if image.relative_to(root).as_posix() in file.text
+    )
     task = "generation_editing" if "image" in header else "generation_t2i"
     words = ("import", "outputs", "--task", task, "--table", file.path)
     renamed = [
@@ -710,21 +708,9 @@ def _outputs(file: File, paths: list[Path]) -> Words:
         if name in header and ours not in header
     ]
     return (
-        *(*words, "--root", _root(file, paths)),
+        *(*words, "--root", next(roots, file.path.parent)),
         *(word for pair in renamed for word in ("--column", pair)),
         *(() if "score" in header else ("--score-column", "NAME")),
         *(() if "source" in header else ("--source", "NAME")),
         *("--out", "data"),
     )
-
-
-def _root(file: File, paths: list[Path]) -> Path:
-    """Return the folder, as high as can be, below which a table names images."""
-    roots = (
-        root
-        for image in paths
-        if image.suffix.lower() in IMAGES
-        for root in reversed(image.parents)
-        if image.relative_to(root).as_posix() in file.text
-    )
-    return next(roots, file.path.parent)
