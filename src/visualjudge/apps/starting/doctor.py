@@ -60,6 +60,15 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
+ADVICE = {
+    "HTTP 401": "the server does not take the key: give another with `api_key`",
+    "HTTP 403": "the key may not use this model: check the account",
+    "HTTP 404": "check `model` and `base_url`",
+    "HTTP 429": "wait, or raise the quota; runs wait by themselves",
+    "needs a key": "set the variable, or name another server with `base_url`",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """Result of one check."""
@@ -82,29 +91,31 @@ def environment() -> Iterator[Check]:
         missing = [
             name for name in modules if importlib.util.find_spec(name) is None
         ]
-        if missing:
-            yield Check(
+        yield (
+            Check(
                 f"extra {extra}",
                 "missing",
                 f"not installed: {', '.join(missing)}",
                 f"if you need it: pip install 'visualjudge[{extra}]'",
             )
-        else:
-            yield Check(f"extra {extra}", "ok", "installed")
+            if missing
+            else Check(f"extra {extra}", "ok", "installed")
+        )
 
 
 def keys() -> Iterator[Check]:
     """Check which API keys are set, without showing them."""
     for name, backend in KEYS.items():
-        if os.environ.get(name):
-            yield Check(name, "ok", f"set (used by `backend` {backend})")
-        else:
-            yield Check(
+        yield (
+            Check(name, "ok", f"set (used by `backend` {backend})")
+            if os.environ.get(name)
+            else Check(
                 name,
                 "missing",
                 "not set",
                 f"needed only for `backend` {backend} without `base_url`",
             )
+        )
 
 
 def server(base_url: str, backend: str = "api") -> Check:
@@ -233,19 +244,7 @@ def _message(text: str) -> list[str]:
 
 
 def _advice(message: str) -> str:
-    for mark, advice in (
-        (
-            "HTTP 401",
-            "the server does not take the key: give another with `api_key`",
-        ),
-        ("HTTP 403", "the key may not use this model: check the account"),
-        ("HTTP 404", "check `model` and `base_url`"),
-        ("HTTP 429", "wait, or raise the quota; runs wait by themselves"),
-        (
-            "needs a key",
-            "set the variable, or name another server with `base_url`",
-        ),
-    ):
-        if mark in message:
-            return advice
-    return "check `backend`, `model` and `base_url`, then the server's log"
+    every = (advice for mark, advice in ADVICE.items() if mark in message)
+    return next(
+        every, "check `backend`, `model` and `base_url`, then the server's log"
+    )

@@ -14,9 +14,15 @@ from pathlib import Path
 
 from visualjudge.apps.starting.known_files import (
     CLASSES,
+    COCO,
+    COCO_RESULTS,
+    FORMATS,
     KNOWN,
     LAST,
     OWN,
+    PANOPTIC,
+    VOC,
+    YOLO,
     Known,
 )
 from visualjudge.core.errors import VisualJudgeError
@@ -26,15 +32,13 @@ from visualjudge.core.workbooks import workbook_rows
 
 MOST_FILES = 50_000
 """Files that are looked at, in the order of their names."""
-MOST_READ = 2_000
 MOST_ALIKE = 30
-"""Files whose first and last bytes are read: in all, and of one kind in a folder."""
+"""Files of one kind in a folder whose first and last bytes are read."""
 HEAD = 1 << 16
 """Bytes read at each end of a file."""
 IMAGES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff"))
 MAPS = frozenset((".npy", ".npz", ".pfm"))
 PIXELS = IMAGES | MAPS
-TABLES = frozenset((".csv", ".tsv", ".jsonl", ".xlsx"))
 NO_IMAGES = re.compile(
     r"velodyne_raw/|/(train|val)_batch\d|/(labels|results|confusion_matrix)[^/]*$"
     r"|/[^/]*_curve\.",
@@ -88,23 +92,12 @@ _SPLIT = re.compile(
 """Names of folders with a part of a data set."""
 _TRUTH = re.compile("gt|truth|annotation", re.IGNORECASE)
 """A part of the name of a folder with ground truth."""
-_PREDICTED = re.compile(r"\b(runs|predict\w*|preds?|results?|outputs?)\b")
+_PREDICTED = re.compile(r"(^|/)(runs/\w+/|pred)")
 """Folders of labels that a model made."""
-COCO = re.compile(
-    r'\{(?=.*"images":)(?=.*"categories":).*"(annotations|bbox|segmentation)":',
-    re.DOTALL,
-)
-COCO_RESULT = re.compile(r'\[(?=.*"image_id":).*"score":', re.DOTALL)
-NO_BOXES = re.compile('"(caption|segments_info)":')
-YOLO = re.compile(r"\d+( -?[\d.]+(e-?\d+)?){4,}\s*$", re.I | re.MULTILINE)
 _KEY = re.compile(r"^.+(?=_[A-Za-z]+\.)|\d+")
 """What images of one folder that belong together share in their names."""
 MAP = re.compile(rb"\x89PNG\r\n\x1a\n.{16}(.)[\x00\x03]", re.DOTALL)
 """Beginning of a PNG file of one channel, or of indices of a palette, with its depth."""
-OUTPUTS = (
-    "images of one name in several folders: outputs of models, if a table has the prompt "
-    "and the score of each; of photographs, visualjudge perturb makes controlled errors"
-)
 Words = tuple[object, ...]
 Places = dict[Path, list[Path]]
 """Images by their folder, or by a pattern with one star if a folder has several of each
@@ -151,39 +144,28 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     paths = [folder]
     if folder.is_dir():
         paths = list(islice(_files(folder), MOST_FILES))
-    files = [*islice(_looked_into(paths), MOST_READ)]
-    if own := [*_known(OWN, files, ())]:
+    files = [*_looked_into(paths)]
+    if own := _known(OWN, files, ()):
         return own[:1]
+    formats = _kinds(FORMATS, files)
     pngs = {
         file.path.with_suffix("")
-        for file in files
-        if '"segments_info"' in file.text
+        for row in PANOPTIC
+        for file in formats.get(row, ())
     }
     places = _places(paths, pngs)
     photographs, *_ = _apart(places)
     images = [*photographs]
-    formats = [
-        *_coco(files, images),
-        *_yolo(files, images),
-        *_maps(
-            ("voc", "object_detection", "PASCAL VOC annotations"),
-            [
-                file.path.parent
-                for file in files
-                if file.path.suffix == ".xml" and "<annotation>" in file.text
-            ],
-            images,
-        ),
+    voc = [file.path.parent for file in formats.get(VOC, ())]
+    studies = [
+        *_coco(formats, images),
+        *_yolo(formats.get(YOLO, []), formats.get(CLASSES, []), images),
+        *_maps(("voc", "object_detection", VOC.text), voc, images),
     ]
-    taken = {sight.path for sight in formats}
-    unknown = [
-        file
-        for file in files
-        if file.path not in taken and not _row(KNOWN, file)
-    ]
+    unknown = [file for file in files if not _row((*FORMATS, *KNOWN), file)]
     tables = [*_tables(unknown, paths, is_verdicts)]
     sights = (
-        [*formats, *_known(KNOWN, files, images), *tables]
+        [*studies, *_known(KNOWN, files, images), *tables]
         or _of_scenes(places, files)
         or _of_images(places, files)
         or _photographs(photographs)
@@ -258,16 +240,20 @@ def _row(rows: Sequence[Known], file: File) -> Known | None:
     return next(fitting, None)
 
 
-def _known(
-    rows: Sequence[Known], files: list[File], images: Sequence[Path]
-) -> Iterator[Sight]:
-    """Yield the files of each kind."""
+def _kinds(
+    rows: Sequence[Known], files: list[File]
+) -> dict[Known | None, list[File]]:
     kinds = defaultdict[Known | None, list[File]](list)
     for file in files:
         kinds[_row(rows, file)].append(file)
-    for row in rows:
-        if row in kinds:
-            yield _sight(row, kinds[row], images)
+    return kinds
+
+
+def _known(
+    rows: Sequence[Known], files: list[File], images: Sequence[Path]
+) -> list[Sight]:
+    kinds = _kinds(rows, files)
+    return [_sight(row, kinds[row], images) for row in rows if row in kinds]
 
 
 def _sight(row: Known, files: list[File], images: Sequence[Path]) -> Sight:
@@ -360,52 +346,42 @@ def _apart(places: Places) -> tuple[Places, list[Path], list[Path]]:
     return photographs, masks, deep
 
 
-def _coco(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
-    texts = {
-        file.path: file.text
-        for file in files
-        if file.path.suffix.lower() == ".json"
-    }
+def _coco(
+    formats: dict[Known | None, list[File]], images: Sequence[Path]
+) -> Iterator[Sight]:
     results = {
-        path: next(task for word, task in COCO_TASKS.items() if word in text)
-        for path, text in texts.items()
-        if COCO_RESULT.match(text)
+        file.path: row.text
+        for row in COCO_RESULTS
+        for file in formats.get(row, ())
     }
-    truths = [
-        path
-        for path, text in texts.items()
-        if COCO.match(text) and not NO_BOXES.search(text)
-    ]
     task = next(iter(results.values()), "object_detection")
-    truths.sort(
-        key=lambda path: (
-            _training(path),
-            ('"keypoints"' in texts[path]) != (task == "keypoint"),
-        )
+    truths = sorted(
+        formats.get(COCO, ()),
+        key=lambda file: (
+            _training(file.path),
+            ('"keypoints"' in file.text) != (task == "keypoint"),
+        ),
     )
     models = [path for path, own in results.items() if own == task]
     form = ("coco", task, "COCO annotations")
-    yield from _found(form, truths, models, images)
+    yield from _found(form, [file.path for file in truths], models, images)
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
     )
-    panoptic = [
-        path for path, text in texts.items() if '"segments_info"' in text
-    ]
-    panoptic.sort(key=lambda path: '"categories"' not in texts[path])
+    panoptic = [file.path for row in PANOPTIC for file in formats.get(row, ())]
     form = ("coco", "semantic_segmentation", "panoptic COCO annotations")
     for path in panoptic[:1]:  # each with its PNGs in a folder of its name
         pngs = path.with_suffix("")
         yield from _found(form, [path], panoptic[1:], images, gt_pngs=pngs)
 
 
-def _yolo(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
+def _yolo(
+    labels: list[File], classes: list[File], images: Sequence[Path]
+) -> Iterator[Sight]:
     values = {
         file.path.parent: len(file.text.partition("\n")[0].split())
-        for file in reversed(files)
-        if file.path.suffix.lower() == ".txt" and YOLO.match(file.text)
+        for file in reversed(labels)
     }
-    classes = [file for file in files if _row(CLASSES, file)]
     pose = any("kpt_shape" in file.text for file in classes)
     models = [
         place
@@ -414,7 +390,6 @@ def _yolo(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
         or (count % 2 == 0 and not pose)  # the last is a confidence
     ]
     truths = [place for place in sorted(values) if place not in models]
-    truths.sort(key=_training)
     task = "instance_segmentation"
     # a class, a box and a confidence
     if pose or min(values.values(), default=0) <= 6:
@@ -424,6 +399,7 @@ def _yolo(files: list[File], images: Sequence[Path]) -> Iterator[Sight]:
     )
     form = ("yolo", task, f"YOLO labels{need}")
     table = classes[0].path if classes else "data.yaml"
+    truths.sort(key=_training)
     yield from _found(form, truths, models, images, classes=table)
     yield from (Sight(path, "YOLO labels of a model") for path in models)
 
@@ -645,10 +621,8 @@ def _photographs(photographs: Places) -> list[Sight]:
     by_class = len(photographs) > 1 and _SPLIT.fullmatch(first.parent.name)
     if (names.most_common(1)[0][1] > 1 or "*" in first.name) and not by_class:
         words = _words(" ".join(place.name for place in photographs))
-        task = next(
-            (DEGRADED[word] for word in DEGRADED if word in words),
-            "generation_t2i",
-        )
+        tasks = (DEGRADED[word] for word in DEGRADED if word in words)
+        task = next(tasks, "generation_t2i")
         command: Words = (
             "import",
             "outputs",
@@ -657,8 +631,13 @@ def _photographs(photographs: Places) -> list[Sight]:
             "--table",
             "TABLE",
         )
+        text = (
+            "images of one name in several folders: outputs of models, if a table has "
+            "the prompt and the score of each; of photographs, visualjudge perturb "
+            "makes controlled errors"
+        )
         command = (*command, "--root", first.parent, "--out", "data")
-        return [Sight(first.parent, OUTPUTS, command)]
+        return [Sight(first.parent, text, command)]
     text = "photographs alone: controlled errors test a judge"
     if by_class:
         text = f"images by class, which no task judges; as {text}"
@@ -675,15 +654,13 @@ def _tables(
     is_verdicts: Callable[[list[str]], bool],
 ) -> Iterator[Sight]:
     for file in files:
-        text = f"a table with the columns {', '.join(file.columns)[:300]}"
         names = {*file.columns}
-        if "output" in names or (
-            "file_name" in names and "verdict" not in names
-        ):
-            command = _outputs(file, paths)
-            yield Sight(
-                file.path, f"scores of generated images: {text}", command
-            )
+        text = f"a table with the columns {', '.join(file.columns)[:300]}"
+        if "output" in names or names & {"file_name", "verdict"} == {
+            "file_name"
+        }:
+            text = f"scores of generated images: {text}"
+            yield Sight(file.path, text, _outputs(file, paths))
         elif is_verdicts(file.columns):
             command = ("adopt", file.path, "--out", "study")
             yield Sight(file.path, f"verdicts: {text}", command)

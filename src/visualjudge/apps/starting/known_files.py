@@ -37,6 +37,45 @@ class Known:
     line: str = ""
 
 
+JSON = r"[^/]+\.json"
+COCO_RESULTS = tuple(
+    Known(
+        JSON,
+        task,
+        has=('"image_id"', '"category_id"', '"score"', *field),
+        line=r"\[",
+    )
+    for task, *field in (
+        ("keypoint", '"keypoints"'),
+        ("instance_segmentation", '"segmentation"'),
+        ("object_detection",),
+    )
+)
+"""By the field that tells their task; ``text`` is the task."""
+PANOPTIC = (
+    Known(JSON, "panoptic", has=('"segments_info"', '"categories"')),
+    Known(JSON, "panoptic results", has=('"segments_info"',)),
+)
+CAPTIONS = Known(JSON, "captions of COCO", has=('"images"', '"caption"'))
+COCO = Known(
+    JSON,
+    "COCO annotations",
+    has=('"images"', '"categories"'),
+    line=r"(?s)\{.*\"(annotations|bbox|segmentation)\":",
+)
+YOLO = Known(
+    r"[^/]+\.txt",
+    "YOLO labels",
+    line=r"(?mi)\d+( -?[\d.]+(e-?\d+)?){4,}\s*$",
+)
+CLASSES = Known(
+    r"(classes\.txt|[^/]+\.ya?ml)",
+    "classes of YOLO labels",
+    line=r"(?s)[\w ]+\n|(.*\n)?names\s*:",
+)
+VOC = Known(r"[^/]+\.xml", "PASCAL VOC annotations", has=("<annotation>",))
+FORMATS = (*COCO_RESULTS, *PANOPTIC, CAPTIONS, COCO, CLASSES, YOLO, VOC)
+"""Ground truth and predictions, which belong together."""
 OWN = (
     Known(r"run\.json", "a run of a judge", "card FOLDERS"),
     Known(
@@ -52,10 +91,6 @@ OWN = (
 )
 """What visualjudge wrote."""
 
-CLASSES = (
-    Known(r"classes\.txt", "classes of YOLO labels"),
-    Known(r"[^/]+\.ya?ml", "classes of YOLO labels", line=r"(.*\n)*names\s*:"),
-)
 SHAPES = (
     "import shapes --task object_detection --gt PATH --images IMAGES --out data "
     "--format "
@@ -64,7 +99,6 @@ ADOPT = "adopt PATHS --out study"
 BENCHMARK = "adopt FOLDER --out study --benchmark "
 SHEET = r"[^/]+\.(csv|tsv|jsonl|xlsx)"
 TABLE = r"[^/]+\.(csv|tsv|jsonl|xlsx|json)"
-JSON = r"[^/]+\.json"
 LABELS = r"[^/]+\.txt"
 ARRAYS = "; no importer reads them: visualjudge.import_samples takes arrays"
 PAIRS = (
