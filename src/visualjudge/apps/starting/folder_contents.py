@@ -19,8 +19,10 @@ from visualjudge.apps.starting.known_files import (
     FORMATS,
     KNOWN,
     LAST,
+    OUTPUTS,
     OWN,
     PANOPTIC,
+    TABLE_OF_CLASSES,
     VOC,
     YOLO,
     Known,
@@ -104,6 +106,9 @@ Places = dict[Path, list[Path]]
 name."""
 
 
+ROWS = (*OWN, *FORMATS, *KNOWN, *LAST)
+
+
 @dataclass(frozen=True)
 class Sight:
     """Something that a folder has."""
@@ -125,6 +130,10 @@ class File:
     path: Path
     text: str
     columns: list[str]
+    has_verdicts: bool
+
+
+Kinds = dict[Known | None, list[File]]
 
 
 def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
@@ -144,39 +153,42 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     paths = [folder]
     if folder.is_dir():
         paths = list(islice(_files(folder), MOST_FILES))
-    files = [*_looked_into(paths)]
-    if own := _known(OWN, files, ()):
-        return own[:1]
-    formats = _kinds(FORMATS, files)
+    kinds = defaultdict[Known | None, list[File]](list)
+    for file in _looked_into(paths, is_verdicts):
+        kinds[_row(ROWS, file)].append(file)
     pngs = {
         file.path.with_suffix("")
         for row in PANOPTIC
-        for file in formats.get(row, ())
+        for file in kinds.get(row, ())
     }
     places = _places(paths, pngs)
     photographs, *_ = _apart(places)
     images = [*photographs]
-    voc = [file.path.parent for file in formats.get(VOC, ())]
-    studies = [
-        *_coco(formats, images),
-        *_yolo(formats.get(YOLO, []), formats.get(CLASSES, []), images),
+    known = {
+        row: _sight(row, kinds[row], images, paths)
+        for row in ROWS
+        if row in kinds
+    }
+    if own := [known[row] for row in OWN if row in known]:
+        return own[:1]
+    voc = [file.path.parent for file in kinds.get(VOC, ())]
+    sights = [
+        *_coco(kinds, images),
+        *_yolo(kinds.get(YOLO, []), kinds.get(CLASSES, []), images),
         *_maps(("voc", "object_detection", VOC.text), voc, images),
+        *(known[row] for row in KNOWN if row in known),
     ]
-    unknown = [file for file in files if not _row((*FORMATS, *KNOWN), file)]
-    tables = [*_tables(unknown, paths, is_verdicts)]
     sights = (
-        [*studies, *_known(KNOWN, files, images), *tables]
-        or _of_scenes(places, files)
-        or _of_images(places, files)
+        sights
+        or _of_scenes(places, kinds)
+        or _of_images(places, kinds)
         or _photographs(photographs)
     )
-    taken = {sight.path for sight in sights}
-    rest = [file for file in unknown if file.path not in taken]
     counts = [
         Sight(place, pluralize(len(every), "image"))
         for place, every in photographs.items()
     ]
-    return [*sights, *_known(LAST, rest, images), *counts]
+    return [*sights, *(known[row] for row in LAST if row in known), *counts]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -185,7 +197,9 @@ def _files(folder: Path) -> Iterator[Path]:
             yield from _files(path) if path.is_dir() else (path,)
 
 
-def _looked_into(paths: list[Path]) -> Iterator[File]:
+def _looked_into(
+    paths: list[Path], is_verdicts: Callable[[list[str]], bool]
+) -> Iterator[File]:
     """Yield the first files of each kind in each folder, images last."""
     counts: Counter[tuple[Path, str]] = Counter()
     for path in sorted(paths, key=lambda path: path.suffix.lower() in PIXELS):
@@ -193,7 +207,8 @@ def _looked_into(paths: list[Path]) -> Iterator[File]:
         counts[path.parent, suffix] += 1
         if counts[path.parent, suffix] <= MOST_ALIKE:
             text = "" if suffix in PIXELS else _text(path)
-            yield File(path, text, _columns(path, text))
+            columns = _columns(path, text)
+            yield File(path, text, columns, is_verdicts(columns))
 
 
 def _text(path: Path) -> str:
@@ -236,27 +251,14 @@ def _row(rows: Sequence[Known], file: File) -> Known | None:
         and columns.issuperset(row.columns)
         and all(word in file.text for word in row.has)
         and re.match(row.line, file.text)
+        and row.verdicts <= file.has_verdicts
     )
     return next(fitting, None)
 
 
-def _kinds(
-    rows: Sequence[Known], files: list[File]
-) -> dict[Known | None, list[File]]:
-    kinds = defaultdict[Known | None, list[File]](list)
-    for file in files:
-        kinds[_row(rows, file)].append(file)
-    return kinds
-
-
-def _known(
-    rows: Sequence[Known], files: list[File], images: Sequence[Path]
-) -> list[Sight]:
-    kinds = _kinds(rows, files)
-    return [_sight(row, kinds[row], images) for row in rows if row in kinds]
-
-
-def _sight(row: Known, files: list[File], images: Sequence[Path]) -> Sight:
+def _sight(
+    row: Known, files: list[File], images: Sequence[Path], paths: list[Path]
+) -> Sight:
     """Return files of one kind, with what stands for the words in capitals."""
     first = files[0]
     folders = [
@@ -286,6 +288,8 @@ def _sight(row: Known, files: list[File], images: Sequence[Path]) -> Sight:
         for word in row.command.split()
         for part in several.get(word, (filled(word),))
     ]
+    if row in OUTPUTS:
+        command = [*_outputs(first, paths)]
     text, mark, way = filled(row.text).partition(";")
     more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
     return Sight(first.path, text + more + mark + way, tuple(command) or None)
@@ -346,17 +350,15 @@ def _apart(places: Places) -> tuple[Places, list[Path], list[Path]]:
     return photographs, masks, deep
 
 
-def _coco(
-    formats: dict[Known | None, list[File]], images: Sequence[Path]
-) -> Iterator[Sight]:
+def _coco(kinds: Kinds, images: Sequence[Path]) -> Iterator[Sight]:
     results = {
         file.path: row.text
         for row in COCO_RESULTS
-        for file in formats.get(row, ())
+        for file in kinds.get(row, ())
     }
     task = next(iter(results.values()), "object_detection")
     truths = sorted(
-        formats.get(COCO, ()),
+        kinds.get(COCO, ()),
         key=lambda file: (
             _training(file.path),
             ('"keypoints"' in file.text) != (task == "keypoint"),
@@ -368,7 +370,7 @@ def _coco(
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
     )
-    panoptic = [file.path for row in PANOPTIC for file in formats.get(row, ())]
+    panoptic = [file.path for row in PANOPTIC for file in kinds.get(row, ())]
     form = ("coco", "semantic_segmentation", "panoptic COCO annotations")
     for path in panoptic[:1]:  # each with its PNGs in a folder of its name
         pngs = path.with_suffix("")
@@ -522,7 +524,7 @@ def _names(models: Sequence[Path], scene: str) -> Sequence[str]:
     return next(differing, [f"model{k}" for k in range(len(models))])
 
 
-def _of_scenes(places: Places, files: list[File]) -> list[Sight]:
+def _of_scenes(places: Places, kinds: Kinds) -> list[Sight]:
     """Return what each scene has: folders whose names stand in the same place of several
     paths, and say nothing of what they hold."""
     for k in (2, 1):
@@ -540,7 +542,7 @@ def _of_scenes(places: Places, files: list[File]) -> list[Sight]:
             sight
             for name in sorted(names)
             for sight in _of_images(
-                {group[name]: places[group[name]] for group in own}, files, name
+                {group[name]: places[group[name]] for group in own}, kinds, name
             )[:1]
         ]
         commands = [sight.command for sight in sights if sight.command]
@@ -561,14 +563,12 @@ def _words(name: str) -> set[str]:
     return {*re.findall("[a-z]+", name.lower())}
 
 
-def _of_images(
-    places: Places, files: list[File], scene: str = ""
-) -> list[Sight]:
+def _of_images(places: Places, kinds: Kinds, scene: str = "") -> list[Sight]:
     """Return depth maps, label maps or restorations."""
     photographs, masks, deep = _apart(places)
     images = [*photographs]
-    tables = (file.path for file in files if _row(LAST[:1], file))
-    classes = next(tables, Path("classes.csv"))
+    tables = [file.path for file in kinds.get(TABLE_OF_CLASSES, ())]
+    classes = (*tables, Path("classes.csv"))[0]
     depth = ("depth", "depth_estimation", "depth maps")
     need = (
         "" if classes.exists() else f"; write {classes} first, lines of id,name"
@@ -646,24 +646,6 @@ def _photographs(photographs: Places) -> list[Sight]:
         place /= f"*{files[0].suffix}"
     command = _study("pairs", "lowlevel-deblur", place, [place], ())
     return [Sight(first, text, command)]
-
-
-def _tables(
-    files: list[File],
-    paths: list[Path],
-    is_verdicts: Callable[[list[str]], bool],
-) -> Iterator[Sight]:
-    for file in files:
-        names = {*file.columns}
-        text = f"a table with the columns {', '.join(file.columns)[:300]}"
-        if "output" in names or names & {"file_name", "verdict"} == {
-            "file_name"
-        }:
-            text = f"scores of generated images: {text}"
-            yield Sight(file.path, text, _outputs(file, paths))
-        elif is_verdicts(file.columns):
-            command = ("adopt", file.path, "--out", "study")
-            yield Sight(file.path, f"verdicts: {text}", command)
 
 
 def _outputs(file: File, paths: list[Path]) -> Words:

@@ -27,6 +27,8 @@ class Known:
         Columns that a table has, or fields of the first record, in lower case.
     line
         Regular expression of its first lines.
+    verdicts
+        Whether its columns are those of a judge's verdicts.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Known:
     has: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     line: str = ""
+    verdicts: bool = False
 
 
 JSON = r"[^/]+\.json"
@@ -105,6 +108,21 @@ PAIRS = (
     "; of people's choices, `visualjudge import outputs` reads a row for each image, "
     "with the columns output, prompt, source and score (1 or 0)"
 )
+TABLE_OF_CLASSES = Known(
+    SHEET,
+    "a table of classes",
+    line=r"(?i)(id|idx|index|value|label|class_id|number|trainid)[,\t]"
+    r"([^\n]*[,\t])?(name|class|class_name|label_name)\s",
+)
+OUTPUTS = tuple(
+    Known(
+        TABLE,
+        "scores of generated images: a table with the columns COLUMNS",
+        columns=(name,),
+    )
+    for name in ("output", "file_name")
+)
+"""Tables with the paths of images; their command names columns."""
 KNOWN = (
     # labelling tools
     Known(
@@ -409,16 +427,19 @@ KNOWN = (
         "(Dataset.to_parquet) for visualjudge adopt, if it has verdicts",
         has=('"features"',),
     ),
+    OUTPUTS[0],
+    Known(
+        TABLE,
+        "verdicts: a table with the columns COLUMNS",
+        "adopt PATH --out study",
+        verdicts=True,
+    ),
+    OUTPUTS[1],
 )
 """What others write, the surest first: a file is of the first kind that fits."""
 
 LAST = (
-    Known(
-        SHEET,
-        "a table of classes",
-        line=r"(?i)(id|idx|index|value|label|class_id|number|trainid)[,\t]"
-        r"([^\n]*[,\t])?(name|class|class_name|label_name)\s",
-    ),
+    TABLE_OF_CLASSES,
     Known(
         TABLE,
         "numbers in columns; if each is a model, visualjudge reads a row for each score: "
