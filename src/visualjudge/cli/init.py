@@ -2,18 +2,13 @@
 ``apps/starting/folder_contents.py``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from visualjudge.cli.console import following
 from visualjudge.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from visualjudge.apps.starting.folder_contents import Sight
 
 MOST_LINES = 12
 """Things of a folder that are listed."""
@@ -49,32 +44,25 @@ def init(
     if not sights:
         print(f"{folder}: nothing that visualjudge knows")
     known = [sight for sight in sights if sight.command]
-    for sight in known[:1]:
-        following(*sight.command or ())
-        _study_of(sight)
-    for sight in known[1:MOST_LINES]:
-        following(*sight.command or (), title="or")
     if not known:
         print(NOTHING)
-
-
-def _study_of(sight: Sight) -> None:
-    """Print what follows the first command."""
-    first = sight.command or ()
-    for words in sight.then[:MOST_LINES]:
+        return
+    first = known[0].command
+    following(*first)
+    goal = "--out" in first and GOALS.get(str(first[0]))
+    study = (
+        ("describe", "data"),
+        ("plan", "data", "--goal", goal, "--json", "plan.json"),
+        ("build", "data", "--plan", "plan.json", "--out", "dataset"),
+    )
+    for words in (*known[0].then, *study[: 3 * bool(goal)]):
         following(*words, title="then")
-    if len(sight.then) > MOST_LINES:
-        print(f"and {len(sight.then) - MOST_LINES} more of the same form")
-    if "--out" in first and first[0] in GOALS:
-        for words in (
-            ("describe", "data"),
-            ("plan", "data", "--goal", GOALS[first[0]], "--json", "plan.json"),
-            ("build", "data", "--plan", "plan.json", "--out", "dataset"),
-        ):
-            following(*words, title="then")
+    if goal:
         print(
             "then: the command that `build` prints, which asks what was planned"
         )
+    for sight in known[1:]:
+        following(*sight.command, title="or")
 
 
 def _is_verdicts(header: list[str]) -> bool:

@@ -82,11 +82,12 @@ class Check:
 
 def environment() -> Iterator[Check]:
     """Check Python, the package and its extras."""
-    version = (
+    yield Check(
+        "version",
+        "ok",
         f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on "
-        f"{platform.system()} {platform.release()} {platform.machine()}"
+        f"{platform.system()} {platform.release()} {platform.machine()}",
     )
-    yield Check("version", "ok", version)
     for extra, modules in EXTRAS.items():
         missing = [
             name for name in modules if importlib.util.find_spec(name) is None
@@ -128,15 +129,12 @@ def server(base_url: str, backend: str = "api") -> Check:
     try:
         status = run_sync(_status(base_url.rstrip("/") + path))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        advice = (
-            "check that the server runs, the address and port, and a proxy or "
-            "firewall on the way"
-        )
         return Check(
             "server",
             "failed",
             f"{displayed}: no answer ({type(error).__name__})",
-            advice,
+            "check that the server runs, the address and port, and a proxy or "
+            "firewall on the way",
         )
     if status == 404:
         wrong = version_problem(base_url, getattr(client, "versioned", False))
@@ -204,11 +202,10 @@ async def _ask(config: Mapping[str, Any]) -> Reply:
 def _schema(reply: Reply) -> Check:
     notes = [note for note in reply.notes if "schema" in note]
     if notes or not follows(reply.text, SCHEMA):
-        detail = "; ".join(notes) or "the reply does not follow it"
         return Check(
             "JSON schema",
             "missing",
-            detail,
+            "; ".join(notes) or "the reply does not follow it",
             "use `mode=text`; replies are then read as text",
         )
     return Check(
@@ -222,14 +219,13 @@ def _image(reply: Reply) -> Check:
     message = _message(reply.text)
     if message == list(SHOWN):
         return Check("image", "ok", "the model sees images")
-    detail = (
+    return Check(
+        "image",
+        "failed",
         f"stripes of {', '.join(SHOWN)} were read as "
-        f"{', '.join(message) or 'no colours'}"
+        f"{', '.join(message) or 'no colours'}",
+        "use a vision-language model, and a server that hands images on to it",
     )
-    advice = (
-        "use a vision-language model, and a server that hands images on to it"
-    )
-    return Check("image", "failed", detail, advice)
 
 
 def _message(text: str) -> list[str]:

@@ -75,16 +75,8 @@ DEGRADED = {
 NO_NAMES = frozenset(
     (
         *("labels", "predictions", "results", "results.bbox", "results.segm"),
-        *(
-            "bbox",
-            "coco_instances_results",
-            "inference",
-            "x2",
-            "X2",
-            "x3",
-            "X3",
-        ),
-        *("x4", "X4"),
+        *("bbox", "coco_instances_results", "inference"),
+        *("x2", "x3", "x4", "X2", "X3", "X4"),
     )
 )
 """Names of folders and files that tell no model from another."""
@@ -116,8 +108,8 @@ class Sight:
     path: Path
     text: str
     """What it is, in words."""
-    command: Words | None = None
-    """What reads it, without ``visualjudge``, or None if it belongs to another."""
+    command: Words = ()
+    """What reads it, without ``visualjudge``; empty if it belongs to another."""
     then: tuple[Words, ...] = ()
     """What reads the rest of it after that."""
 
@@ -184,11 +176,14 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
         or _of_images(places, kinds)
         or _photographs(photographs)
     )
-    counts = [
-        Sight(place, pluralize(len(every), "image"))
-        for place, every in photographs.items()
+    return [
+        *sights,
+        *(known[row] for row in LAST if row in known),
+        *(
+            Sight(place, pluralize(len(every), "image"))
+            for place, every in photographs.items()
+        ),
     ]
-    return [*sights, *(known[row] for row in LAST if row in known), *counts]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -283,16 +278,16 @@ def _sight(
     def filled(text: str) -> str:
         return every.sub(lambda match: str(words[match[1]]), text)
 
-    command = [
+    command: Words = tuple(
         part
         for word in row.command.split()
         for part in several.get(word, (filled(word),))
-    ]
+    )
     if row in OUTPUTS:
-        command = [*_outputs(first, paths)]
+        command = _outputs(first, paths)
     text, mark, way = filled(row.text).partition(";")
     more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
-    return Sight(first.path, text + more + mark + way, tuple(command) or None)
+    return Sight(first.path, text + more + mark + way, command)
 
 
 def _places(paths: list[Path], without: set[Path]) -> Places:
@@ -361,20 +356,28 @@ def _coco(kinds: Kinds, images: Sequence[Path]) -> Iterator[Sight]:
         kinds.get(COCO, ()),
         key=lambda file: (
             _training(file.path),
-            ('"keypoints"' in file.text) != (task == "keypoint"),
+            ('"keypoints"' in file.text) != (COCO_RESULTS[0] in kinds),
         ),
     )
     models = [path for path, own in results.items() if own == task]
-    form = ("coco", task, "COCO annotations")
-    yield from _found(form, [file.path for file in truths], models, images)
+    yield from _found(
+        ("coco", task, COCO.text),
+        [file.path for file in truths],
+        models,
+        images,
+    )
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
     )
     panoptic = [file.path for row in PANOPTIC for file in kinds.get(row, ())]
-    form = ("coco", "semantic_segmentation", "panoptic COCO annotations")
     for path in panoptic[:1]:  # each with its PNGs in a folder of its name
-        pngs = path.with_suffix("")
-        yield from _found(form, [path], panoptic[1:], images, gt_pngs=pngs)
+        yield from _found(
+            ("coco", "semantic_segmentation", "panoptic COCO annotations"),
+            [path],
+            panoptic[1:],
+            images,
+            gt_pngs=path.with_suffix(""),
+        )
 
 
 def _yolo(
@@ -399,9 +402,9 @@ def _yolo(
     need = (
         "" if classes else "; write data.yaml first, with their `names: [...]`"
     )
-    form = ("yolo", task, f"YOLO labels{need}")
     table = classes[0].path if classes else "data.yaml"
     truths.sort(key=_training)
+    form = ("yolo", task, f"{YOLO.text}{need}")
     yield from _found(form, truths, models, images, classes=table)
     yield from (Sight(path, "YOLO labels of a model") for path in models)
 
@@ -423,7 +426,11 @@ def _maps(
             path,
         ),
     )
-    models = [place for place in places[1:] if not _is_split(place)]
+    models = [  # not a part of the ground truth, such as train beside val
+        place
+        for place in places[1:]
+        if not any(map(_SPLIT.fullmatch, place.parts[-2:]))
+    ]
     truths = [place for place in places if place not in models]
     return _found(form, truths, models, images, scene, **options)
 
@@ -438,20 +445,10 @@ def _found(
 ) -> Iterator[Sight]:
     """Yield ground truth with its command, and without one what it does not need."""
     name, task, text = form
-    for path in truths:
+    for path in truths[:1]:
         command = _study(name, task, path, images, models, scene, **options)
-        is_first = path == truths[0]
-        yield Sight(
-            path,
-            text if is_first else text.partition(";")[0],
-            command if is_first else None,
-        )
-
-
-def _is_split(place: Path) -> bool:
-    """Return whether labels of a folder are a part of the ground truth, as of train and
-    val, by its name or that of the folder that has it."""
-    return any(_SPLIT.fullmatch(name) for name in place.parts[-2:])
+        yield Sight(path, text, command)
+    yield from (Sight(path, text.partition(";")[0]) for path in truths[1:])
 
 
 def _training(path: Path) -> bool:
@@ -569,13 +566,14 @@ def _of_images(places: Places, kinds: Kinds, scene: str = "") -> list[Sight]:
     images = [*photographs]
     tables = [file.path for file in kinds.get(TABLE_OF_CLASSES, ())]
     classes = (*tables, Path("classes.csv"))[0]
-    depth = ("depth", "depth_estimation", "depth maps")
     need = (
         "" if classes.exists() else f"; write {classes} first, lines of id,name"
     )
     labels = ("label-map", "semantic_segmentation", f"label maps{need}")
     return [
-        *_maps(depth, deep, images, scene),
+        *_maps(
+            ("depth", "depth_estimation", "depth maps"), deep, images, scene
+        ),
         *_maps(labels, masks, images, scene, classes=classes),
     ] or _restored(photographs, scene)
 
@@ -605,8 +603,11 @@ def _restored(photographs: Places, scene: str) -> list[Sight]:
     more = first.stem.removeprefix(truth.stem)
     if more not in ("", first.stem):  # such as 0x4.png for 0.png
         place /= f"*{more}{first.suffix}"
-    form = ("pairs", task, "clean images")
-    return [*_found(form, sharp[:1], models, [place], scene)]
+    return [
+        *_found(
+            ("pairs", task, "clean images"), sharp[:1], models, [place], scene
+        )
+    ]
 
 
 def _photographs(photographs: Places) -> list[Sight]:
@@ -623,20 +624,15 @@ def _photographs(photographs: Places) -> list[Sight]:
         words = _words(" ".join(place.name for place in photographs))
         tasks = (DEGRADED[word] for word in DEGRADED if word in words)
         task = next(tasks, "generation_t2i")
-        command: Words = (
-            "import",
-            "outputs",
-            "--task",
-            task,
-            "--table",
-            "TABLE",
-        )
         text = (
             "images of one name in several folders: outputs of models, if a table has "
             "the prompt and the score of each; of photographs, visualjudge perturb "
             "makes controlled errors"
         )
-        command = (*command, "--root", first.parent, "--out", "data")
+        command: Words = (
+            *("import", "outputs", "--task", task, "--table", "TABLE"),
+            *("--root", first.parent, "--out", "data"),
+        )
         return [Sight(first.parent, text, command)]
     text = "photographs alone: controlled errors test a judge"
     if by_class:

@@ -59,7 +59,6 @@ PANOPTIC = (
     Known(JSON, "panoptic", has=('"segments_info"', '"categories"')),
     Known(JSON, "panoptic results", has=('"segments_info"',)),
 )
-CAPTIONS = Known(JSON, "captions of COCO", has=('"images"', '"caption"'))
 COCO = Known(
     JSON,
     "COCO annotations",
@@ -77,7 +76,15 @@ CLASSES = Known(
     line=r"(?s)[\w ]+\n|(.*\n)?names\s*:",
 )
 VOC = Known(r"[^/]+\.xml", "PASCAL VOC annotations", has=("<annotation>",))
-FORMATS = (*COCO_RESULTS, *PANOPTIC, CAPTIONS, COCO, CLASSES, YOLO, VOC)
+FORMATS = (
+    *COCO_RESULTS,
+    *PANOPTIC,
+    Known(JSON, "captions of COCO", has=('"images"', '"caption"')),
+    COCO,
+    CLASSES,
+    YOLO,
+    VOC,
+)
 """Ground truth and predictions, which belong together."""
 OWN = (
     Known(r"run\.json", "a run of a judge", "card FOLDERS"),
