@@ -92,7 +92,8 @@ def test_a_preference_is_said_where_its_test_proves_it() -> None:
     for rows, words in (
         (
             (first, small, large),
-            "It prefers the first one and avoids the small one",
+            "It prefers the first one by 20.0 points and avoids the small one by 20.0 "
+            "points",
         ),
         ((large,), "No preference is proven"),
     ):

@@ -22,7 +22,7 @@ from visualjudge.analysis.figure_text import points, with_ends
 from visualjudge.analysis.figures.encodings import encoding_name, encodings
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
-from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.forest import Scale, forest
 from visualjudge.analysis.plots.plot import BEHIND, LeftOut, Plot
 from visualjudge.analysis.report.page import drawn as every_plot
 from visualjudge.analysis.report.two_judges import differences, opening_notes
@@ -233,7 +233,7 @@ def test_an_estimate_has_its_interval_and_a_difference_its_sign() -> None:
 
 def one_row(estimate: Estimate) -> str:
     scale = Scale(0.0, 1.0, str, lambda e: "")
-    return forest([ForestRow("a", (estimate,))], ["judge"], scale, 700).svg(
+    return forest(["a"], [(0, "judge", {"a": estimate})], scale, 700).svg(
         "label"
     )
 
@@ -251,22 +251,27 @@ def test_an_interval_with_an_open_end_goes_to_the_end_of_the_axis() -> None:
 
 
 def test_a_number_that_has_no_room_beside_its_row_stands_above_it() -> None:
-    row = ForestRow("careful minus hasty", (Estimate(0.3, (0.2, 0.4), 9, 9),))
+    cells = {"careful minus hasty": Estimate(0.3, (0.2, 0.4), 9, 9)}
     scale = Scale(0.0, 1.0, str, lambda e: "+30.0 (20.0 to 40.0)")
     for width in (700, 336):
-        drawn = forest([row], ["judge"], scale, width).svg("label")
+        drawn = forest([*cells], [(0, "judge", cells)], scale, width).svg(
+            "label"
+        )
         assert ">+30.0 (20.0 to 40.0)</text>" in drawn
 
 
 def test_the_images_of_a_row_with_a_short_name_are_not_cut() -> None:
-    row = ForestRow("a", (Estimate(0.3, (0.2, 0.4), 9, 9),), note="69 images")
+    cells = {"a": Estimate(0.3, (0.2, 0.4), 9, 9)}
     scale = Scale(0.0, 1.0, str, lambda e: "")
-    assert ">69 images</text>" in forest([row], ["judge"], scale, 336).svg("l")
+    canvas = forest(
+        ["a"], [(0, "judge", cells)], scale, 336, notes={"a": "69 images"}
+    )
+    assert ">69 images</text>" in canvas.svg("l")
 
 
 def test_a_marker_does_not_hide_its_interval() -> None:
     drawn = one_row(Estimate(0.5, (0.49, 0.51), 9, 9))
-    ends = re.search(r'class="ci ls0" x1="(.+?)".* x2="(.+?)"', drawn)
+    ends = re.search(r'class="ci ls0" points="(.+?),.+? (.+?),', drawn)
     corners = re.search(r'class="mark fs0" points="(.+?)"', drawn)
     assert ends and corners
     across = [float(point.split(",")[0]) for point in corners[1].split()]

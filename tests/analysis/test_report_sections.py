@@ -7,6 +7,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from judged_records import pair, said, write_dataset, write_run
 from page_text import page
@@ -186,10 +187,36 @@ def test_an_example_opens_in_the_studio_and_says_what_is_wrong(
     found = examples(analyse([run]).study, 0)[0]
     assert found.legend == (("1 cat", "#FF0000"), ("dog", "#0000FF"))
     assert found.faults[0] == ("Option A", "none"), "as shown, not as stored"
-    assert found.faults[1][1] == (
-        "2 × missed (cost 1.2); the costliest at x 5–20, y 6–30"
-    )
+    joined = found.faults[1][1].replace("\u2060", "").replace("\xa0", " ")
+    assert joined == "2 × missed (cost 1.2); the costliest at x 5–20, y 6–30"
     digest = hashlib.sha256(
         (dataset / "questions.json").read_bytes()
     ).hexdigest()
     assert found.link.endswith(f"/{digest[:16]}/{found.id}")
+
+
+def test_an_example_has_what_a_rubric_asked_besides(tmp_path: Path) -> None:
+    """Its letters are those that the judge saw, its places in pixels."""
+    pairs = [pair(i, (2.0, 8.0), images=("shown.png",)) for i in range(12)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    Image.new("RGB", (200, 100)).save(dataset / "shown.png")
+    stated = {"edges": "A", "place": [100, 200, 500, 1000]}
+    asked = [
+        {"id": "edges", "ask": "Which has better edges?", "answer": "option"},
+        {"id": "place", "ask": "Where?", "answer": "place"},
+    ]
+    run = write_run(
+        tmp_path / "judge",
+        dataset,
+        [said(q, "A", "BA", criteria=stated) for q in pairs],
+        parameters={"rubric": {"name": "mine", "criteria": asked}},
+    )
+    found = examples(analyse([run]).study, 0)[0]
+    answers = {
+        ask: answer.replace("\u2060", "").replace("\xa0", " ")
+        for ask, answer in found.criteria
+    }
+    assert answers == {
+        "Which has better edges?": "B",
+        "Where?": "x 20–100, y 20–100",
+    }

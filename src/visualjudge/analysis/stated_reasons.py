@@ -32,6 +32,7 @@ from visualjudge.core.records import (
     FloatArray,
     IntArray,
     Question,
+    Size,
 )
 from visualjudge.dataset.fault_truth import (
     Deciding,
@@ -41,6 +42,7 @@ from visualjudge.dataset.fault_truth import (
 )
 from visualjudge.prompts.rubric import (
     FAULTS,
+    LARGEST_PLACE,
     NONE,
     Choice,
     Criterion,
@@ -215,6 +217,17 @@ def stated_places(values: Sequence[Any]) -> tuple[FloatArray, IntArray]:
     return np.array(boxes, dtype=float).reshape(-1, 4), np.array(
         items, dtype=int
     )
+
+
+def place_in_pixels(value: Any, size: Size) -> list[float] | None:
+    """Return a place that an answer states, in pixels of an image of ``size`` (height,
+    width); None if it states none."""
+    if not isinstance(value, list) or len(value) != 4:
+        return None
+    sides = (size[1], size[0], size[1], size[0])
+    return [
+        v * side / LARGEST_PLACE for v, side in zip(value, sides, strict=True)
+    ]
 
 
 def points_at_error(

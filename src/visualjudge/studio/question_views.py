@@ -5,6 +5,7 @@ many questions are in ``slices.py``.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from visualjudge.analysis.stated_reasons import place_in_pixels
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import (
@@ -14,7 +15,6 @@ from visualjudge.core.records import (
     Question,
     Verdict,
 )
-from visualjudge.prompts.rubric import LARGEST_PLACE
 from visualjudge.prompts.spans import (
     images_within,
     interleaved,
@@ -409,11 +409,7 @@ def places(
                 and isinstance(value, int)
                 and fault.item == value
             ]
-            if size and isinstance(value, list) and len(value) == 4:
-                sides = size[1], size[0], size[1], size[0]
-                box = [
-                    v * side / LARGEST_PLACE
-                    for v, side in zip(value, sides, strict=True)
-                ]
+            box = size and place_in_pixels(value, size)
+            if box:
                 boxes.append({"box": box, "title": title})
     return boxes

@@ -164,16 +164,10 @@ def _resolved(models: PairsOfModels) -> str:
         if models.resolution_twice is None
         else f", {percent(models.resolution_twice, 0)} with twice the images"
     )
-    same = (
-        ""
-        if models.resolution_points is None
-        else f" Where scores scatter as over all pairs here, such models differ by about "
-        f"{models.resolution_points:.1f} in mean true score (of 10)."
-    )
     return (
         "Resolution: these images separate two models (with a power of 80 %) if one "
         f"wins {_least(models.resolution)}{more}; models that "
-        f"differ less may be separated too, but not reliably.{same}"
+        "differ less may be separated too, but not reliably."
     )
 
 

@@ -44,6 +44,7 @@ from visualjudge.analysis.figures.figure_parts import (
     image_sums,
     listed,
     named,
+    number,
     points,
 )
 from visualjudge.analysis.figures.leaks import RULES
@@ -269,7 +270,8 @@ def _leanings(judge: JudgeResult) -> Cells:
 def _preferred(rows: Sequence[Preference]) -> list[str]:
     """Say which preferences are proven, if any was tested."""
     proven = [
-        f"{'prefers' if (row.estimate.value or 0) > 0 else 'avoids'} {row.leans_to}"
+        f"{'prefers' if (row.estimate.value or 0) > 0 else 'avoids'} {row.leans_to} "
+        f"by {number(100 * abs(row.estimate.value or 0), 1)} points"
         for row in rows
         if row.flagged
     ]

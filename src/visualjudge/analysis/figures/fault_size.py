@@ -20,6 +20,7 @@ from visualjudge.analysis.figures.figure_parts import (
     lines_of_judges,
     number,
     plain_name,
+    with_ends,
 )
 from visualjudge.analysis.figures.psychometric_curve import (
     COLUMNS,
@@ -28,7 +29,6 @@ from visualjudge.analysis.figures.psychometric_curve import (
     Sensitivity,
     answers,
     curves_of,
-    threshold_text,
     trace,
 )
 
@@ -57,24 +57,24 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
 
 
 def _section(view: Shown) -> Section:
+    show = partial(number, digits=0)
     cells = {
-        (plain_name(row.value), judge.name): threshold_text(
-            row, partial(number, digits=0)
-        )
+        (plain_name(row.value), judge.name): with_ends(row.jnd, show)
         for judge in view.judges
         for row in judge[FAULT_SIZE]
+        if row.jnd.value is not None
     }
     return Section(
         "fault_size",
         "How small an error does the judge see?",
-        "The side, in pixels as shown, of a square as large as the box of the costliest "
-        "error (that which costs the worse option most), at which 75 % of "
+        "Smallest: the side, in pixels as shown, of a square as large as the box of the "
+        "costliest error (that which costs the worse option most), at which 75 % of "
         "verdicts are right.",
         [by_rows("Questions", view.judges, cells, NONE)],
         answers(
             ((j.name, row) for j in view.judges for row in j[FAULT_SIZE]),
             "side in pixels",
-            partial(number, digits=0),
+            show,
         ),
     )
 

@@ -49,6 +49,7 @@ from visualjudge.analysis.image_sums import (
     known,
 )
 from visualjudge.analysis.plots.forest import (
+    Cells,
     Scale,
 )
 from visualjudge.analysis.plots.plot import (
@@ -62,7 +63,6 @@ from visualjudge.analysis.plots.series import (
     INTERVALS,
     SHARES,
     UNADJUSTED,
-    Cells,
     estimates_of_judges,
     estimates_plot,
     lines_of_judges,

@@ -444,15 +444,6 @@ def trace(rows: Sequence[Sensitivity], against: str) -> Trace:
     return Trace()
 
 
-def threshold_text(
-    row: Sensitivity, show: Callable[[float | None], str] = number
-) -> str:
-    """Return the 75 % point with its interval, or why there is none."""
-    return (
-        str(row.jnd.why) if row.jnd.value is None else with_ends(row.jnd, show)
-    )
-
-
 def answers(
     rows: Iterable[tuple[str, Sensitivity]],
     what: str,
@@ -471,20 +462,20 @@ def answers(
 def _section(view: Shown) -> Section:
     cells = {
         (
-            f"{plain_name(row.value)} · {DIFFERENCES[row.against]}",
+            f"{DIFFERENCES[row.against]} ({plain_name(row.value)})",
             judge.name,
-        ): threshold_text(row)
+        ): with_ends(row.jnd, number)
         for judge in view.judges
         for row in judge[SENSITIVITY]
-        if row.jnd.value is not None or (row.scope == ALL and row.points[2:])
+        if row.jnd.value is not None
     }
     return Section(
         "sensitivity",
         "How small a difference does the judge see?",
-        "The table gives the difference at which 75 % of verdicts are right; "
-        "lower is better. It is given where accuracy rises significantly with the "
-        "difference and the curve fits.",
-        [by_rows("Questions · measure", view.judges, cells, NONE)],
+        "Smallest: the difference at which 75 % of verdicts are right; lower is better. "
+        "It is stated where accuracy rises significantly with the difference and the "
+        "curve fits.",
+        [by_rows("Difference in", view.judges, cells, NONE)],
         [
             line
             for against, words in DIFFERENCES.items()

@@ -49,11 +49,12 @@ DARK = {
 }
 SERIES = 6
 """Colours and markers of series; they repeat if there are more series."""
-MARKERS = (
-    tuple(
-        (math.cos(k * math.pi / 12), math.sin(k * math.pi / 12))
-        for k in range(24)
-    ),
+Corners = tuple[tuple[float, float], ...]
+ROUND = tuple(
+    (math.cos(k * math.pi / 12), math.sin(k * math.pi / 12)) for k in range(24)
+)
+MARKERS: tuple[Corners, ...] = (
+    ROUND,
     ((-1, -1), (1, -1), (1, 1), (-1, 1)),
     ((0, -1.35), (1.35, 0), (0, 1.35), (-1.35, 0)),
     ((0, -1.25), (1.2, 1), (-1.2, 1)),
@@ -64,6 +65,12 @@ MARKERS = (
 RADIUS = 4.5
 FONT = 12
 Sign = Literal["right", "open", "wrong", "close"]
+SIGNS: Mapping[Sign, Corners] = {
+    "right": ROUND,
+    "open": ROUND,
+    "wrong": ((-1, -1), (1, 1), (0, 0), (1, -1), (-1, 1), (0, 0)),
+    "close": ((-1, 0), (1, 0)),
+}
 
 STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
 .plot .small{font-size:11px}
@@ -134,20 +141,17 @@ class Canvas:
         self, x1: float, y1: float, x2: float, y2: float, kind: str
     ) -> None:
         """Draw a straight line."""
-        ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
-        self._add(f'<line class="{kind}" {ends}/>', max(y1, y2))
+        self.through([(x1, y1), (x2, y2)], kind)
 
-    def lines(self, points: Sequence[tuple[float, float]], kind: str) -> None:
-        """Draw a line through points."""
-        self._through("polyline", points, kind)
-
-    def _through(
+    def through(
         self,
-        element: str,
         points: Sequence[tuple[float, float]],
         kind: str,
+        *,
+        element: Literal["polyline", "polygon"] = "polyline",
         title: str = "",
     ) -> None:
+        """Draw a line through points, or an area between them."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         named = f"<title>{for_html(title)}</title>" if title else ""
         self._add(
@@ -186,40 +190,26 @@ class Canvas:
         self,
         x: float,
         y: float,
-        series: int,
+        mark: int | Sign,
         *,
         hollow: bool = False,
         title: str = "",
         radius: float = RADIUS,
     ) -> None:
         """Draw the marker of a series: a circle, square, diamond, triangle, inverted
-        triangle or hexagon.
+        triangle or hexagon; or a sign: a filled circle for what holds, a hollow one for
+        what is open, a cross for what is wrong, and a dash where there is nothing to
+        tell.
         """
-        name = colour(series)
-        kind = f"hollow l{name}" if hollow else f"mark f{name}"
-        corners = MARKERS[series % SERIES]
+        if isinstance(mark, int):
+            name = colour(mark)
+            kind = f"hollow l{name}" if hollow else f"mark f{name}"
+            corners = MARKERS[mark % SERIES]
+        else:
+            kind = "hollow sign" if mark == "open" else "sign"
+            corners = SIGNS[mark]
         outline = [(x + radius * a, y + radius * b) for a, b in corners]
-        self._through("polygon", outline, kind, title)
-
-    def band(self, outline: Sequence[tuple[float, float]], series: int) -> None:
-        """Fill an area in the light colour of a series."""
-        self._through("polygon", outline, f"band f{colour(series)}")
-
-    def sign(self, x: float, y: float, state: Sign, title: str = "") -> None:
-        """Draw a filled circle for what holds, a hollow one for what is open, a cross
-        for what is wrong, and a dash where there is nothing to tell.
-        """
-        r = RADIUS
-        drawn = {
-            "right": f'<circle class="sign" cx="{x:.1f}" cy="{y:.1f}" r="{r}">',
-            "open": f'<circle class="hollow sign" cx="{x:.1f}" cy="{y:.1f}" r="{r}">',
-            "wrong": f'<path class="sign" d="M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}'
-            f'm{-2 * r} 0l{2 * r} {-2 * r}">',
-            "close": f'<path class="sign" d="M{x - r:.1f} {y:.1f}h{2 * r}">',
-        }[state]
-        end = "</circle>" if drawn.startswith("<circle") else "</path>"
-        named = f"<title>{for_html(title)}</title>" if title else ""
-        self._add(f"{drawn}{named}{end}", y + r)
+        self.through(outline, kind, element="polygon", title=title)
 
     def svg(
         self,
@@ -278,10 +268,7 @@ def legend(
         if left > 4 and left + needed > canvas.width:
             left = 4.0
             y += 18
-        if isinstance(mark, int):
-            canvas.marker(left + 5, y - 4, mark)
-        else:
-            canvas.sign(left + 5, y - 4, mark)
+        canvas.marker(left + 5, y - 4, mark)
         canvas.text(left + 14, y, name, "name", room=canvas.width - left - 14)
         left += needed
     return y + 8

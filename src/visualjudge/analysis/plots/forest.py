@@ -2,9 +2,10 @@
 and interval for each series. Lines and curves are in ``points.py``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from types import MappingProxyType
 
 from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
@@ -26,26 +27,15 @@ LINE = 13
 """Height of a line of a label, in pixels."""
 
 
-@dataclass(frozen=True)
-class ForestRow:
-    """One row: an estimate for each series (None if not asked), and the value of
-    guessing."""
-
-    label: str
-    estimates: tuple[Estimate | None, ...]
-    chance: float | None = None
-    note: str = ""
-    """Words below the label."""
-    signs: tuple[Sign | None, ...] = ()
-    """Of each estimate: whether it does what is required. Without signs, a hollow
-    marker means fewer than five images.
-    """
+Cells = Mapping[str, Estimate]
+"""Estimates by the label of their row."""
 
 
 @dataclass(frozen=True)
 class Scale:
     """The axis of a forest plot: its ends, ticks, values as text, and a line at
-    ``mark``."""
+    ``mark``.
+    """
 
     low: float
     high: float
@@ -53,94 +43,87 @@ class Scale:
     value: Callable[[Estimate], str]
     label: str = ""
     mark: float | None = None
+    chance: float | None = None
+    """The value of guessing, a dashed line."""
 
 
 def forest(
-    rows: Sequence[ForestRow],
-    series: Sequence[str],
+    labels: Sequence[str],
+    series: Sequence[tuple[int, str, Cells]],
     scale: Scale,
     width: float,
     *,
-    colours: Sequence[int] | None = None,
+    notes: Mapping[str, str] = MappingProxyType({}),
+    signs: Mapping[tuple[str, str], Sign] = MappingProxyType({}),
 ) -> Canvas:
-    """Draw the rows from top to bottom.
+    """Draw a row for each label, with its note below it, from top to bottom.
 
-    ``colours`` gives the colour number of each series if it differs from its position.
+    Each of ``series`` is the number of its colour, its name, and its estimates.
+    ``signs``, of a series and a label, say whether an estimate does what is required;
+    without one, a hollow marker means fewer than five images.
     """
     canvas = Canvas(width)
-    numbers = range(len(series)) if colours is None else colours
-    names = dict(zip(numbers, series, strict=True))
-    y = legend(canvas, names) if len(series) > 1 else 4.0
-    label = min(
-        0.45 * width,
-        max(
-            (
-                text_width(words)
-                for row in rows
-                for words in (row.label, row.note)
-            ),
-            default=0,
-        )
-        + 14,
-    )
+    several = len(series) > 1
+    y = legend(canvas, {k: name for k, name, _ in series}) if several else 4.0
+    widest = max(map(text_width, [*labels, *notes.values()]), default=0)
+    left = min(0.45 * width, widest + 14)
     values = (
-        text_width(scale.value(estimate))
-        for row in rows
-        for estimate in row.estimates
-        if estimate is not None and len(series) == 1
+        text_width(scale.value(cells[label]))
+        for _, _, cells in series
+        for label in labels
+        if label in cells and not several
     )
     beside = max(values, default=0) + 12
-    above = label + beside > MOST_WORDS * width
+    above = left + beside > MOST_WORDS * width
     if above:
         beside = 12
-    labels = [_lines(row, label - 10) for row in rows]
-    needed = LINE * (max(map(len, labels), default=0) + above) + RADIUS
+    words = [_lines(label, notes.get(label, ""), left - 10) for label in labels]
+    needed = LINE * (max(map(len, words), default=0) + above) + RADIUS
     slot = max(DODGE * len(series) + 10.0, 2.0 * LINE, needed)
     box = Box(
-        label,
+        left,
         width - 22 - beside,
         y + 4,
-        y + 4 + slot * len(rows),
+        y + 4 + slot * len(labels),
         (scale.low, scale.high),
     )
     x_axis(canvas, box, scale.tick, scale.label)
-    if scale.mark is not None:
-        canvas.line(
-            box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis"
-        )
-    for k, row in enumerate(rows):
+    for mark, kind in ((scale.mark, "axis"), (scale.chance, "chance")):
+        if mark is not None:
+            canvas.line(box.x(mark), box.top, box.x(mark), box.bottom, kind)
+    for k, label in enumerate(labels):
         middle = box.top + (k + 0.5) * slot
-        _label(canvas, labels[k], box.left - 10, middle + 4)
-        if row.chance is not None:
-            x = box.x(row.chance)
-            half = DODGE * len(series) / 2 + 3
-            canvas.line(x, middle - half, x, middle + half, "chance")
-        for s, estimate in enumerate(row.estimates):
+        _label(canvas, words[k], box.left - 10, middle + 4)
+        for s, (number, name, cells) in enumerate(series):
+            estimate = cells.get(label)
             if estimate is None or estimate.value is None:
                 continue
             place = middle + DODGE * (s - (len(series) - 1) / 2)
             x = box.x(estimate.value)
-            if len(series) == 1:
-                words = scale.value(estimate)
-                half = text_width(words) / 2
-                if above:  # before the marker, which it would hide
-                    inside = min(max(x, box.left + half), width - half)
-                    canvas.text(inside, place - 9, words, "name over", "middle")
-                else:
-                    canvas.text(box.right + 14, place + 4, words)
-            radius = _interval(canvas, box, estimate, place, numbers[s])
-            named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
-            sign = row.signs[s] if row.signs else None
+            value = scale.value(estimate)
+            if above:  # before the marker, which it would hide
+                half = text_width(value) / 2
+                inside = min(max(x, box.left + half), width - half)
+                canvas.text(inside, place - 9, value, "name over", "middle")
+            elif not several:
+                canvas.text(box.right + 14, place + 4, value)
+            radius = _interval(canvas, box, estimate, place, number)
+            sign = signs.get((name, label))
             few = (
                 estimate.images < LEAST_IMAGES
                 if sign is None
                 else sign != "right"
             )
             canvas.marker(
-                x, place, numbers[s], hollow=few, title=named, radius=radius
+                x,
+                place,
+                number,
+                hollow=few,
+                title=f"{name}: {label}: {value}",
+                radius=radius,
             )
             if sign == "wrong":
-                canvas.sign(x, place, sign)
+                canvas.marker(x, place, sign)
     return canvas
 
 
@@ -165,12 +148,10 @@ def _interval(
     return max(3.0, min(RADIUS, (high - low) / 4))
 
 
-def _lines(row: ForestRow, room: float) -> list[tuple[str, str]]:
-    """Return the label of a row, on two lines where one has no room, and its note, each
-    with its kind of text."""
-    lines = wrap(row.label, int(room / text_width("x")))
+def _lines(label: str, note: str, room: float) -> list[tuple[str, str]]:
+    """Return a label, on two lines where one has no room, and its note, each with its
+    kind of text."""
+    lines = wrap(label, int(room / text_width("x")))
     if len(lines) != 2:
-        lines = [row.label]
-    return [(line, "name") for line in lines] + [(row.note, "small")] * bool(
-        row.note
-    )
+        lines = [label]
+    return [(line, "name") for line in lines] + [(note, "small")] * bool(note)

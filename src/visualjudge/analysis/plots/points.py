@@ -114,7 +114,11 @@ def _band(canvas: Canvas, box: Box, line: Line) -> None:
     if band:
         above = [(box.x(x), box.y(high)) for x, _, _, high in band]
         below = [(box.x(x), box.y(low)) for x, _, low, _ in reversed(band)]
-        canvas.band([*above, *below], line.series)
+        canvas.through(
+            [*above, *below],
+            f"band f{colour(line.series)}",
+            element="polygon",
+        )
 
 
 def _line(
@@ -128,7 +132,7 @@ def _line(
     kind = f"ci l{colour(line.series)}"
     if trace.band or joined:
         through = [(x, y) for x, y, *_ in trace.band or trace.points]
-        canvas.lines([(box.x(x), box.y(y)) for x, y in through], kind)
+        canvas.through([(box.x(x), box.y(y)) for x, y in through], kind)
     most = max(n for _, _, n in trace.points)
     for x, y, n in trace.points:
         size = 2 + 3.5 * (n / most) ** 0.5

@@ -120,18 +120,18 @@ def _ranking(
     known = item.has_truth
     size = len(item.models)
     gap = 30
-    panel = (room - label - gap - 8) / 2 if known else room - label - gap - 8
     canvas.text(left, top + 10, item.title, "name", room=room)
     begin = top + 34
     bottom = begin + ROW * size
-    starts = (
-        [left + label, left + label + panel + gap] if known else [left + label]
-    )
     heads = (
         ["rank by truth", "by the judge"] if known else ["rank by the judge"]
     )
+    panel = (room - label - gap - 8) / len(heads)
     ends = (0.5, size + 0.5)
-    boxes = [Box(x, x + panel, begin, bottom, ends) for x in starts]
+    boxes = [
+        Box(x, x + panel, begin, bottom, ends)
+        for x in (left + label, left + label + panel + gap)[: len(heads)]
+    ]
     for box, head in zip(boxes, heads, strict=True):
         canvas.text(
             (box.left + box.right) / 2, top + 26, head, "small", "middle"
@@ -158,7 +158,7 @@ def _ranking(
         if model.next is not None:
             below = item.models[k + 1].name
             words = f"{model.name} and {below}: {words_of(known)[model.next]}"
-            canvas.sign(middle, y + ROW / 2, model.next, words)
+            canvas.marker(middle, y + ROW / 2, model.next, title=words)
     return bottom + 18
 
 

@@ -5,12 +5,13 @@ points. The forms that they call are ``forest.py`` and ``points.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
 from visualjudge.analysis.figure_text import number, points, signed, with_ends
 from visualjudge.analysis.plots.canvas import Sign, percent_tick
-from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.forest import Cells, Scale, forest
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.points import Line, Trace, lines
 from visualjudge.analysis.results import FigurePlot, JudgeResult, Shown
@@ -26,7 +27,6 @@ INTERVALS = (
     "than 5 images."
 )
 UNADJUSTED = f"{INTERVALS} They are not adjusted for the number of comparisons."
-Cells = Mapping[str, Estimate]
 Row = tuple[str | float | int | None, ...]
 
 
@@ -65,7 +65,6 @@ def estimates_plot(
     *,
     missing: str,
     label: str = "",
-    chance: float | None = None,
     reading: str = INTERVALS,
     least: int = 1,
     most: int = MOST_ROWS,
@@ -97,32 +96,22 @@ def estimates_plot(
         for _, series, cells in result
         for text in labels
     ]
-    rows = [
-        ForestRow(
-            row,
-            tuple(cells.get(row) for *_, cells in result),
-            chance,
-            notes.get(row, ""),
-            tuple(signs.get((series, row)) for _, series, _ in result)
-            if signs
-            else (),
-        )
-        for row in labels[:most]
-    ]
+    rows = labels[:most]
     if label:
         scale = differences_scale(
-            (e for row in rows for e in row.estimates), label
+            (cells.get(row) for *_, cells in result for row in rows), label
         )
     if len(rows) < len(labels):
         reading = f"{reading} {len(rows)} of {len(labels)} rows are drawn."
-    colours, names, _ = zip(*result, strict=True)
     return Plot(
         name,
         title,
         caption,
         ("judge", "row", *ESTIMATE),
         tuple(data),
-        lambda width: forest(rows, names, scale, width, colours=colours),
+        lambda width: forest(
+            rows, result, scale, width, notes=notes, signs=signs
+        ),
         reading,
     )
 
@@ -157,9 +146,9 @@ def estimates_of_judges(
             result,
             missing=missing,
             label=label,
-            chance=None if label else judges[0].chance,
             reading=reading,
             least=least,
+            scale=replace(SHARES, chance=judges[0].chance),
             notes={
                 label: _images(
                     [own[label] for *_, own in result if label in own]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from PIL import Image
@@ -18,12 +19,14 @@ from visualjudge.analysis.pairwise_verdicts import withheld
 from visualjudge.analysis.plots.plot import data_uri
 from visualjudge.analysis.ranking_and_scoring import rank_taus
 from visualjudge.analysis.score_scale import ScoreScale, asked_scale
-from visualjudge.analysis.study_table import Placed, Study
+from visualjudge.analysis.stated_reasons import place_in_pixels, rubric_in
+from visualjudge.analysis.study_table import Placed, Run, Study
 from visualjudge.core.addresses import question_address
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields
-from visualjudge.core.records import LETTERS, TURNED, Fault, Pixels
+from visualjudge.core.records import LETTERS, TURNED, Fault, Pixels, Size
+from visualjudge.dataset.fault_truth import shown_sizes
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
@@ -42,8 +45,9 @@ class Example:
     the order that the judge saw; ``images`` are captions and data URIs, None for one
     that cannot be read.
 
-    ``legend`` are names and colours, ``faults`` what is wrong with each option and
-    where. ``link`` opens the question in the studio, if the dataset states its digest.
+    ``criteria`` are what a rubric asked besides, and the answers; ``legend`` are names
+    and colours, ``faults`` what is wrong with each option and where. ``link`` opens the
+    question in the studio, if the dataset states its digest.
     """
 
     id: str
@@ -57,6 +61,7 @@ class Example:
     options: str
     prompt: str
     reply: str
+    criteria: tuple[tuple[str, str], ...]
     images: tuple[tuple[str, str | None], ...]
     legend: tuple[tuple[str, str], ...]
     faults: tuple[tuple[str, str], ...]
@@ -156,7 +161,8 @@ def _examples(study: Study, run: int, rows: Sequence[Fields]) -> list[Example]:
 def _example(
     study: Study, run: int, row: Fields, placed: Placed | None
 ) -> Example:
-    reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
+    record = read_reply(study.runs[run], row["offset"])
+    reply = record.get("raw_response")
     turned = row["order"] == "BA"
     side = -1 if turned else 1
     stored = placed.question if placed else None
@@ -191,12 +197,53 @@ def _example(
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
         question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
+        _criteria(study.runs[run], record, placed, turned=turned),
         _images(placed.root, question.images, list(options))
         if placed and question
         else (),
         _legend(words),
         tuple(zip(options, map(_places, faults[::side]), strict=False)),
         question_address(digest, row["id"]) if digest else "",
+    )
+
+
+def _criteria(
+    run: Run, record: Fields, placed: Placed | None, *, turned: bool
+) -> tuple[tuple[str, str], ...]:
+    rubric = rubric_in(run.info)
+    stated = record.get("criteria")
+    if rubric is None or not isinstance(stated, dict):
+        return ()
+    size = (
+        shown_sizes(placed.root)(placed.question)
+        if placed and placed.root
+        else None
+    )
+    return tuple(
+        (
+            criterion.ask,
+            _criterion(stated[criterion.id], size, turned=turned),
+        )
+        for criterion in rubric.criteria
+        if criterion.id in stated
+    )
+
+
+def _criterion(value: Any, size: Size | None, *, turned: bool) -> str:
+    """Return the answer to a criterion, a place in pixels."""
+    box = size and place_in_pixels(value, size)
+    if box:
+        return _at(box)
+    text = str(value)
+    return plain_name(TURNED.get(text, text) if turned else text)
+
+
+def _at(box: Sequence[float]) -> str:
+    left, top, right, bottom = box
+    # not broken at the end of a line
+    return (
+        f"x\u00a0{left:.0f}\u2060–\u2060{right:.0f}, "
+        f"y\u00a0{top:.0f}\u2060–\u2060{bottom:.0f}"
     )
 
 
@@ -217,11 +264,9 @@ def _places(faults: Sequence[Fault]) -> str:
     kinds = Counter(fault.kind for fault in faults).most_common()
     words = ", ".join(f"{n} × {plain_name(kind)}" for kind, n in kinds)
     heaviest = max(faults, key=lambda fault: fault.weight)
-    left, top, right, bottom = heaviest.box
     return (
         f"{words} (cost {sum(fault.weight for fault in faults):.1f}); the "
-        f"costliest at x {left:.0f}–{right:.0f}, y "
-        f"{top:.0f}–{bottom:.0f}"
+        f"costliest at {_at(heaviest.box)}"
     )
 
 

@@ -4,8 +4,6 @@
 
 from collections.abc import Sequence
 
-from visualjudge.analysis.figure_text import many, percent
-from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.judge_tables import MOST_COLUMNS
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.results import (
@@ -43,32 +41,18 @@ def _columns(figure: JudgeFigure[object]) -> Sequence[Column]:
 
 def headline(judges: Sequence[JudgeResult], only: Sequence[str] = ()) -> Table:
     """Return the headline values that any judge has, ``only`` those of these titles: a
-    column for each judge, or a row if they do not fit side by side. Below them stands
-    what no interval of an accuracy can hold.
+    column for each judge, or a row if they do not fit side by side.
     """
-    notes = _unseen(judges)
     table = grid(
         headline_columns(judges[0].analysis),
         judges,
-        notes=notes,
         link=lambda judge: judge.address(type="pairwise"),
     )
     if len(judges) > MOST_COLUMNS:
         return table
     titles, *rows = zip(table.columns, *table.rows, strict=True)
     return Table(
-        titles, tuple(row for row in rows if not only or row[0] in only), notes
-    )
-
-
-def _unseen(judges: Sequence[JudgeResult]) -> tuple[str, ...]:
-    shares = [judge[PAIRWISE].accuracy.share for judge in judges]
-    images = [share.images for share in shares if share.interval]
-    if not images:
-        return ()
-    return (
-        f"What happens on fewer than {percent(3 / min(images))} of images may, by chance, "
-        f"be on none of {many(min(images), 'image')}: no interval shows it.",
+        titles, tuple(row for row in rows if not only or row[0] in only)
     )
 
 

@@ -183,11 +183,6 @@ def _sections(
             "covers what was predicted and what is true."
             * view.analysis.study.has_scores
             + LETTERS
-            + " What the rubric asks besides is in run.json, at the end of the page."
-            * any(
-                "rubric" in (judge.info.get("parameters") or {})
-                for judge in judges
-            )
         )
         * any(judge.pairs.height for judge in judges),
         examples=collected,
