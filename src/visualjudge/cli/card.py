@@ -42,6 +42,7 @@ def card(
     write(json, result.metrics)
     print(as_options(str(result.details if details else result)))
     moved = () if options.dataset is None else ("--dataset", options.dataset)
+    part = result.analysis.study.part.words
     judge = result.judges[0]
     say(*unused_bar(options.bar, judge.models.shape))
     pairs = judge.models.pairs
@@ -51,12 +52,12 @@ def card(
     ):
         following("label", runs[0], *moved, "--out", "next.csv")
     elif judge.models.shape == "scores" and judge.models.state == "too_few":
-        following("plan", runs[0], *moved)
-    elif undecided and judge.models.state != "no":
+        following("plan", runs[0], *moved, *part)
+    elif undecided and all(r.sign != "✗" for r in judge.models.reasons):
         task = (
             ("--task", undecided[0].group.split(" + ")[0])
             if len(judge.tasks) > 1
-            else ()
+            else part
         )
         following(
             "plan",
@@ -66,5 +67,5 @@ def card(
             title="next, how many images would decide",
         )
     else:
-        following("report", *runs, *moved, "--out", "report.html")
+        following("report", *runs, *moved, *part, "--out", "report.html")
     end_with(line for judge in result.judges for line in judge.remarks.problems)

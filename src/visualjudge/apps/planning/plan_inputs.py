@@ -136,9 +136,9 @@ def _of_run(
     )
     notes += [] if counted else [f"The pilot states no tokens. {COST}"]
     if judge.assumed:
-        named = ", ".join(judge.assumed)
         notes.append(
-            f"Not in the pilot, so typical values are assumed: variance of {named}."
+            "Not in the pilot, so typical values are assumed: how much verdicts on the same "
+            f"{', '.join(judge.assumed)} have in common."
         )
     return Target(
         "run", str(root), name, pool, judge, encoding, tokens, tuple(notes)
@@ -210,7 +210,7 @@ def _without_pilot() -> tuple[str, ...]:
     return (
         f"No pilot: a typical judge is assumed, right {100 * USUAL.level:.0f} % of the "
         f"time unless stated above; verdicts correlate {image:g} within an image, "
-        f"{pair:g} on a pair, {order:g} in one order; {100 * USUAL.failed:.0f} % of "
+        f"{pair:g} on a pair, {order:g} if a question is repeated; {100 * USUAL.failed:.0f} % of "
         "replies fail. To use your judge's, plan from a run of 50 to 200 questions.",
         COST,
     )

@@ -10,11 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from scipy import special
 
-from visualjudge.analysis.decisions.model_answer import ModelAnswer
+from visualjudge.analysis.decisions.model_answer import (
+    STATE_WORDS,
+    ModelAnswer,
+)
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
 from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
@@ -25,6 +29,7 @@ from visualjudge.analysis.figure_text import many, number, percent, plain_name
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
+from visualjudge.analysis.separation import PairState
 from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, Bar
 from visualjudge.analysis.study_shape import QUESTIONS, Shape, shape_of
 from visualjudge.core.errors import UsageError
@@ -89,7 +94,9 @@ class ShapePlan:
             tuple(
                 (
                     case.case,
-                    case.state,
+                    STATE_WORDS.get(
+                        cast("PairState", case.state), plain_name(case.state)
+                    ),
                     *(() if unknown else (number(case.images),)),
                     number(case.needs_images),
                 )
@@ -110,7 +117,8 @@ class ShapePlan:
         if all(case.needs_images is None for case in self.cases):
             undecided = any(case.state in OPEN for case in self.cases)
             return (
-                f"No open {self._case} can be promised a number of images."
+                f"For no {self._case} that is open or too close can a number of images be "
+                "promised."
                 if undecided
                 else f"Every {self._case} is decided."
             )

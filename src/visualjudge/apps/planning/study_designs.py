@@ -220,8 +220,7 @@ def plan_of(
     result, short = search.designs(power)
     nearest = sorted(
         short, key=lambda item: (-round(item.power, 2), *item.worth)
-    )
-    nearest = nearest[: 1 if result else SHOWN]
+    )[: 1 if result else SHOWN]
     best = (*result[: SHOWN - len(nearest)], *nearest)
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
@@ -231,13 +230,14 @@ def plan_of(
     if power_range is not None:
         low, high = (100 * end for end in power_range)
         notes.append(
-            f"Only {images} tell the models' order: on other samples of as many, the "
-            f"power would be {low:.0f} to {high:.0f} % in 90 % of them."
+            f"The ± is the simulation's alone. The models' order is known from {images}: on "
+            f"other samples of as many, the power would be {low:.0f} to {high:.0f} % in 90 "
+            "% of them."
         )
         if not result:
             notes.append(
-                f"Score more images, then plan again: {images} may not tell "
-                "the models' order."
+                f"Score more images, then plan again: {images} may be too few to know the "
+                "models' order."
             )
     reached = bool(result) and not first.missing
     return Plan(
@@ -286,7 +286,9 @@ def _rank(target: Target, effect: float | None) -> _Question:
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        "the models and their scores are those of the data; the goal is that the "
+        "the models and their scores are those of the data, and at an equal difference of "
+        "scores the judge is right equally often about every pair of models (the card says "
+        "what a pilot shows of each pair); the goal is that the "
         f"{wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
         "more are all separated in the right order"
     )
@@ -313,9 +315,14 @@ def _right(target: Target, effect: float | None) -> _Question:
         )
     above = share >= limit
     way = "above" if above else "below"
+    pilot = (
+        f" (`effect`; in the pilot, {percent(target.judge.right(target.pool))})"
+        if lead is not None and target.kind == "run"
+        else ""
+    )
     claim = (
-        f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 "
-        f"% interval of its accuracy lies {way} the card's threshold {limit:g}"
+        f"the judge is right {100 * share:.3g} % of the time{pilot}; the goal is that the "
+        f"95 % interval of its accuracy lies {way} the card's threshold {limit:g}"
     )
 
     def reached(studies: Studies) -> BoolArray:
@@ -515,8 +522,8 @@ def answer(plan: Plan) -> str:
     wanted = percent(plan.wanted, 0)
     if item.missing:
         return (
-            f"These {there} cannot settle it with a power of {wanted}: collect "
-            f"{item.missing} more. Then ask about {asked}"
+            f"A new study with a power of {wanted} needs more than these {there}: collect "
+            f"{item.missing:,} more. Then ask about {asked}"
         )
     return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
 
