@@ -242,7 +242,11 @@ def compared(
             else LEAST_IMAGES / sums.height
         )
         more = math.ceil(sums.height * max(0.1, times - 1) - 1e-9)
-    needs = "" if more is None else f"; about {more} more images would decide"
+    needs = (
+        ""
+        if more is None
+        else f"; about {more} more images would probably decide"
+    )
     return Check(
         "can't tell",
         (f"{about}; {loss} cannot be excluded{needs}",),
