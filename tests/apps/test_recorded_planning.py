@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import visualjudge as vj
 from frontdoor_example import write_data
 from judged_records import write_dataset, write_run
 from mixed_study import SEED, TASKS, made_questions, made_verdicts, make_study
@@ -66,6 +67,30 @@ def test_plans_of_named_models(folder: Path) -> None:
     found["data"] = _numbers(data, goal="right", effect=0.15)
     found["ranked"] = _numbers(data, effect=2.0, power=0.5)
     check("plans", found)
+
+
+def test_a_pilot_needs_the_images_that_its_card_names(folder: Path) -> None:
+    pilot = folder / "hasty"
+    planned = plan(pilot, tasks=(TASKS[1],))
+    assert isinstance(planned, ShapePlan)
+    (judge,) = vj.card([pilot], tasks=[TASKS[1]]).judges
+    expected = [
+        pair.needs_images and pair.images + pair.needs_images[1]
+        for pair in judge.models.pairs
+    ]
+    assert [case.needs_images for case in planned.cases] == expected
+    assert any(expected)
+    assert judge.models.verdict in str(planned)
+    # designs of a new study are asked for
+    assert not isinstance(plan(pilot, tasks=(TASKS[1],), effect=2.0), ShapePlan)
+
+
+def test_a_goal_that_the_pilot_has_answered_is_said_first(folder: Path) -> None:
+    told = str(plan(folder / "hasty", tasks=(TASKS[1],), goal="right"))
+    (judge,) = vj.card([folder / "hasty"], tasks=[TASKS[1]]).judges
+    accuracy = judge.checks[0]
+    assert (accuracy.state == "fail") == ("No, by the pilot" in told)
+    assert (accuracy.state == "undecided") == ("by the pilot" not in told)
 
 
 def _asked(kind: str) -> list[Question]:

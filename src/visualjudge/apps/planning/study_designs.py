@@ -24,7 +24,13 @@ from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import THRESHOLDS
-from visualjudge.analysis.figure_text import NONE, many, number, percent
+from visualjudge.analysis.figure_text import (
+    NONE,
+    lower_first,
+    many,
+    number,
+    percent,
+)
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import (
     Design,
@@ -199,9 +205,10 @@ def plan(
         )
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"`power` must be from 0.05 to 0.99, got {power:g}")
-    unnamed = shape_plan(target, options, dataset)
-    if unnamed is not None:
-        return unnamed
+    new_study = goal == "right" or effect is not None
+    of_pilot = shape_plan(target, options, dataset, new_study=new_study)
+    if of_pilot is not None:
+        return of_pilot
     there = read_target(target, options, dataset, seed)
     return plan_of(there, goal, effect, power, prices or Prices(), seed)
 
@@ -231,14 +238,11 @@ def plan_of(
     if power_range is not None:
         low, high = (100 * end for end in power_range)
         notes.append(
-            f"Only {images} tell the models' order: on other samples of as many, the "
-            f"power would be {low:.0f} to {high:.0f} % in 90 % of them."
+            f"The models' order is known from {images} only: on other samples of as "
+            f"many, the power would be {low:.0f} to {high:.0f} % in 90 % of them."
         )
         if not result:
-            notes.append(
-                f"Score more images, then plan again: {images} may not tell "
-                "the models' order."
-            )
+            notes.append("Score more images, then plan again.")
     reached = bool(result) and not first.missing
     return Plan(
         goal,
@@ -286,7 +290,8 @@ def _rank(target: Target, effect: float | None) -> _Question:
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        "the models and their scores are those of the data; the goal is that the "
+        "the models and their scores are those of the data, and the judge is as often "
+        "right in each pair of models that differ as much; the goal is that the "
         f"{wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
         "more are all separated in the right order"
     )
@@ -313,9 +318,13 @@ def _right(target: Target, effect: float | None) -> _Question:
         )
     above = share >= limit
     way = "above" if above else "below"
+    pilot = target.accuracy
+    stated = (
+        f" (`effect`; in the pilot {pilot.shown})" if pilot and lead else ""
+    )
     claim = (
-        f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 "
-        f"% interval of its accuracy lies {way} the card's threshold {limit:g}"
+        f"the judge is right {100 * share:.3g} % of the time{stated}; the goal is that "
+        f"the 95 % interval of its accuracy lies {way} the card's threshold {limit:g}"
     )
 
     def reached(studies: Studies) -> BoolArray:
@@ -505,20 +514,38 @@ def answer(plan: Plan) -> str:
     """Return the recommendation in one or two sentences."""
     item = plan.chosen
     there = many(plan.target.pool.images, "image")
+    known = settled(plan)
     spent = many(item.calls, "call") + (
         "" if item.cost is None else f", cost {money(item.cost)}"
     )
     asked = f"{many(item.design.images, 'image')} with {shape(item)} ({spent})"
     asked += f": power {with_error(item.power)}."
-    if plan.goal_reached:
-        return f"Ask about {asked}"
     wanted = percent(plan.wanted, 0)
-    if item.missing:
-        return (
-            f"These {there} cannot settle it with a power of {wanted}: collect "
-            f"{item.missing} more. Then ask about {asked}"
+    if plan.goal_reached:
+        advice = f"Ask about {asked}"
+    elif item.missing:
+        advice = (
+            f"For a power of {wanted}, {there} are too few: collect "
+            f"{number(item.missing)} more. Then ask about {asked}"
         )
-    return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
+    else:
+        advice = f"No design has a power of {wanted}. The best on {there} asks about {asked}"
+    return known + (lower_first(advice) if known else advice)
+
+
+def settled(plan: Plan) -> str:
+    """Return what the pilot has answered already, "" if it is open."""
+    pilot = plan.target.accuracy
+    if plan.goal != "right" or pilot is None or pilot.interval is None:
+        return ""
+    word = {"pass": "Yes", "fail": "No"}.get(pilot.state)
+    if word is None:
+        return ""
+    found = f"{pilot.shown} ({pilot.threshold.ends(pilot.interval)})"
+    return (
+        f"{word}, by the pilot: {found}, required {pilot.threshold.required}. A new "
+        "study: "
+    )
 
 
 def designs_table(plan: Plan) -> Table:
@@ -539,7 +566,10 @@ def designs_table(plan: Plan) -> Table:
         *("Images", "Each with", "Calls", "Power, %", "Images missing"),
         *["Cost"] * (plan.chosen.cost is not None),
     )
-    note = "Power ± twice the error of the simulation."
+    note = (
+        "Calls count the pairs that the images have. Power ± twice the error of the "
+        "simulation."
+    )
     return Table(columns, tuple(rows), (note,), keys=0)
 
 
