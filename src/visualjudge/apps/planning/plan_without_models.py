@@ -120,7 +120,9 @@ class ShapePlan:
         if not judged:
             return f"More images are not needed: no {self._case} is open."
         if self.images is not None:
-            return f"Judge {many(self.images, 'image')} of each open {self._case}."
+            return (
+                f"Judge {many(self.images, 'image')} of each open {self._case}."
+            )
         if max(judged) < LEAST_IMAGES:
             return f"At least {LEAST_IMAGES} images are needed."
         return f"No number of images can be promised for any open {self._case}."
