@@ -82,7 +82,7 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its
 row."""
 OVER: dict[str, int] = {
-    "core": 1472,
+    "core": 1470,
     "vision": 4628,
     "formats and data": 3045,
     "prompts": 554,

@@ -475,8 +475,9 @@ class FakeBatches:
             return web.json_response(self._google_body(json.loads(body)))
         if (method, path) == ("POST", "/upload/v1beta/files"):
             return web.Response(
+                # what counts is the path
                 headers={
-                    "X-Goog-Upload-URL": f"{self.url}/upload/v1beta/files/here"
+                    "X-Goog-Upload-URL": "https://[x/upload/v1beta/files/here"
                 }
             )
         if (method, path) == ("POST", "/upload/v1beta/files/here"):

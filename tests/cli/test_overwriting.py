@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from making import detection, detection_folder, write_records
 from runs.made_dataset import make_dataset
 from visualjudge.cli.main import run
 from visualjudge.core.errors import UsageError
+from visualjudge.core.output_files import OutputFile, together
 
 
 @pytest.fixture
@@ -126,6 +128,34 @@ def test_a_function_keeps_the_data_that_it_reads(places: Path) -> None:
     with pytest.raises(UsageError, match="is or holds the input"):
         vj.build(places / "ds/data", places / "ds", force=True)
     assert (places / "ds/data/annotations").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_part"),
+    [
+        ("run/x.csv", False),
+        ("run/a/b/x.csv", False),
+        ("run/batches/b/x.csv", True),
+        ("ds/media/x.csv", True),
+        ("data/images/x.csv", True),
+        ("packed/dataset.parquet", True),
+    ],
+)
+def test_a_part_is_what_we_name_so(
+    places: Path, name: str, is_part: bool
+) -> None:
+    """A stray ``run.json`` keeps nothing else below it from ``--force``."""
+    target = places / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("mine")
+    refusal = (
+        pytest.raises(UsageError, match="is part of a dataset, run")
+        if is_part
+        else nullcontext()
+    )
+    with refusal, together(force=True):
+        OutputFile(target).write("x")
+    assert target.read_text() == ("mine" if is_part else "x")
 
 
 def test_two_outputs_of_a_command_are_two_files(

@@ -119,6 +119,7 @@ def test_pil_images_of_other_modes_keep_what_they_show() -> None:
         ("/nowhere/a-7.png", "/nowhere/a-7.png"),
         ("http://127.0.0.1:9/x.png", "http://127.0.0.1:9/x.png"),
         (b"no image", "8 bytes"),
+        ("file://[x/nowhere/a%207.png", "/nowhere/a 7.png"),
         ("data:image/png;base64,AAAA", "data:image/png"),
         (7, "int"),
         (None, "NoneType"),

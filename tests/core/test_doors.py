@@ -200,6 +200,18 @@ def test_an_archive_of_endless_members_is_not_listed(tmp_path: Path) -> None:
         read_npz(tmp_path / "a.npz")
 
 
+def test_a_damaged_member_of_any_compression_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    for kind in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile(path, "w", kind) as file:
+            file.writestr("depth.npy", bytes(range(256)) * 40)
+        content = bytearray(path.read_bytes())
+        content[60:90] = bytes(30)
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="cannot be unpacked"):
+            read_npz(path)
+
+
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="must be a regular file"):

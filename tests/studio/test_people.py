@@ -505,6 +505,7 @@ def test_without_the_raters_token_nothing_is_read_or_written(
     [
         {"origin": "http://evil.example"},
         {"origin": "null"},
+        {"origin": "http://[x"},
         {"origin": "http://127.0.0.1:2"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},

@@ -373,6 +373,29 @@ def gap_p(
     return _p(value, _paired_error(value, dispersion, apart, cases), dispersion)
 
 
+def difference_ends(
+    first: Shares,
+    second: Shares,
+    variance: FloatArray,
+    other: FloatArray,
+    together: FloatArray,
+) -> Ends:
+    """Return the interval of ``first`` less ``second`` from the intervals of both and
+    their correlation, which follows from the variances of both and of the difference
+    (Newcombe 1998, method 10; Zou & Donner 2008).
+    """
+    shared = (variance + other - together) / 2
+    alike = divided(shared, np.sqrt(variance * other)).clip(-1, 1)
+    value = first.value - second.value
+    ends = []
+    for side, (near, far) in ((-1, ("low", "high")), (1, ("high", "low"))):
+        mine = np.abs(getattr(first, near) - first.value)
+        theirs = np.abs(getattr(second, far) - second.value)
+        reach = mine**2 + theirs**2 - 2 * alike * mine * theirs
+        ends.append(value + side * np.sqrt(np.maximum(reach, 0)))
+    return ends[0], ends[1]
+
+
 # ---------------------------------------------------------------- means and
 # correlations
 

@@ -22,7 +22,7 @@ import socket
 from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 from urllib.request import getproxies
 
 import numpy as np
@@ -97,7 +97,12 @@ def _of_place(place: str | bytes) -> ImagePart:
     if scheme in ("http", "https"):
         content = run_sync(fetch_image(text, allow_private=True))
         return image_of_bytes(content, public_url(text))
-    path = Path(unquote(urlsplit(text).path) if scheme == "file" else text)
+    # urlsplit raises an error of its own for some texts
+    path = Path(
+        unquote(re.sub("^//[^/]*", "", text.partition(":")[2]))
+        if scheme == "file"
+        else text
+    )
     return image_of_bytes(bytes_of(path), str(path))
 
 

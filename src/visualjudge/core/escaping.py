@@ -97,16 +97,10 @@ def for_terminal(text: str) -> str:
     command."""
     displayed: str = visible(text)
     return (
-        for_workflow(displayed)
+        _COMMAND.sub(lambda match: f"{match[0]} ", displayed)
         if os.environ.get("GITHUB_ACTIONS")
         else displayed
     )
-
-
-def for_workflow(text: str) -> str:
-    """Return ``text`` with a space in what GitHub's runner would take for a command in
-    a log."""
-    return _COMMAND.sub(lambda match: f"{match[0]} ", text)
 
 
 def for_cell(text: str) -> str:

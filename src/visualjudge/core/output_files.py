@@ -26,17 +26,26 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.untrusted import READ
 
-# A folder with one of these is a dataset, a run or a data folder: no file in it is
-# overwritten.
-PARTS = (
+# A folder with one of these is a dataset, a run or a data folder.
+KINDS = (
     "dataset.json",
     "questions.json",
+    "dataset.parquet",
     "run.json",
     "verdicts.jsonl",
     "annotations",
+    "data_json_v2",
 )
-# Levels of folders in which the parts of such a folder lie.
-LEVELS = 4
+# What is part of it, with all that is in it: never overwritten.
+PARTS = (
+    *KINDS,
+    "predictions.jsonl",
+    "media",
+    "batches",
+    "images",
+    "images_v2",
+    "files",
+)
 
 
 def default_cache_dir() -> Path:
@@ -115,9 +124,9 @@ class OutputFile:
         if not self.journal and status.st_size and is_ours(self.path):
             return
         if any(
-            (folder / part).exists()
-            for folder in self.path.resolve().parents[:LEVELS]
-            for part in PARTS
+            part.name in PARTS and (part.parent / kind).exists()
+            for part in (self.path.resolve(), *self.path.resolve().parents)
+            for kind in KINDS
         ):
             raise UsageError(
                 f"{where} is part of a dataset, run or data folder"

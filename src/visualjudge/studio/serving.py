@@ -117,7 +117,7 @@ def refused(
         return 403, "requests from other sites are refused"
     if method not in ("GET", "HEAD"):
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and origin.partition("://")[2] != host:
             return 403, "requests from other sites are refused"
         if (
             not headers.get("content-length", "x").isdecimal()

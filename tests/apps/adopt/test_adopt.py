@@ -367,6 +367,11 @@ def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
         )
 
 
+def test_a_long_name_of_a_judge_has_a_folder(tmp_path: Path) -> None:
+    done = vj.adopt([row()], tmp_path / "out", judge="\U00020000" * 100_000)
+    assert vj.card([done.runs[0]])
+
+
 def test_a_folder_that_is_no_run_says_where_the_runs_are(
     tmp_path: Path,
 ) -> None:

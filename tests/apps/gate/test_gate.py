@@ -266,12 +266,26 @@ def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
     assert sum(state(3, 0.0) == "broken" for _ in range(100)) <= 3
 
 
-@pytest.mark.parametrize(("lost", "state"), [(1, "holds"), (2, "can't tell")])
-def test_few_lost_answers_do_not_exclude_a_loss(lost: int, state: str) -> None:
-    # a judge that loses 10 % of 50 answers loses at most 1 in 3 %, at most 2 in 11 %
-    rows = {"image": [str(k) for k in range(50)], "before": [1] * 50}
-    now = [0] * lost + [1] * (50 - lost)
-    assert compared(pl.DataFrame({**rows, "right": now}), 1, 0.1).state == state
+@pytest.mark.parametrize(
+    ("images", "questions", "lost", "state"),
+    [
+        # a judge that loses 10 % of 50 answers loses at most 1 in 3 %, 2 in 11 %
+        (50, 1, 1, "holds"),
+        (50, 1, 2, "can't tell"),
+        # and 10 % of 60 whole images at most 1 in 1 %, 3 in 14 %
+        (60, 5, 1, "holds"),
+        (60, 5, 3, "can't tell"),
+    ],
+)
+def test_few_lost_answers_do_not_exclude_a_loss(
+    images: int, questions: int, lost: int, state: str
+) -> None:
+    rows = {
+        "image": [str(k) for k in range(images)] * questions,
+        "before": [1] * images * questions,
+        "right": ([0] * lost + [1] * (images - lost)) * questions,
+    }
+    assert compared(pl.DataFrame(rows), 1, 0.1).state == state
 
 
 def test_the_same_answers_hold_from_ten_images_on() -> None:

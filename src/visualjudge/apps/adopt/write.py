@@ -62,7 +62,8 @@ def check_targets(
     """
     names = {}
     for judge in judges:
-        names[judge] = re.sub(r"[^\w.-]", "_", judge).strip(".") or "judge"
+        # at most 240 bytes of UTF-8: file systems allow 255
+        names[judge] = re.sub(r"[^\w.-]", "_", judge[:60]).strip(".") or "judge"
         run = home / names[judge]
         if run.exists() and not (
             force

@@ -200,9 +200,12 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             "broken": "worse beyond chance",
             "holds": f"a loss of {allowed:g} is excluded",
         }.get(own, f"a loss of {allowed:g} cannot be excluded")
-        changed = f"changed by {round(sign * change, 2) + 0.0:+.2f}: {text}"
-        unknown = "is not known: too few scores, or all are alike"
-        reasons.append(f"{name} {changed if np.isfinite(change) else unknown}")
+        changed = (
+            f"changed by {round(sign * change, 2) + 0.0:+.2f}: {text}"
+            if np.isfinite(change)
+            else "is not known: too few scores, or all are alike"
+        )
+        reasons.append(f"{name} {changed}")
     worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
     state = next(state for state in worst_first if state in states)
     return Check(state, tuple(reasons), None, None, None, *asked)

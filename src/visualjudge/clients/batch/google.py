@@ -7,7 +7,7 @@ the inline form, for less than 20 MB, is not used.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 import orjson
 
@@ -72,13 +72,8 @@ class GoogleBatches(Provider):
             self.client.object_of(answer)
         # Only to the same server, whatever it says, because the headers contain the
         # key.
-        own, stated = (
-            urlsplit(url)
-            for url in (start, answer.headers.get("X-Goog-Upload-URL", ""))
-        )
-        target = urlunsplit(
-            (own.scheme, own.netloc, stated.path, stated.query, "")
-        )
+        stated = answer.headers.get("X-Goog-Upload-URL", "")
+        target = "/".join([*start.split("/", 3)[:3], *stated.split("/", 3)[3:]])
         rest = {
             "X-Goog-Upload-Offset": "0",
             "X-Goog-Upload-Command": "upload, finalize",

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode
 
 import orjson
 from markdown_it import MarkdownIt
@@ -120,7 +120,7 @@ def read_instructions(
             name = str(token.attrGet("src"))
             file = (
                 None
-                if urlsplit(name).scheme
+                if ":" in name.partition("/")[0]
                 else confined(path.parent, unquote(name))
             )
             if not isinstance(file, Path):
