@@ -69,20 +69,25 @@ def test_plans_of_named_models(folder: Path) -> None:
     check("plans", found)
 
 
-def test_a_pilot_needs_the_images_that_its_card_names(folder: Path) -> None:
-    pilot = folder / "hasty"
-    planned = plan(pilot, tasks=(TASKS[1],))
-    assert isinstance(planned, ShapePlan)
-    (judge,) = vj.card([pilot], tasks=[TASKS[1]]).judges
-    expected = [
-        pair.needs_images and pair.images + pair.needs_images[1]
-        for pair in judge.models.pairs
+def test_a_pilot_needs_the_images_that_its_card_names(tmp_path: Path) -> None:
+    table = tmp_path / "verdicts.csv"
+    rows = [
+        f"{pair[0]}{k},{pair},{'A' if k < 39 else 'B'},{'A' if k % 4 else 'B'},j"
+        for pair in ("a,b", "c,d")
+        for k in range(60)
     ]
-    assert [case.needs_images for case in planned.cases] == expected
-    assert any(expected)
-    assert judge.models.verdict in str(planned)
+    table.write_text(
+        "\n".join(["item,model_a,model_b,verdict,truth,judge", *rows])
+    )
+    vj.adopt(table, tmp_path / "study")
+    pilot = tmp_path / "study" / "j"
+    planned = plan(pilot)
+    assert isinstance(planned, ShapePlan)
+    pair, _ = vj.card([pilot]).judges[0].models.pairs
+    assert pair.needs_images is not None
+    assert planned.images == 60 + pair.needs_images[1]
     # designs of a new study are asked for
-    assert not isinstance(plan(pilot, tasks=(TASKS[1],), effect=2.0), ShapePlan)
+    assert not isinstance(plan(pilot, effect=0.2), ShapePlan)
 
 
 def test_a_goal_that_the_pilot_has_answered_is_said_first(folder: Path) -> None:
