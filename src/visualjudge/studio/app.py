@@ -92,7 +92,7 @@ SHARE_TITLES = {
 _OF_SLICES = ("by", "across", "judge", "at", "order_by")
 _OF_PAIR = "other.pair = here.pair"
 _OF_PROBE = (
-    "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT "
+    "other.family = here.family AND (other.of_probe = here.of_probe OR NOT "
     "other.changed)"
 )
 

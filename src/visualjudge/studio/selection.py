@@ -47,7 +47,6 @@ TITLES = {
     "image": "Image",
     "source": "Model",
     "probe": "Probe",
-    "group": "Probe group",
     "star": "Star",
     "tag": "Tag",
     "note": "Note",
@@ -269,9 +268,7 @@ SORTS = {
     "-wrong_difference": WRONG_DIFFERENCE,
     "-disagreement": "Judges disagree most",
 }
-# Facets of the questions that probes changed, and what in an address asks for these
-# questions.
-OF_PROBES = ("probe", "group")
+# What in an address asks for questions that a probe changed, as the facet of probes does.
 COPIES = ("probes", "shown")
 _WORD = re.compile(r'"[^"]+"|\S+')
 _ALIAS = re.compile(r"\bo(\d+)\.")
@@ -306,7 +303,7 @@ class State:
             elif name.split(".")[0] in (*TITLES, *OF_RUNS):
                 chosen.setdefault(name, []).append(value)
         sort = single["sort"] if single["sort"] in SORTS else "file"
-        copies = COPIES in pairs or not chosen.keys().isdisjoint(OF_PROBES)
+        copies = COPIES in pairs or "probe" in chosen
         return cls(
             tuple(
                 (name, tuple(dict.fromkeys(v)))
@@ -421,7 +418,7 @@ class Shelf:
             if name in facets and name != leave_out
         ]
         values = []
-        if not state.copies and leave_out not in OF_PROBES:
+        if not state.copies and leave_out != "probe":
             conditions.append("NOT q.changed")
         if state.words:
             conditions.append(f"q.row {AMONG}")
@@ -473,7 +470,7 @@ class Shelf:
                     {code: n for code, n in numbers if n}
                 )
         for facet in facets:
-            if facet.name in {*dict(state.chosen), *OF_PROBES}:
+            if facet.name in {*dict(state.chosen), "probe"}:
                 count = f"{facet.column}, count(*)"
                 grouped = self.rows(
                     state, count, leave_out=facet.name, group=facet.column
