@@ -56,9 +56,7 @@ PAIRS = (1, 2, 3, 5, 10)
 """Numbers of pairs per image to try."""
 SEARCHED = 100
 CONFIRMED = 400
-RESAMPLED = 60
-"""Simulated studies per step of the search, and per result; samples of the images, and
-studies of each."""
+"""Simulated studies per step of the search, and per result."""
 LEAST = 5
 MOST = 3000
 SHOWN = 5
@@ -100,8 +98,8 @@ class Plan:
     """The best designs, the chosen one first, and the assumptions.
 
     ``goal_reached`` says whether the chosen design has the requested power on the
-    images at hand; for the goal to rank, ``power`` is the mean over samples of as many
-    images as there are, and ``power_range`` its 5th and 95th percentiles.
+    images at hand; for the goal to rank, power is the mean over samples of as many
+    images as there are.
     """
 
     goal: Goal
@@ -113,7 +111,6 @@ class Plan:
     seed: int
     goal_reached: bool
     notes: tuple[str, ...]
-    power_range: tuple[float, float] | None = None
 
     @property
     def chosen(self) -> Option:
@@ -234,12 +231,10 @@ def plan_of(
     caps, exact = _caps(there, first.design, seed)
     notes = [*there.notes, *exact]
     images = many(there.pool.images, "image")
-    power_range = search.range_of(first.design) if goal == "rank" else None
-    if power_range is not None:
-        low, high = (100 * end for end in power_range)
+    if goal == "rank":
         notes.append(
-            f"The models' order is known from {images} only: on other samples of as "
-            f"many, the power would be {low:.0f} to {high:.0f} % in 90 % of them."
+            f"The models' order is known from {images} only; the power is its mean "
+            "over what they leave open."
         )
         if not result:
             notes.append("Score more images, then plan again.")
@@ -254,7 +249,6 @@ def plan_of(
         seed,
         reached,
         tuple(notes),
-        power_range,
     )
 
 
@@ -402,24 +396,7 @@ class _Search:
             for shape, power in nearest
         ]
 
-    def range_of(self, design: Design) -> tuple[float, float]:
-        """Return where the power of a design lies in 90 % of samples of images."""
-        rng = rng_for(self.seed, "plan", "images")
-        pools = [self.target.pool.resampled(rng) for _ in range(RESAMPLED)]
-        powers = [
-            self._power(design, RESAMPLED, design.images, pool)
-            for pool in pools
-        ]
-        low, high = np.quantile(powers, [0.05, 0.95]).tolist()
-        return low, high
-
-    def _power(
-        self,
-        shape: Design,
-        studies: int,
-        images: int,
-        pool: Pool | None = None,
-    ) -> float:
+    def _power(self, shape: Design, studies: int, images: int) -> float:
         design = replace(shape, images=images)
         sizes = [int(size) for size in asdict(design).values()]
         at_once = max(
@@ -436,12 +413,12 @@ class _Search:
         reached = [
             self.question.reached(
                 judge_simulation.simulated(
-                    pool or self.target.pool,
+                    self.target.pool,
                     judge,
                     design,
                     part,
                     rng,
-                    like_these=self.question.of_models and pool is None,
+                    like_these=self.question.of_models,
                 )
             )
             for part in parts
@@ -643,7 +620,6 @@ def as_json(plan: Plan) -> dict[str, object]:
             "repeats": design.repeats,
         },
         "designs": designs,
-        "power_range": plan.power_range,
         "model": asdict(target.judge),
         "notes": list(plan.notes),
     }
