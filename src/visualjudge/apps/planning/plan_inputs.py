@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis.decisions.checks import Check
+from visualjudge.analysis.decisions.checks import STATES
+from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
@@ -63,8 +64,8 @@ class Target:
     notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     """For a data folder: the records from which its questions are drawn."""
-    accuracy: Check | None = None
-    """What a pilot says of the accuracy, as its card does."""
+    pilot: str = ""
+    """What the card of a pilot says of its accuracy."""
 
 
 def read_target(
@@ -138,15 +139,11 @@ def _of_run(
     encoding = next(iter(encodings), best["encoding"])
     spent = by.row(by_predicate=pl.col("encoding") == encoding, named=True)
     images = own["cluster"].n_unique()
-    notes = [
-        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on "
-        f"{images} images."
-    ]
     counted = spent["tokens_in"] is not None
     tokens = (
         (spent["tokens_in"], spent["tokens_out"] or 0.0) if counted else None
     )
-    notes += [] if counted else [f"The pilot states no tokens. {COST}"]
+    notes = [] if counted else [f"The pilot states no tokens. {COST}"]
     if judge.assumed:
         named = ", ".join(SHARED[level] for level in judge.assumed)
         notes.append(
@@ -160,7 +157,12 @@ def _of_run(
         encodings=tuple(chosen),
         where=part.where,
     )
-    accuracy = card_of(Analysis(asked)).judges[0].checks[0]
+    known = card_of(Analysis(asked)).judges[0].checks[0]
+    pilot = (
+        f"The pilot, {study.runs[0].name} on {many(images, 'image')}: accuracy "
+        f"{known.measured} (must be {known.threshold.required}): "
+        f"{STATES[known.state]}. A new study:"
+    )
     return Target(
         "run",
         str(root),
@@ -170,7 +172,7 @@ def _of_run(
         encoding,
         tokens,
         tuple(notes),
-        accuracy=accuracy,
+        pilot=pilot,
     )
 
 
@@ -255,12 +257,15 @@ def _of_data(
             f"`tasks` must be {one_of(task, folder.tasks)}, got {task}"
         )
     names = [task] if task else folder.tasks
-    read = {name: folder.entries(name) for name in names}
     equal = [source for name in names for source in equal_sources(folder, name)]
     caps = Caps()
     by_task = {
-        name: tuple(result for result in group(notes) if differs(result, caps))
-        for name, notes in read.items()
+        name: tuple(
+            result
+            for result in group(folder.entries(name))
+            if differs(result, caps)
+        )
+        for name in names
     }
     if equal and not any(by_task.values()):
         raise UsageError(
@@ -284,16 +289,28 @@ def _of_data(
                     a.final_score - b.final_score,
                 )
             )
-    schema = {
-        "image": pl.String,
-        "better": pl.String,
-        "worse": pl.String,
-        "margin": pl.Float64,
-    }
     pool = judge_simulation.pool_of(
-        pl.DataFrame(rows, schema=schema, orient="row")
+        pl.DataFrame(
+            rows,
+            schema={
+                "image": pl.String,
+                "better": pl.String,
+                "worse": pl.String,
+                "margin": pl.Float64,
+            },
+            orient="row",
+        )
     )
     style = _chosen(stems_of(name).final, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
-    place = ("data folder", str(root), name, pool, judge)
-    return Target(*place, style, None, _without_pilot(), by_task[name])
+    return Target(
+        "data folder",
+        str(root),
+        name,
+        pool,
+        judge,
+        style,
+        None,
+        _without_pilot(),
+        by_task[name],
+    )

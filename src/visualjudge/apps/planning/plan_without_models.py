@@ -165,10 +165,8 @@ def shape_plan(
         answer = (f"{judge}: {models.verdict}.", *reasons)
         return ShapePlan(judge, shape, _of_pairs(models), answer)
     if shape == "no_truth":
-        scored = (study.joined[0]["kind"] == "scoring").all()
-        return ShapePlan(
-            judge, shape, _to_label(study.bar, scored=bool(scored))
-        )
+        scored = bool((study.joined[0]["kind"] == "scoring").all())
+        return ShapePlan(judge, shape, _to_label(study.bar, scored=scored))
     if shape == "probes":
         raise UsageError(
             "a plan needs verdicts on unchanged questions: probes alone were asked"
@@ -235,8 +233,7 @@ def _enough(
     state = "good enough" if value > least else "not good enough"
     short = LABELS[power(value, least) < POWER]
     images = int(short.max(initial=LEAST_IMAGES - 1)) + 1
-    needed = images if images <= MOST else None
-    return Needed(case, state, state, None, needed)
+    return Needed(case, state, state, None, images if images <= MOST else None)
 
 
 def _power_of_share(value: float, least: float) -> FloatArray:

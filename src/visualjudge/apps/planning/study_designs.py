@@ -17,20 +17,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import THRESHOLDS
-from visualjudge.analysis.figure_text import (
-    NONE,
-    lower_first,
-    many,
-    number,
-    percent,
-)
+from visualjudge.analysis.figure_text import NONE, many, number, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import (
     Design,
@@ -119,10 +113,12 @@ class Plan:
 
     def __str__(self) -> str:
         notes = "\n".join(folded(line) for line in self.notes)
+        pilot = folded(self.target.pilot)
         answers = folded(f"{QUESTIONS[self.goal]} {answer(self)}")
         assumed = folded(f"Assumed: {self.claim}.")
+        table = designs_table(self).text()
         return "\n\n".join(
-            [answers, assumed, designs_table(self).text(), notes]
+            filter(None, [pilot, answers, assumed, table, notes])
         )
 
     def save(self, path: str | Path) -> Path:
@@ -196,10 +192,6 @@ def plan(
     >>> found.save(example.out / "plan.json").name
     'plan.json'
     """
-    if goal not in get_args(Goal):
-        raise UsageError(
-            f"`goal` must be one of {', '.join(get_args(Goal))}, got {goal}"
-        )
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"`power` must be from 0.05 to 0.99, got {power:g}")
     new_study = goal == "right" or effect is not None
@@ -230,11 +222,10 @@ def plan_of(
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes = [*there.notes, *exact]
-    images = many(there.pool.images, "image")
     if goal == "rank":
         notes.append(
-            f"The models' order is known from {images} only; the power is its mean "
-            "over what they leave open."
+            f"The models' order is known from {many(there.pool.images, 'image')} only; "
+            "the power is its mean over what they leave open."
         )
         if not result:
             notes.append("Score more images, then plan again.")
@@ -312,13 +303,9 @@ def _right(target: Target, effect: float | None) -> _Question:
         )
     above = share >= limit
     way = "above" if above else "below"
-    pilot = target.accuracy
-    stated = (
-        f" (`effect`; in the pilot {pilot.shown})" if pilot and lead else ""
-    )
     claim = (
-        f"the judge is right {100 * share:.3g} % of the time{stated}; the goal is that "
-        f"the 95 % interval of its accuracy lies {way} the card's threshold {limit:g}"
+        f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 "
+        f"% interval of its accuracy lies {way} the card's threshold {limit:g}"
     )
 
     def reached(studies: Studies) -> BoolArray:
@@ -491,38 +478,22 @@ def answer(plan: Plan) -> str:
     """Return the recommendation in one or two sentences."""
     item = plan.chosen
     there = many(plan.target.pool.images, "image")
-    known = settled(plan)
     spent = many(item.calls, "call") + (
         "" if item.cost is None else f", cost {money(item.cost)}"
     )
-    asked = f"{many(item.design.images, 'image')} with {shape(item)} ({spent})"
-    asked += f": power {with_error(item.power)}."
+    asked = (
+        f"{many(item.design.images, 'image')} with {shape(item)} ({spent}): power "
+        f"{with_error(item.power)}."
+    )
     wanted = percent(plan.wanted, 0)
     if plan.goal_reached:
-        advice = f"Ask about {asked}"
-    elif item.missing:
-        advice = (
+        return f"Ask about {asked}"
+    if item.missing:
+        return (
             f"For a power of {wanted}, {there} are too few: collect "
             f"{number(item.missing)} more. Then ask about {asked}"
         )
-    else:
-        advice = f"No design has a power of {wanted}. The best on {there} asks about {asked}"
-    return known + (lower_first(advice) if known else advice)
-
-
-def settled(plan: Plan) -> str:
-    """Return what the pilot has answered already, "" if it is open."""
-    pilot = plan.target.accuracy
-    if plan.goal != "right" or pilot is None or pilot.interval is None:
-        return ""
-    word = {"pass": "Yes", "fail": "No"}.get(pilot.state)
-    if word is None:
-        return ""
-    found = f"{pilot.shown} ({pilot.threshold.ends(pilot.interval)})"
-    return (
-        f"{word}, by the pilot: {found}, required {pilot.threshold.required}. A new "
-        "study: "
-    )
+    return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
 
 
 def designs_table(plan: Plan) -> Table:
