@@ -216,7 +216,10 @@ def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
     runs = out / "study/runs"
     commands: list[tuple[tuple[object, ...], str]] = [
         (("studio", dataset, runs), "browse it"),
-        (("card", runs / "hasty"), "see the other judge"),
+        (
+            ("card", runs / "hasty", "--task", "object_detection"),
+            "see the other judge",
+        ),
         (("judge", dataset, "--model", "NAME", "--out", "run"), "ask a model"),
         (
             ("gate", "write", runs / "careful", "--out", "judge.lock"),

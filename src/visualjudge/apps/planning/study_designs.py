@@ -515,8 +515,8 @@ def designs_table(plan: Plan) -> Table:
         *["Cost"] * (plan.chosen.cost is not None),
     )
     note = (
-        "Calls count the pairs that the images have. Power ± twice the error of the "
-        "simulation."
+        "Calls count the pairs that the images have. ± is twice the error of the "
+        "simulation alone."
     )
     return Table(columns, tuple(rows), (note,), keys=0)
 
