@@ -52,8 +52,8 @@ def card(
         following("label", runs[0], *moved, "--out", "next.csv")
     elif judge.models.shape == "scores" and judge.models.state == "too_few":
         following("plan", runs[0], *same)
-    elif judge.models.state != "no" and any(
-        pair.needs_images for pair in pairs
+    elif any(pair.needs_images for pair in pairs) and all(
+        reason.sign != "✗" for reason in judge.models.reasons
     ):
         following(
             "plan",
