@@ -115,13 +115,13 @@ def check(
     from visualjudge.apps.gate.score_lock import (
         ScoreLock,
         check_scores,
-        read_any_lock,
+        read_lock,
     )
     from visualjudge.dataset.folder import load_dataset
 
     if (run is None) == (model.model is None or dataset is None):
         raise UsageError("name a run, or --dataset and --model, to check")
-    locked = read_any_lock(lock)
+    locked = read_lock(lock)
     of_scores = isinstance(locked, ScoreLock)
     if run is not None:
         result = (check_scores if of_scores else check_run)(

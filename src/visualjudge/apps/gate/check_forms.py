@@ -3,9 +3,10 @@ made is in ``check.py``.
 """
 
 from visualjudge.apps.gate.check import Check
-from visualjudge.apps.gate.lock import Lock, TaskAccuracy
+from visualjudge.apps.gate.lock import Lock
 from visualjudge.apps.gate.score_lock import ScoreLock
 from visualjudge.core.escaping import for_html, for_markdown
+from visualjudge.core.jsons import Fields
 from visualjudge.core.text_tables import folded
 
 SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
@@ -43,7 +44,7 @@ def markdown(check: Check, lock: Lock | ScoreLock) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(task: str, row: TaskAccuracy) -> str:
+def _row(task: str, row: Fields) -> str:
     ends = row.get("ci95")
     cells = (
         for_markdown(task),
