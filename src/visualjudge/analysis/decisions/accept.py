@@ -428,15 +428,16 @@ def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
             chosen = score
         else:
             level = 0.0
-    needed = None if chosen is not None else _images_needed(cases, risk, scores)
+    starts = [score for score in scores if levels[score]]
+    needed = None if chosen is not None else _images_needed(cases, risk, starts)
     return Chosen(task, chosen, needed)
 
 
 def _images_needed(
     cases: Cases, risk: float, scores: Iterable[float]
 ) -> int | None:
-    """Return how many such images the score needs that needs the fewest; None if no
-    score has a smaller share of bad predictions.
+    """Return how many such images the score needs that needs the fewest of those at
+    which a sequence starts; None if none has a smaller share of bad predictions.
     """
     images = int(cases.image.max()) + 1
     needed = math.inf
