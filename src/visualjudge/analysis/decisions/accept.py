@@ -56,8 +56,9 @@ ALL = "all"
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The score chosen for the predictions of one task, or of all; None if no score
-    keeps the risk. Then ``images_needed`` is about how many such images would probably
-    have one (None: no score has a smaller share of bad predictions).
+    keeps the risk. Then ``images_needed`` is how many such images could have one, if the
+    shares of bad ones stay as they are: of simulated studies, 27 to 85 % had one then.
+    None: no score has a smaller share of bad predictions.
     """
 
     task: str
@@ -69,9 +70,7 @@ class Chosen:
         """What a score would need."""
         if self.images_needed is None:
             return "no score has a smaller share of bad ones: another judge is needed"
-        return (
-            f"it needs about {float(f'{self.images_needed:.2g}'):,.0f} images"
-        )
+        return f"it needs at least {float(f'{self.images_needed:.2g}'):,.0f} images"
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,8 +427,11 @@ def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
             chosen = score
         else:
             level = 0.0
-    starts = [score for score in scores if levels[score]]
-    needed = None if chosen is not None else _images_needed(cases, risk, starts)
+    needed = (
+        _images_needed(cases, risk, filter(levels.get, scores))
+        if chosen is None
+        else None
+    )
     return Chosen(task, chosen, needed)
 
 

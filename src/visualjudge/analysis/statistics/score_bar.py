@@ -129,9 +129,11 @@ def images_needed(
         return None
     chances = [_decided(*figure, tail) for figure in figures]
     enough = TIMES[np.prod(chances, axis=0) >= POWER]
-    if not enough.size:
-        return None
-    return max(LEAST_IMAGES, int(np.ceil(enough[0] * images)))
+    return (
+        max(LEAST_IMAGES, int(np.ceil(enough[0] * images)))
+        if enough.size
+        else None
+    )
 
 
 def _decided(figure: Estimate, least: float, tail: float) -> FloatArray:
