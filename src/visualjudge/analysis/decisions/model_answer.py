@@ -86,10 +86,6 @@ def _more(pair: PairOfModels) -> str:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
-def _mean(pair: PairOfModels) -> str:
-    return number3(pair.mean_difference) + ", opposite" * pair.conflict
-
-
 PAIR = Layout[PairOfModels](
     named("a", "First"),
     named("b", "Second"),
@@ -101,7 +97,12 @@ PAIR = Layout[PairOfModels](
     Column("difference", "mean_difference"),
     of_row("By the judge", lambda pair: _share(pair.judge, pair.judge_ci95)),
     of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
-    of_row("Score difference", _mean),
+    of_row(
+        "Score difference",
+        lambda pair: (
+            number3(pair.mean_difference) + ", opposite" * pair.conflict
+        ),
+    ),
     Column(None, state_words, "State"),
     *as_named("by"),
     of_row("Further images needed", _more),
