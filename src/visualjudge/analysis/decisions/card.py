@@ -53,6 +53,7 @@ from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
 from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import (
+    MARGIN,
     PROBES,
     in_all,
     probe_results,
@@ -408,8 +409,8 @@ def proven(result: JudgeResult) -> list[str]:
     needs = result[PHOTOGRAPH]
     if needs and needs[0].state == "not_needed":
         known.append(
-            "the photograph makes it hardly more accurate "
-            f"({points(needs[0].least.value)} points)"
+            f"the photograph adds {points(needs[0].least.value)} points to its accuracy "
+            f"(at least {100 * MARGIN:g} are required)"
         )
     known += list(_reason(result))
     failed = [row.name for row in result[PROBES] if row.state == "fail"]

@@ -155,9 +155,9 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %). Only the circle, cross or dash between two neighbouring "
-        "models says what is proven (a test by image, Holm, p below 5 %): lines of separated "
-        "models may overlap. The tables have every pair.",
+        "that are possible (95 %). Only the sign between two neighbouring models says whether "
+        "they are separated (a test by image, Holm, p below 5 %): lines of separated models "
+        "may overlap. The tables have every pair.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),
