@@ -387,13 +387,14 @@ def difference_ends(
     shared = (variance + other - together) / 2
     alike = divided(shared, np.sqrt(variance * other)).clip(-1, 1)
     value = first.value - second.value
-    ends = []
-    for side, (near, far) in ((-1, ("low", "high")), (1, ("high", "low"))):
-        mine = np.abs(getattr(first, near) - first.value)
-        theirs = np.abs(getattr(second, far) - second.value)
-        reach = mine**2 + theirs**2 - 2 * alike * mine * theirs
-        ends.append(value + side * np.sqrt(np.maximum(reach, 0)))
-    return ends[0], ends[1]
+    down, up = (
+        np.sqrt(np.maximum(mine**2 + theirs**2 - 2 * alike * mine * theirs, 0))
+        for mine, theirs in (
+            (first.value - first.low, second.high - second.value),
+            (first.high - first.value, second.value - second.low),
+        )
+    )
+    return value - down, value + up
 
 
 # ---------------------------------------------------------------- means and
