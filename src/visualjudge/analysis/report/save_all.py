@@ -42,5 +42,7 @@ def save_all(analysis: Analysis, folder: Path) -> list[str]:
 def _tables(section: Section) -> Iterator[tuple[str, str]]:
     for k, table in enumerate(section.tables, 1):
         for suffix, writer in WRITERS.items():
-            titled = replace(table, title=table.title or section.title)
-            yield f"{section.anchor}-{k}{suffix}", writer([titled])
+            yield (
+                f"{section.anchor}-{k}{suffix}",
+                writer([replace(table, title=table.title or section.title)]),
+            )
