@@ -130,8 +130,9 @@ class Acceptance:
             f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
             f"(true score below {self.bad_below:g}; 95 % confidence)"
         )
+        without = (row for row in self.chosen if row.threshold is None)
+        lacks = _listed(((row.task, row.lack) for row in without), ": ")
         if not self.thresholds:
-            lacks = _listed(((row.task, row.lack) for row in self.chosen), ": ")
             return f"{self.judge}: no score keeps the promise that {promise}; {lacks}"
         scores = [row for row in self.chosen if row.threshold is not None]
         score = _listed((row.task, f"{row.threshold:g}") for row in scores)
@@ -142,8 +143,6 @@ class Acceptance:
             share = percent(self.parts[0].accepted)
             good = percent(self.parts[0].recall or 0.0)
             sentences.append(f"{share} are accepted, {good} of the good ones")
-        without = (row for row in self.chosen if row.threshold is None)
-        lacks = _listed(((row.task, row.lack) for row in without), ": ")
         if lacks:
             sentences.append(f"No score keeps it for {lacks}")
         return ". ".join([*sentences, *self._tasks_at_risk()])
