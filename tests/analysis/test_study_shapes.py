@@ -511,7 +511,12 @@ def test_severities_of_errors_are_not_ranked_as_models_are(
     assert answer.state == "yes"
     assert ("of 120 verdicts," in answer.sentence) is controlled
     # one task has the answer of all, which stands at the top
-    assert "As the truth?" not in page_of(analyse([run]))
+    page = page_of(analyse([run]))
+    assert "As the truth?" not in page
+    assert ("of 2 errors by" in page, "of 2 models by" in page) == (
+        controlled,
+        not controlled,
+    )
 
 
 @each(

@@ -259,14 +259,13 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
     """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C
     lets pending calls finish, a second one cancels them.
     """
-    from visualjudge.runs.job_runner import run_until_stopped
-    from visualjudge.runs.progress_display import Display
+    from visualjudge.runs import job_runner, progress_display
 
     async def main(stop: Stop) -> Result:
-        with Display(title) as display:
+        with progress_display.Display(title) as display:
             return await work(on_event=display.update, stop=stop)
 
-    return run_until_stopped(main)
+    return job_runner.run_until_stopped(main)
 
 
 # ---------------------------------------------------------------- output files

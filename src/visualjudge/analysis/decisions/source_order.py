@@ -4,7 +4,7 @@ favouritism. The tests of pairs are in ``analysis/separation.py``; strengths, in
 ``figures/strengths.py``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -37,6 +37,7 @@ from visualjudge.analysis.statistics.favour import (
     fair_fit,
     means_by_image,
 )
+from visualjudge.analysis.study_shape import shape_of
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import (
     Column,
@@ -83,12 +84,14 @@ class OrderOfKind:
     """Sources, with their groups, that no usable reply compares with another; no figure
     here includes them.
     """
+    noun: str = "model"
+    """What a source is: a model, or a controlled error."""
 
     @property
     def order(self) -> str:
         """How well the judge orders the sources, as a description."""
         tau = self.models.tau_b
-        models = many(len(self.sources), "model")
+        models = many(len(self.sources), self.noun)
         least = (
             f"; were every pair that is not separated in the wrong order, "
             f"{number3(tau.interval[0])}"
@@ -229,7 +232,7 @@ def sources_table(kind: OrderOfKind) -> Table:
         )
     rows = sorted(kind.sources, key=lambda row: (row.group, row.rank))
     hidden = [] if apart else ["group"]
-    title = f"Models by {MEASURES[kind.kind]}"
+    title = f"{kind.noun.title()}s by {MEASURES[kind.kind]}"
     return grid(
         SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden
     )
@@ -299,6 +302,8 @@ def _ordered(study: Study, run: int, level: float) -> SourceOrder:
         if pairs is not None
         and (kind := _measured(result, pairs, exact, level)) is not None
     )
+    if shape_of(study, run) == "controlled_errors":
+        kinds = tuple(replace(kind, noun="error") for kind in kinds)
     if kinds:
         return SourceOrder(kinds, models=models)
     if not asked:
