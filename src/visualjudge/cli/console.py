@@ -414,5 +414,8 @@ def _is_there(text: str | Path) -> bool:
 
 def _is_absent(text: str | Path, error: DataError) -> bool:
     """Return whether an error says that what the command line names is not there."""
-    begun = str(error).startswith((f"{text}: ", f"{text} is "))
-    return begun and "no such" in str(error) and not _is_there(text)
+    return (
+        str(error).startswith((f"{text}: ", f"{text} is "))
+        and "no such" in str(error)
+        and not _is_there(text)
+    )
