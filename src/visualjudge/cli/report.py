@@ -112,7 +112,7 @@ def report(
         if isinstance(difference, Plot):
             print(difference.finding)
     say(*unused_bar(options.bar, judges[0].models.shape))
-    by_task = tasks_table(judges)
+    by_task = tasks_table([own for own in judges if own.models.pairs])
     notes = (
         line
         for figure in analysis.of_study

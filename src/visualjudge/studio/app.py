@@ -85,7 +85,7 @@ MARKS = {
     "no right answer": "–",
 }
 SHARE_TITLES = {
-    "pairwise": "right answers to pairs",
+    "pairwise": "right, of all answers to pairs",
     "ranking": "rankings fully right",
     "scoring": "scores within 1 point",
 }

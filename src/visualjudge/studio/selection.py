@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from visualjudge.core.records import UNCHANGED
 from visualjudge.studio.dataset_index import (
     AMONG,
     CONSISTENCY,
@@ -56,7 +57,7 @@ TITLES = {
 }
 # Facets of a run; its slug follows a dot.
 OF_RUNS = ("outcome", "order", "reason", "wrong_difference")
-WRONG_DIFFERENCE = "Largest wrong difference"
+WRONG_DIFFERENCE = "Largest wrong margin"
 UNTAGGED = "(no tag)"
 MOST_VALUES = 12
 Pair = tuple[str, str]
@@ -119,7 +120,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
     "form": lambda value: _KINDS.get(value, value),
-    "probe": spaced,
+    "probe": lambda value: "unchanged" if value == UNCHANGED else spaced(value),
     "error_type": spaced,
 }
 
@@ -180,7 +181,7 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
             0,
             [(name,) for name in CONSISTENCY],
         ),
-        ("reason", "Right, and why", "reasons", 0, reasons),
+        ("reason", "Right, and why, at least once", "reasons", 0, reasons),
         ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
     )
     return [

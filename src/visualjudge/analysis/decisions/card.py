@@ -3,7 +3,6 @@ it shown. Its checks are in ``checks.py``; its text for terminal and page, in
 ``report/card.py``.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -273,7 +272,7 @@ def _of_shape(
         state=state,
         sentence=qualified(state, sentence, qualifiers),
         shape=shape,
-        verdict=re.split("[:,]", sentence, maxsplit=1)[0],
+        verdict=sentence.partition(":")[0],
         reasons=(*reasons, *disproven(qualifiers)),
     )
 

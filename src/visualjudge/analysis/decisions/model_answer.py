@@ -91,10 +91,6 @@ def _more(pair: PairOfModels) -> str:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
-def _mean(pair: PairOfModels) -> str:
-    return number3(pair.mean_difference) + ", opposite" * pair.conflict
-
-
 PAIR = Layout[PairOfModels](
     named("a", "First"),
     named("b", "Second"),
@@ -113,7 +109,12 @@ PAIR = Layout[PairOfModels](
         ),
     ),
     of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
-    of_row("Score difference", _mean),
+    of_row(
+        "Score difference",
+        lambda pair: (
+            number3(pair.mean_difference) + ", opposite" * pair.conflict
+        ),
+    ),
     *as_named("by"),
     of_row("Further images needed", _more),
 )
@@ -169,18 +170,18 @@ def _resolved(models: PairsOfModels) -> str:
     more = (
         ""
         if models.resolution_twice is None
-        else f", {percent(models.resolution_twice, 0)} with twice the images"
+        else f", or {percent(models.resolution_twice, 0)} with twice the images"
     )
     return (
-        "Resolution: these images separate two models (with a power of 80 %) if one truly "
-        f"wins {_least(models.resolution)}{more}; models that "
-        "differ less may be separated too, but not reliably."
+        "Resolution: these images separate two models reliably (with a power of 80 %) from "
+        f"where one truly wins {_least(models.resolution)}{more}; models that differ less "
+        "may be separated too."
     )
 
 
 def _least(share: float | None) -> str:
     every = share is not None and share >= 0.995
-    return "all images" if every else f"{percent(share, 0)} of images or more"
+    return "all images" if every else f"{percent(share, 0)} of images"
 
 
 ANOTHER = "Ask another judge."
@@ -394,7 +395,11 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     separated = f"{len(right)} of {total} {rightly}"
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
-        won = f", where one model truly wins {_least(share)}" if share else ""
+        won = (
+            f", reliably where one model truly wins {_least(share)}"
+            if share
+            else ""
+        )
         return _Draft(
             "yes", f"Yes{won}", f"Yes{won}", (Reason("✓", separated), *others)
         )

@@ -5,7 +5,6 @@ answer in words is in ``answer.py``.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
-from functools import partial
 from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -25,7 +24,7 @@ from visualjudge.analysis.figures.figure_parts import (
     with_ends,
 )
 from visualjudge.analysis.figures.unnamed_pairs import CHOICES
-from visualjudge.analysis.plots.canvas import Sign
+from visualjudge.analysis.plots.canvas import Sign, tick
 from visualjudge.analysis.plots.ranking import (
     Place,
     RankedModel,
@@ -182,7 +181,7 @@ SIGN_OF_LEVEL: Mapping[Level, Sign] = {
 RHO = Scale(
     -1.0,
     1.0,
-    partial(number, digits=1),
+    tick,
     lambda estimate: with_ends(estimate, number),
     "Spearman’s ρ with the truth",
 )

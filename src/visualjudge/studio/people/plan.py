@@ -176,9 +176,9 @@ class Plan:
         """Describe the number of questions, and of those with a purpose."""
         total = len(self.items)
         counts = {
-            "known, as a check": len(self.known),
+            "as a check": len(self.known),
             "for practice": len(self.practice),
-            "asked a second time": self.settings.repeats,
+            "asked twice": self.settings.repeats,
         }
         parts = [f"{n:,} of them {use}" for use, n in counts.items() if n]
         return ", ".join([f"{total:,} {plural(total, 'question')}", *parts])
@@ -303,12 +303,9 @@ def named_rows(shelf: Shelf, path: Path) -> list[int]:
     """
     names = read_ids(path)
     rows = shelf.study.rows_of(names)
-    missing = next(
-        (name for name, row in zip(names, rows, strict=True) if row < 0), None
-    )
-    if missing is not None:
+    if -1 in rows:
         raise UsageError(
-            f"`questions`: question {missing!r} is not in the dataset"
+            f"`questions`: question {names[rows.index(-1)]!r} is not in the dataset"
         )
     return rows
 
