@@ -4,7 +4,7 @@ favouritism. The tests of pairs are in ``analysis/separation.py``; strengths, in
 ``figures/strengths.py``.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -230,11 +230,13 @@ def sources_table(kind: OrderOfKind) -> Table:
         notes.append(
             f"Left out, because no usable reply compares them: {left}."
         )
-    rows = sorted(kind.sources, key=lambda row: (row.group, row.rank))
-    hidden = [] if apart else ["group"]
-    title = f"{kind.noun.title()}s by {MEASURES[kind.kind]}"
     return grid(
-        SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden
+        SOURCE,
+        sorted(kind.sources, key=lambda row: (row.group, row.rank)),
+        title=f"{kind.noun.title()}s by {MEASURES[kind.kind]}",
+        notes=notes,
+        keys=1 + apart,
+        hidden=[] if apart else ["group"],
     )
 
 
@@ -296,14 +298,13 @@ def _ordered(study: Study, run: int, level: float) -> SourceOrder:
     compared = [separate(row) if row.judge.size else None for row in rows]
     models = next((result for result in compared if result is not None), None)
     exact = study.has_exact_scores(run)
+    errors = shape_of(study, run) == "controlled_errors"
     kinds = tuple(
         kind
         for result, pairs in zip(asked, compared, strict=True)
         if pairs is not None
-        and (kind := _measured(result, pairs, exact, level)) is not None
+        and (kind := _measured(result, pairs, exact, level, errors)) is not None
     )
-    if shape_of(study, run) == "controlled_errors":
-        kinds = tuple(replace(kind, noun="error") for kind in kinds)
     if kinds:
         return SourceOrder(kinds, models=models)
     if not asked:
@@ -330,7 +331,11 @@ def _why_none(judged: Items) -> str:
 
 
 def _measured(
-    asked: Items, models: PairsOfModels, exact: bool, level: float
+    asked: Items,
+    models: PairsOfModels,
+    exact: bool,
+    level: float,
+    errors: bool,
 ) -> OrderOfKind | None:
     result, silent = asked.answered()
     if not result.names:
@@ -386,4 +391,5 @@ def _measured(
         tuple(sources),
         fair is not None,
         silent,
+        "error" if errors else "model",
     )
