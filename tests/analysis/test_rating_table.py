@@ -397,7 +397,8 @@ def test_a_judge_is_compared_with_one_person_in_the_sentence() -> None:
     result = agreement(long_table(), ["gpt"])
     rho = {row.rater: row.spearman or 0.0 for row in result.rows}
     below = sum(rho[name] < rho["gpt"] for name in ("ann", "bob", "cat"))
-    words = f"ρ {rho['gpt']:.2f}, more than {below} of 3 people"
+    more = f"more than {below}" if below else "no more than any"
+    words = f"ρ {rho['gpt']:.2f}, {more} of 3 people"
     assert f"gpt agrees with the mean of all people with {words}" in sentence(
         result
     )

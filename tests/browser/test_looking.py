@@ -402,7 +402,7 @@ def test_the_filters_used_most_are_on_the_first_screen(
         "d.querySelector('summary span').textContent)"
     )
     assert shown[: shown.index("Margin") + 1] == [
-        *("Outcome", "Both orders", "Largest wrong difference"),
+        *("Outcome", "Both orders", "Largest wrong margin"),
         *("Outcome", "Margin"),  # asked in one order, and never wrong
     ]
     links = browser.js(

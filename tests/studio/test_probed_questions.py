@@ -80,14 +80,13 @@ def _facet(client: TestClient, name: str, query: str = "") -> dict[str, int]:
     return {value["value"]: value["count"] for value in found["values"]}
 
 
-def test_probes_are_a_facet_and_so_is_their_group(probed: TestClient) -> None:
+def test_probes_are_a_facet(probed: TestClient) -> None:
     assert _facet(probed, "probe") == {
         "control": 2,
         "recoloured": 1,
         "same_option": 1,
         "severity": 2,
     }
-    assert _facet(probed, "group") == {"g0": 3, "g1": 1, "g2": 2}
 
 
 def test_a_question_without_a_right_answer_is_never_right_or_wrong(

@@ -29,7 +29,7 @@ from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.score_scale import ScoreScale
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import TIES
+from visualjudge.core.records import TIES, Probe, ProbeDesign
 from visualjudge.options import Selection
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
@@ -43,7 +43,12 @@ from visualjudge.studio.people.pages import (
     people_pages,
     read_instructions,
 )
-from visualjudge.studio.people.plan import Settings, StudyFiles, plan_of
+from visualjudge.studio.people.plan import (
+    Settings,
+    StudyFiles,
+    named_rows,
+    plan_of,
+)
 from visualjudge.studio.people.rating_run import progress
 from visualjudge.studio.places import find_places
 from visualjudge.studio.serving import LOOPBACK
@@ -329,11 +334,34 @@ def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
         assert (plan.left_out, plan.textual) == (left_out, textual)
 
 
+def test_copies_made_by_probes_are_asked_only_where_a_file_names_them(
+    tmp_path: Path,
+) -> None:
+    def probed(design: ProbeDesign, group: int) -> Probe:
+        return Probe(design, design, f"g{group}", "", "answer")
+
+    questions = [
+        pair(k, (9.0, 1.0), probe=probed("change" if k % 3 else "control", k))
+        for k in range(30)
+    ]
+    root = write_dataset(tmp_path / "ds", questions)
+    ids = tmp_path / "ids.txt"
+    ids.write_text("q0\nq1\n")
+    study = Study(root, Settings(sample=5, known=1, practice=1))
+    asked = study.pages.run.plan
+    assert len(asked.items) == 5
+    assert {int(item.id[1:]) % 3 for item in asked.items} == {0}
+    assert asked.copies == 20
+    study.pages.run.close()
+    shelf = study.pages.shelf
+    every = plan_of(shelf, Settings(filter=Selection(types=("pairwise",)).text))
+    assert {int(item.id[1:]) % 3 for item in every.items} == {0}
+    named = plan_of(shelf, Settings(), named=named_rows(shelf, ids))
+    assert set(named.by_id) == {"q0", "q1"}
+
+
 def test_practice_is_in_no_count(dataset: Path) -> None:
     study = Study(dataset, Settings(practice=2, known=3, sample=10))
-    assert study.pages.run.plan.text == (
-        "5 questions, 3 known questions, 2 practice questions: 10 in all"
-    )
     state = study.next()
     for k in range(10):
         assert (state["answered"], state["left"]) == (

@@ -373,6 +373,30 @@ def gap_p(
     return _p(value, _paired_error(value, dispersion, apart, cases), dispersion)
 
 
+def difference_ends(
+    first: Shares,
+    second: Shares,
+    variance: FloatArray,
+    other: FloatArray,
+    together: FloatArray,
+) -> Ends:
+    """Return the interval of ``first`` less ``second`` from the intervals of both and
+    their correlation, which follows from the variances of both and of the difference
+    (Newcombe 1998, method 10; Zou & Donner 2008).
+    """
+    shared = (variance + other - together) / 2
+    alike = divided(shared, np.sqrt(variance * other)).clip(-1, 1)
+    value = first.value - second.value
+    down, up = (
+        np.sqrt(np.maximum(mine**2 + theirs**2 - 2 * alike * mine * theirs, 0))
+        for mine, theirs in (
+            (first.value - first.low, second.high - second.value),
+            (first.high - first.value, second.value - second.low),
+        )
+    )
+    return value - down, value + up
+
+
 # ---------------------------------------------------------------- means and
 # correlations
 

@@ -66,7 +66,7 @@ def write(
     lock.write(out)
     if isinstance(lock, Lock):
         content = (
-            f"{100 * lock.accuracy['value']:.1f} % right, "
+            f"{100 * lock.accuracy['value']:.2f} % of all answers right, "
             f"{len(lock.canaries)} canaries"
         )
     else:
@@ -115,13 +115,13 @@ def check(
     from visualjudge.apps.gate.score_lock import (
         ScoreLock,
         check_scores,
-        read_any_lock,
+        read_lock,
     )
     from visualjudge.dataset.folder import load_dataset
 
     if (run is None) == (model.model is None or dataset is None):
         raise UsageError("name a run, or --dataset and --model, to check")
-    locked = read_any_lock(lock)
+    locked = read_lock(lock)
     of_scores = isinstance(locked, ScoreLock)
     if run is not None:
         result = (check_scores if of_scores else check_run)(
@@ -136,8 +136,8 @@ def check(
         say(
             f"the lock asks for {calls:,} calls"
             if of_scores
-            else f"the lock asks for {first:,} calls, and {calls:,} if the canaries do "
-            "not decide"
+            else f"the lock asks for {first:,} calls for its canaries, and for "
+            f"{calls - first:,} more for all questions if these do not decide"
         )
         if calls > max_calls:
             raise UsageError(
@@ -213,7 +213,7 @@ def _of_model(
             or len(canaries) == lock.questions["number"]
         ):
             return result
-        say(f"{len(canaries)} canaries do not decide; asking the rest")
+        say(f"{len(canaries)} canaries do not decide; asking all questions")
         whole = _judged(
             lock,
             model,

@@ -248,6 +248,8 @@ def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
     remark(
         {
             plan.text: True,
+            f"{plan.copies} copies made by probes are not asked; --questions asks "
+            "those that it names": plan.copies,
             f"{plan.left_out} questions show predictions as text and are left out; "
             "--show all asks them too": plan.left_out,
             f"{plan.textual} of these questions show predictions as text, such as "

@@ -85,14 +85,14 @@ MARKS = {
     "no right answer": "–",
 }
 SHARE_TITLES = {
-    "pairwise": "right answers to pairs",
+    "pairwise": "right, of all answers to pairs",
     "ranking": "rankings fully right",
     "scoring": "scores within 1 point",
 }
 _OF_SLICES = ("by", "across", "judge", "at", "order_by")
 _OF_PAIR = "other.pair = here.pair"
 _OF_PROBE = (
-    "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT "
+    "other.family = here.family AND (other.of_probe = here.of_probe OR NOT "
     "other.changed)"
 )
 

@@ -46,7 +46,7 @@ from visualjudge.runs.verdicts import verdict_in, verdict_of
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.2.2"
+FORMAT = "1.2.3"
 NONE = "(none)"
 # Size in bytes above which questions are read by other processes, while pages are
 # served.
@@ -79,7 +79,6 @@ FACETS = (
     "image",
     "source",
     "probe",
-    "group",
     "margin",
     "answer",
     "size",
@@ -95,9 +94,9 @@ CREATE TABLE meta (checksum TEXT, questions INTEGER, changed INTEGER);
 CREATE TABLE vocabulary (facet TEXT, code INTEGER, json TEXT, PRIMARY KEY (facet, code));
 CREATE TABLE record (row INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, prompt INTEGER, difference REAL,
-    options INTEGER, changed INTEGER, open_ended INTEGER, pair INTEGER,
+    options INTEGER, changed INTEGER, open_ended INTEGER, family TEXT, pair INTEGER,
     codes BLOB, {", ".join(f"of_{name} INTEGER" for name in FACETS)});
-CREATE INDEX of_group ON question (of_group);
+CREATE INDEX of_family ON question (family);
 CREATE INDEX of_pair ON question (pair);
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE prompts USING fts5(words, {_TOKENS});
@@ -407,6 +406,7 @@ def _row(record: bytes, question: Question) -> _Row:
             len(question.final_scores),
             question.changed,
             not question.has_answer,
+            question.probe and question.probe.group,
         ),
         _values(question),
     )
@@ -461,7 +461,7 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
             for code, values_of in more
         ]
         known += fresh
-    marks = ", ".join("?" * (9 + len(FACETS)))
+    marks = ", ".join("?" * (10 + len(FACETS)))
     with study.writing() as db:
         try:
             db.executemany(f"INSERT INTO question VALUES ({marks})", rows)
@@ -501,7 +501,6 @@ def _values(question: Question) -> Values:
         (question.image_id,),
         _distinct(source or NONE for source in question.sources),
         (NONE if probe is None else probe.name,),
-        (NONE if probe is None else probe.group,),
         (
             MARGIN_NAMES[
                 -1 if margin is None else sum(margin >= m for m in MARGINS)

@@ -200,7 +200,7 @@ def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
         question = shelf.study.question(other)
         title = encoding_title(question.task, question.encoding)
         if changed and question.probe is not None:
-            title = f"{title}: {spaced(question.probe.name)}"
+            title = f"{title}: {question.probe.changed}"
         answers = tuple(verdicts.get(other, ()))
         others.append(
             Related(question, title, not changed, other == row, answers)
@@ -372,7 +372,8 @@ def reading(
     if order == "BA" and question.question_type == "pairwise":
         value = TURNED.get(str(value), value)
     rule = (
-        f"“{response.rule}” ({response.read_by})"
+        f"as {'prose' if response.read_by == 'prose' else 'a marked answer'} "
+        f"by the rule “{response.rule}”"
         if response.rule and response.read_by
         else response.rule
     )

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from visualjudge.core.records import UNCHANGED
 from visualjudge.studio.dataset_index import (
     AMONG,
     CONSISTENCY,
@@ -47,7 +48,6 @@ TITLES = {
     "image": "Image",
     "source": "Model",
     "probe": "Probe",
-    "group": "Probe group",
     "star": "Star",
     "tag": "Tag",
     "note": "Note",
@@ -57,7 +57,7 @@ TITLES = {
 }
 # Facets of a run; its slug follows a dot.
 OF_RUNS = ("outcome", "order", "reason", "wrong_difference")
-WRONG_DIFFERENCE = "Largest wrong difference"
+WRONG_DIFFERENCE = "Largest wrong margin"
 UNTAGGED = "(no tag)"
 MOST_VALUES = 12
 Pair = tuple[str, str]
@@ -120,7 +120,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
     "form": lambda value: _KINDS.get(value, value),
-    "probe": spaced,
+    "probe": lambda value: "unchanged" if value == UNCHANGED else spaced(value),
     "error_type": spaced,
 }
 
@@ -181,7 +181,7 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
             0,
             [(name,) for name in CONSISTENCY],
         ),
-        ("reason", "Right, and why", "reasons", 0, reasons),
+        ("reason", "Right, and why, at least once", "reasons", 0, reasons),
         ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
     )
     return [
@@ -269,9 +269,7 @@ SORTS = {
     "-wrong_difference": WRONG_DIFFERENCE,
     "-disagreement": "Judges disagree most",
 }
-# Facets of the questions that probes changed, and what in an address asks for these
-# questions.
-OF_PROBES = ("probe", "group")
+# What in an address asks for questions that a probe changed, as the facet of probes does.
 COPIES = ("probes", "shown")
 _WORD = re.compile(r'"[^"]+"|\S+')
 _ALIAS = re.compile(r"\bo(\d+)\.")
@@ -306,7 +304,7 @@ class State:
             elif name.split(".")[0] in (*TITLES, *OF_RUNS):
                 chosen.setdefault(name, []).append(value)
         sort = single["sort"] if single["sort"] in SORTS else "file"
-        copies = COPIES in pairs or not chosen.keys().isdisjoint(OF_PROBES)
+        copies = COPIES in pairs or "probe" in chosen
         return cls(
             tuple(
                 (name, tuple(dict.fromkeys(v)))
@@ -421,7 +419,7 @@ class Shelf:
             if name in facets and name != leave_out
         ]
         values = []
-        if not state.copies and leave_out not in OF_PROBES:
+        if not state.copies and leave_out != "probe":
             conditions.append("NOT q.changed")
         if state.words:
             conditions.append(f"q.row {AMONG}")
@@ -473,7 +471,7 @@ class Shelf:
                     {code: n for code, n in numbers if n}
                 )
         for facet in facets:
-            if facet.name in {*dict(state.chosen), *OF_PROBES}:
+            if facet.name in {*dict(state.chosen), "probe"}:
                 count = f"{facet.column}, count(*)"
                 grouped = self.rows(
                     state, count, leave_out=facet.name, group=facet.column

@@ -15,7 +15,6 @@ from visualjudge.studio.dataset_index import MARGIN_NAMES, OUTCOMES, SIZE_NAMES
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import (
     COPIES,
-    OF_PROBES,
     Facet,
     Pair,
     Shelf,
@@ -193,7 +192,7 @@ def _query(
     changed if a facet is of probes.
     """
     query = (*(pair for pair in pairs if pair[0] != "type"), ("type", kind))
-    of_probes = any(facet.name in OF_PROBES for facet in facets)
+    of_probes = any(facet.name == "probe" for facet in facets)
     return (*query, COPIES) if of_probes else query
 
 

@@ -42,4 +42,4 @@ def test_an_accuracy_has_four_digits() -> None:
     )
     assert found["value"] == 0.3333
     assert found["ci95"] is not None
-    assert found["ci95"] == tuple(round(end, 4) for end in found["ci95"])
+    assert found["ci95"] == [round(end, 4) for end in found["ci95"]]

@@ -11,7 +11,7 @@ import pytest
 
 from commanding import command
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.apps.gate.score_lock import compared_scores, read_any_lock
+from visualjudge.apps.gate.score_lock import compared_scores, read_lock
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
@@ -73,7 +73,7 @@ def test_scores_are_locked_and_a_worse_judge_breaks_the_gate(
     fewer = lock.read_text().replace("number: 80", "number: 79")
     lock.write_text(fewer)
     with pytest.raises(DataError, match="edited or merged since"):
-        read_any_lock(lock)
+        read_lock(lock)
 
 
 @pytest.mark.parametrize("noise", [0.7, 2.0])

@@ -40,7 +40,9 @@ class CriterionFigures:
 
     ``failed`` counts values that could not be read. ``truth`` is the agreement with the
     option that is better by the criterion's kinds of faults; of all criteria, the
-    accuracy of their prediction of the right answer (logistic, fitted on other images).
+    accuracy of their prediction of the right answer (logistic, fitted on four fifths of
+    the images: a fit to more images predicts better, and the interval leaves out how
+    fits differ, so that it holds what is stated in 88 to 96 % with 20 images).
     ``verdict`` is the agreement with the judge's answer. ``contradicted``: of pairs in
     which all criteria that prefer an option prefer the same, the share in which the
     answer is the other one.
@@ -219,9 +221,10 @@ CRITERIA = JudgeFigure(
         "criteria",
         "Do the criteria agree with the truth and with the verdict?",
         "The truth of a criterion that compares the options is the one with less "
-        "weight of its kinds of faults. The last row: what a logistic fit on other "
-        "images makes of all of them, and pairs in which all that prefer an option "
-        "prefer the same.",
+        "weight of its kinds of faults. The last row: what a logistic fit to four fifths "
+        "of these images makes of all of them on the others (a fit to more images "
+        "predicts better), and pairs in which all that prefer an option prefer the "
+        "same.",
     ),
     link=lambda judge, _: judge.address(),
 )

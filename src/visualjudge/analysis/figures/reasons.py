@@ -6,10 +6,9 @@ rubric in general are in ``criteria.py``.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimate import Ends, divided
+from visualjudge.analysis.estimate import Ends, difference_ends
 from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.figure_parts import (
     ALL,
@@ -128,7 +127,7 @@ RIGHT_COLUMNS = Layout[RightReason](
 
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
-        f"It is right in {percent(row.right.value)} of answers; right, and also "
+        f"It is right in {percent(row.right.value)} of all answers; right, and also "
         f"{TITLES.get(row.reason, ' or '.join(TITLES.values())).lower()}, in {with_ends(row.both)}."
         for row in rows[-1:]
         if row.both.interval is not None
@@ -198,25 +197,15 @@ def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
 
 
 def _gain_ends(gaps: ImageSums) -> Ends:
-    """Return the interval of the share ``own`` less the share ``other``, from the
-    intervals of both and their correlation (Newcombe 1998, method 10; Zou & Donner
-    2008).
-    """
-    own = gaps.shares("own", "n")
-    other = gaps.shares("other", "n", graded=True)
-    both = [
+    """Return the interval of the share ``own`` less the share ``other``."""
+    variances = [
         gaps.ratio(name, "n")[1].variance for name in ("own", "other", "gap")
     ]
-    together = (both[0] + both[1] - both[2]) / 2
-    alike = divided(together, np.sqrt(both[0] * both[1])).clip(-1, 1)
-    value = own.value - other.value
-    ends = []
-    for side, (near, far) in ((-1, ("low", "high")), (1, ("high", "low"))):
-        mine = np.abs(getattr(own, near) - own.value)
-        theirs = np.abs(getattr(other, far) - other.value)
-        reach = mine**2 + theirs**2 - 2 * alike * mine * theirs
-        ends.append(value + side * np.sqrt(np.maximum(reach, 0)))
-    return ends[0], ends[1]
+    return difference_ends(
+        gaps.shares("own", "n"),
+        gaps.shares("other", "n", graded=True),
+        *variances,
+    )
 
 
 COLUMNS = Layout[Reason](

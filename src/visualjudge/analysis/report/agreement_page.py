@@ -23,6 +23,7 @@ from visualjudge.analysis.people_agreement import (
     PeopleAgreement,
     RaterRow,
 )
+from visualjudge.analysis.plots.canvas import tick
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
 from visualjudge.analysis.plots.series import estimates_plot
@@ -32,7 +33,11 @@ from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
-INTERVALS = "Intervals (95 %) leave out each item in turn, with the others of its image."
+INTERVALS = (
+    "Items: what the models were given, such as prompts; Spearman and Kendall are means "
+    "over models. Intervals (95 %) leave out each item in turn, with the others of its "
+    "image."
+)
 SAME_ORDER = "Same order: pairs of models of an item that are put in the order of the people."
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
@@ -40,7 +45,7 @@ CHOICES = "/pairwise"
 SCALE = Scale(
     -1.0,
     1.0,
-    lambda end: number(end, 1),
+    tick,
     lambda e: (
         number(e.value) + (f" ({span(e.interval)})" if e.interval else "")
     ),
@@ -73,7 +78,7 @@ ALPHA = Layout[AlphaRow](
     named("dimension", "Dimension", plain_name, text=True),
     named("alpha", "Krippendorff’s α", number3),
     named("ci95", "95 %", span),
-    named("units", "Answers compared", number),
+    named("units", "Outputs compared", number),
     named("level", "Level"),
     named("people", "People", number),
 )
@@ -159,7 +164,7 @@ def sentence(result: PeopleAgreement) -> str:
     units = sum(row.units for row in rows)
     if units:
         same = percent(sum((r.same or 0) * r.units for r in rows) / units, 0)
-        words = f"People give the same answer in {same} of pairs of ratings"
+        words = f"Two people rate the same output alike in {same} of cases"
         known = [row.alpha for row in rows if row.alpha is not None]
         if known:
             ends = " to ".join(map(number, sorted({min(known), max(known)})))
@@ -172,8 +177,12 @@ def sentence(result: PeopleAgreement) -> str:
         )
     people = _rho(result, "person").values()
     for name, rho in _rho(result, "judge").items():
-        fewer = f"{sum(own < rho for own in people)} of {len(people)} people"
-        beside = f", more than {fewer} with that of the others"
+        fewer = sum(own < rho for own in people)
+        beside = (
+            f", more than {fewer} of {len(people)} people with that of the others"
+            if fewer
+            else f", no more than any of {len(people)} people with that of the others"
+        )
         parts.append(
             f"{name} agrees with the mean of all people with ρ {number(rho)}"
             f"{beside if people else ''}."
@@ -217,8 +226,8 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
     return estimates_plot(
         "agreement",
         "Rank correlation with people",
-        "Rank correlation of each rater with the mean of the people; for a person, "
-        "with the mean of the other people.",
+        "Rank correlation of each rater with the mean of the people, as the mean over models; "
+        "for a person, with the mean of the other people.",
         [
             (k, rater, cells)
             for k, (rater, cells) in enumerate(collected.items())

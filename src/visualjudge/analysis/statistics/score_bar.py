@@ -6,7 +6,9 @@ met, missed or open by its whole interval. The figures that are compared with it
 the mean absolute error is at most ``Bar.error`` times that of the best constant, so a
 judge that knows nothing, or the mean of the task, misses it. ``yes``: both are met.
 ``no``: one is missed and none is met. ``in_part``: one is met and one is missed.
-``too_few``: anything else.
+``too_few``: anything else. Of judges on both bars, at most 5 % are a ``no`` in seven
+simulated designs of 12 to 40 images, and 7.5 % on 20 single items with skewed scores:
+a log scale of the error mends this one and is worse where errors are skewed.
 
 Several tasks share the level by Bonferroni's method: else one of ten tasks would often
 be decided wrongly. Those on too few images take no part.

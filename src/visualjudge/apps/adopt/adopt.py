@@ -5,7 +5,7 @@ published benchmarks are in ``benchmarks/``.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,14 +21,23 @@ from visualjudge.apps.adopt.meaning import (
 )
 from visualjudge.apps.adopt.read import read
 from visualjudge.apps.adopt.roles import roles_of
+from visualjudge.apps.adopt.row_shifts import misfit
 from visualjudge.apps.adopt.write import DATASET, write_study
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import FAILED, TURNED, Verdict
+from visualjudge.core.records import FAILED, TURNED, Answer, Verdict
 
 # Columns of graders that say that a judgement failed, and their cells where it did not.
 FAILURES = re.compile("fail|error|invalid", re.IGNORECASE)
-# From how many rows on nobody is right in all.
+# From how many rows on columns are not equal by chance, nor one value all there is.
 MANY = 20
+COPIES = (
+    ("verdict", "truth"),
+    ("judge", "model_a"),
+    ("judge", "model"),
+    ("score_a", "score_b"),
+)
+"""Roles whose columns are never equal in all rows."""
+ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
 UNFAILED = {"", "0", "0.0", "false", "no", "none", "null", "nan", "ok"}
 
 
@@ -212,59 +221,20 @@ def unknown_orders(table: Table, judged: Sequence[Answered]) -> Counter[str]:
 
 
 def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
-    """Yield a sentence for each fact that the table lacks."""
+    """Yield a sentence for each fact that the table lacks, or that looks like a
+    mistake."""
     columns = table.columns
+    verdict = columns.get("verdict") or columns["reply"]
     unknown = unknown_orders(table, judged).total()
-    if unknown:
-        yield (
-            (
-                f"order: {pluralize(unknown, 'row')} without it"
-                if any(entry.shown for entry in judged)
-                else "order: no column"
-            )
-            + "; position bias and swaps are not measured, and replies are read as if "
-            "model_a was shown first (`columns` order=NAME; order=model_a where it "
-            "always was)"
-        )
-    if (
-        len(judged) >= MANY
-        and "truth" in columns
-        and all(
-            entry.row.get("verdict") == entry.row["truth"] for entry in judged
-        )
-    ):
-        yield (
-            f"{columns['verdict']}, {columns['truth']}: equal in all {len(judged)} "
-            "rows; are they copies of one column?"
-        )
+    partly = any(entry.shown for entry in judged)
+    without = (
+        f"{pluralize(unknown, 'row')} without it" if partly else "no column"
+    )
     alone = sum(
         len({option.source for option in entry.item.options} - {None}) == 1
         for entry in judged
     )
-    if table.pairs and alone:
-        yield (
-            f"{columns['model_a']}, {columns['model_b']}: {pluralize(alone, 'row')} "
-            "compare a model with itself"
-        )
-    if table.without_truth:
-        yield (
-            "truth: no column; accuracy is not measured (`columns` truth=NAME; without "
-            "answers, visualjudge label draws questions for people)"
-        )
-    if CONFIDENCE in columns:
-        yield f"{columns[CONFIDENCE]}: read as {form_of(table.rows)}"
     failed = sum(entry.verdict.value == FAILED for entry in judged)
-    if failed:
-        yield (
-            f"{columns.get('verdict') or columns['reply']}: {pluralize(failed, 'row')} "
-            "without a verdict that can be read, which count as failed replies"
-        )
-    if table.in_several:
-        yield (
-            f"{columns['item']}: {pluralize(len(table.in_several), 'name')} in several "
-            f"values of {columns['group']}, kept apart as different questions, such as "
-            f"{min(table.in_several)}"
-        )
     lettered = [
         entry
         for entry in judged
@@ -272,13 +242,90 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         and entry.reply.text is None
         and is_letter(entry.row.get("verdict"))
     ]
-    if not all(entry.shown == "AB" for entry in lettered):
-        column = columns.get("verdict")
-        yield (
-            f"letters in {column}: taken as those of the columns, A is "
-            f"model_a{_shares(lettered)}; if A is the option shown first: "
-            f"`columns` reply={column}"
+    facts = {
+        f"order: {without}; position bias and swaps are not measured, and replies are "
+        "read as if model_a was shown first (`columns` order=NAME; order=model_a where "
+        "it always was)": unknown,
+        f"{columns.get('model_a')}, {columns.get('model_b')}: {pluralize(alone, 'row')} "
+        "compare a model with itself": table.pairs and alone,
+        "truth: no column; accuracy is not measured (`columns` truth=NAME; without "
+        "answers, visualjudge label draws questions for people)": table.without_truth,
+        f"{verdict}: {pluralize(failed, 'row')} without a verdict that can be read, "
+        "which count as failed replies": failed,
+        f"{columns.get('item')}: {pluralize(len(table.in_several), 'name')} in several "
+        f"values of {columns.get('group')}, kept apart as different questions, such as "
+        f"{min(table.in_several, default='')}": table.in_several,
+        f"letters in {verdict}: taken as those of the columns, A is "
+        f"model_a{_shares(lettered)}; if A is the option shown first: `columns` "
+        f"reply={verdict}": not all(entry.shown == "AB" for entry in lettered),
+    }
+    yield from filter(facts.get, facts)
+    if CONFIDENCE in columns:
+        yield f"{columns[CONFIDENCE]}: read as {form_of(table.rows)}"
+    yield from doubts(table, judged)
+
+
+def doubts(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
+    """Yield a sentence for each fact that tells a mistake of the table."""
+    columns = table.columns
+    for first, second in COPIES:
+        cells = [
+            (entry.row.get(first), entry.row.get(second)) for entry in judged
+        ]
+        if len(cells) >= MANY and all(a == b is not None for a, b in cells):
+            yield (
+                f"{columns[first]}, {columns[second]}: equal in all {len(cells)} rows; "
+                "are they copies of one column?"
+            )
+    models = [
+        option.source for entry in judged for option in entry.item.options
+    ]
+    items = [row.get("item") for row in table.rows]
+    for what, names, least in (
+        ("models", models, 1),
+        ("items", items, len({*items}) // 4),
+    ):
+        alike = _alike(filter(None, names))
+        if alike and len(alike) >= least:
+            yield (
+                f"{', '.join(alike[0])}: {what} whose names differ in case or leading "
+                f"zeros alone{f', and {len(alike) - 1} more' * (len(alike) > 1)}"
+            )
+    yield from answers_told(table, judged)
+
+
+def answers_told(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
+    """Yield a sentence for each judge, and for the truth, with one answer in all rows,
+    and for each judge whose answers fit other truths than those of their rows."""
+    truth = table.columns.get("truth", "truth")
+    verdict = table.columns.get("verdict", "reply")
+    by_judge: dict[str, list[Answered]] = {}
+    for entry in judged:
+        if entry.verdict.value != FAILED:
+            by_judge.setdefault(entry.judge, []).append(entry)
+    for judge, answered in by_judge.items():
+        whose = f"{verdict} of {judge}" if len(by_judge) > 1 else verdict
+        if not table.without_truth and (how := misfit(answered)):
+            yield f"{whose}, {truth}: {how}"
+        yield from _one_answer(
+            whose, [entry.verdict.value for entry in answered]
         )
+    if not table.without_truth:
+        yield from _one_answer(truth, [entry.item.answer for entry in judged])
+
+
+def _one_answer(whose: str, answers: Sequence[Answer]) -> Iterator[str]:
+    if len({*answers}) == 1 and len(answers) >= MANY:
+        what = answers[0] if isinstance(answers[0], str) else "one score"
+        yield f"{whose}: {what} in all {len(answers)} rows"
+
+
+def _alike(names: Iterable[str]) -> list[list[str]]:
+    """Return the names that differ in case and in leading zeros alone, together."""
+    spelt: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        spelt.setdefault(ZEROS.sub("", name.casefold()), []).append(name)
+    return [alike for alike in spelt.values() if len(alike) > 1]
 
 
 def _shares(lettered: Sequence[Answered]) -> str:

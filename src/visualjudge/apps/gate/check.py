@@ -3,7 +3,9 @@ are compared in ``score_lock.py``.
 
 The accuracy is compared question by question, with images as the unit: the gate is
 broken if the judge is worse beyond chance (one-sided, 1.5 %) by more than half of the
-tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %).
+tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %): by Korn
+and Graubard's bounds of the shares of lost and of gained answers (Newcombe 1998, Zou &
+Donner 2008), or if no answer is lost.
 """
 
 import math
@@ -11,11 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from visualjudge import __version__
-from visualjudge.analysis.estimate import divided, gap_ends, ratio
+from visualjudge.analysis.estimate import (
+    difference_ends,
+    gap_ends,
+    ratio,
+    shares,
+)
 from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import (
     Lock,
@@ -41,8 +47,7 @@ STATUS: dict[State, int] = {
 WORSE = 0.015
 EXCLUDED = 0.05
 LEAST_IMAGES = 10
-"""Images from which on the gate holds where no question has more or fewer right
-answers."""
+"""Images from which on the gate holds where no question has fewer right answers."""
 QUESTIONS = {
     "prompts": "the wording of the prompts",
     "prompt_versions": "the versions of the prompts",
@@ -171,57 +176,61 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
         ),
         lock.asks,
         tolerance,
+        f"canaries of {lock.questions['number']} questions",
     )
 
 
-def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
+def compared(
+    table: pl.DataFrame, asks: int, tolerance: float, noun: str = "questions"
+) -> Check:
     """Compare right answers ``before`` and now (``right``), question by question, by
     image."""
     gain = (pl.col("right") - pl.col("before")) / asks
     sums = (
         table.group_by("image")
         .agg(
-            gain=gain.sum(),
+            gained=gain.clip(0).sum(),
+            lost=(-gain).clip(0).sum(),
             apart=(gain**2).sum(),
-            moved=gain.abs().sum(),
             n=pl.len(),
         )
         .sort("image")
     )
-    cases = sums["n"].to_numpy().astype(float)
-    value, spread = ratio(sums["gain"].to_numpy(), cases)
-    n = cases.sum(keepdims=True)
-    # Of questions asked once, those whose answers differ; of repeats, parts of such a
-    # question.
-    apart = sums["apart"].to_numpy().sum(keepdims=True)
-    # A loss of the tolerance scatters at least so much: few lost answers would
-    # otherwise exclude it too often.
-    least = (
-        tolerance * divided(apart, sums["moved"].to_numpy().sum(keepdims=True))
-        - tolerance**2
-    )
-    wide = replace(spread, variance=np.maximum(spread.variance, least / n))
+    gained, lost, apart, cases = sums.drop("image").to_numpy().T
+    value, spread = ratio(gained - lost, cases)
     change = float(value[0])
-    worst = float(gap_ends(value, wide, apart, n, EXCLUDED)[0][0])
-    best = float(gap_ends(value, spread, apart, n, WORSE)[1][0])
-    about = (
-        f"right answers changed by {100 * change:+.1f} points on {table.height} "
-        "questions"
+    n = cases.sum(keepdims=True)
+    best = gap_ends(value, spread, apart.sum(keepdims=True), n, WORSE)[1][0]
+    more_right, fewer_right = (
+        shares(part, cases, graded=asks > 1, tail=EXCLUDED)
+        for part in (gained, lost)
     )
-    lost = f"a loss of {100 * tolerance:g} points"
-    figures = (change, worst, best, table.height, sums.height)
-    if not apart and sums.height >= LEAST_IMAGES:
-        return Check(
-            "holds", (f"{about}: no question has more or fewer",), *figures
-        )
+    worst = difference_ends(
+        more_right,
+        fewer_right,
+        ratio(gained, cases)[1].variance,
+        ratio(lost, cases)[1].variance,
+        spread.variance,
+    )[0][0]
+    about = f"right answers changed by {100 * change:+.1f} points on {table.height} {noun}"
+    loss = f"a loss of {100 * tolerance:g} points"
+    figures = (change, float(worst), float(best), table.height, sums.height)
     if best < 0 and change < -tolerance / 2:
         return Check("broken", (f"{about}, beyond chance",), *figures)
-    if worst > -tolerance:
-        reasons = [f"{about}; {lost} is excluded"]
+    excluded = worst > -tolerance
+    if excluded or (not lost.any() and sums.height >= LEAST_IMAGES):
+        why = f"{loss} is excluded" if excluded else "no question has fewer"
+        reasons = [f"{about}; {why}"]
         if worst > 0 and change > tolerance:
             reasons.append(
                 "so large a gain is improbable of the same judge: see whether the lock "
                 "is of it"
+            )
+        unseen = 1 - EXCLUDED ** (1 / float(spread.effective[0]))
+        if unseen > tolerance:
+            reasons.append(
+                f"up to {100 * unseen:.0f} % of images may fail as a whole without one "
+                "among these"
             )
         return Check("holds", tuple(reasons), *figures)
     slack = tolerance + change
@@ -229,14 +238,14 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     if slack > 0 and math.isfinite(worst):
         times = (
             ((change - worst) / slack) ** 2
-            if apart
+            if lost.any()
             else LEAST_IMAGES / sums.height
         )
         more = math.ceil(sums.height * max(0.1, times - 1) - 1e-9)
     needs = "" if more is None else f"; about {more} more images would decide"
     return Check(
         "can't tell",
-        (f"{about}; {lost} cannot be excluded{needs}",),
+        (f"{about}; {loss} cannot be excluded{needs}",),
         *figures,
         more,
     )

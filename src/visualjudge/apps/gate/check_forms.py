@@ -3,9 +3,10 @@ made is in ``check.py``.
 """
 
 from visualjudge.apps.gate.check import Check
-from visualjudge.apps.gate.lock import Lock, TaskAccuracy
+from visualjudge.apps.gate.lock import Lock
 from visualjudge.apps.gate.score_lock import ScoreLock
 from visualjudge.core.escaping import for_html, for_markdown
+from visualjudge.core.jsons import Fields
 from visualjudge.core.text_tables import folded
 
 SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
@@ -36,18 +37,19 @@ def markdown(check: Check, lock: Lock | ScoreLock) -> str:
     lines = [
         f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n",
         *(f"- {for_markdown(reason)}" for reason in check.reasons),
-        f"\nLocked: {model}, answer **{for_markdown(lock.answer)}**\n",
+        f"\nThe lock is of {model}, whose answer was **{for_markdown(lock.answer)}**: "
+        "“holds” means that the judge has not changed, not that it is good.\n",
         *content,
     ]
     return "\n".join(lines) + "\n"
 
 
-def _row(task: str, row: TaskAccuracy) -> str:
+def _row(task: str, row: Fields) -> str:
     ends = row.get("ci95")
     cells = (
         for_markdown(task),
         for_markdown(str(row["answer"])),
-        f"{100 * row['value']:.1f} %",
+        f"{100 * row['value']:.2f} %",
         "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}",
         str(row["questions"]),
         str(row["images"]),

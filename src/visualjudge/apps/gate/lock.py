@@ -9,14 +9,12 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NotRequired, cast
+from typing import ClassVar
 
 import numpy as np
 import orjson
 import polars as pl
 import yaml
-from pydantic import Field
-from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.estimate import shares
@@ -24,12 +22,11 @@ from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.study_table import has_truth
 from visualjudge.core.errors import DataError
-from visualjudge.core.jsons import Fields
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.typed_records import Record, record_of
-from visualjudge.core.yamls import read_yaml
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
@@ -39,69 +36,24 @@ CANARIES = 100
 MOST_ASKS = 9
 """Answers to one question, of orders and repeats, that a digit can count."""
 
-
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
-
-
-class Questions(TypedDict):
-    """What was asked; see :func:`questions_of`."""
-
-    asked: NotRequired[Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]]
-    number: Count
-    encodings: list[str]
-    prompt_versions: dict[str, str]
-    prompts: str
-    content: str
-    labels: str
-
-
-class Identity(TypedDict, total=False):
-    """What of a run.json identifies a judge; ``served`` is who answered, by the
-    server's own words."""
-
-    backend: Any
-    model: Any
-    served: Any
-    parameters: dict[str, Any] | None
-    schema: Any
-    swap: bool | None
-    repeats: int | None
-
-
-class Accuracy(TypedDict):
-    """A share of right answers, its 95 % interval by image, and what it is based on."""
-
-    value: Share
-    ci95: tuple[Share, Share] | None
-    questions: Count
-    images: Count
-
-
-class TaskAccuracy(Accuracy):
-    """The accuracy in a task, and the card's answer for it."""
-
-    answer: str | None
-
-
-class Canary(TypedDict):
-    """A question, its right answer, and those of the judge."""
-
-    id: str
-    right: str
-    answers: list[str]
+IDENTITY = (
+    *("backend", "model", "served", "parameters"),
+    *("schema", "swap", "repeats"),
+)
+"""What of a run.json identifies a judge; ``served`` is who answered, by the server's own
+words."""
 
 
 @dataclass(frozen=True)
 class Locked:
-    """What every lock file says of the judge and of what was asked: ``judge`` holds
-    :data:`Identity`, ``questions`` the digests of the questions.
+    """What every lock file says of the judge and of what was asked: ``judge`` holds what
+    :data:`IDENTITY` names, ``questions`` what :func:`questions_of` returns.
     """
 
     form: ClassVar[str]
     tool: str
-    judge: Identity
-    questions: Questions
+    judge: Json
+    questions: Json
 
     def write(self, out: OutputFile) -> None:
         """Write the file, with a digest of its content."""
@@ -123,50 +75,25 @@ class Locked:
 @dataclass(frozen=True)
 class Lock(Locked):
     """The content of a lock of pairs: ``right`` has one digit a question (in the order
-    of their ids): how many of ``asks`` answers were right.
+    of their ids): how many of ``asks`` answers were right. ``accuracy`` and those of
+    ``tasks`` are as :func:`accuracy_of` returns them, of tasks with the card's
+    ``answer``; a canary has the ``id`` of a question, its ``right`` answer, and the
+    ``answers`` of the judge.
     """
 
     form = FORMAT
     answer: str
-    accuracy: Accuracy
-    tasks: dict[str, TaskAccuracy]
-    asks: Annotated[int, Field(ge=1, le=MOST_ASKS)]
-    right: Annotated[str, Field(pattern="^[0-9]+$")]
-    canaries: Annotated[list[Canary], Field(min_length=1, max_length=CANARIES)]
-
-
-def content_of(path: Path) -> tuple[Any, Fields]:
-    """Return the format that a lock file states, and the rest of its content.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or is no object.
-    """
-    content = read_yaml(path)
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: {NOT_A_LOCK}: must be an object")
-    return content.pop("format", None), content
+    accuracy: Json
+    tasks: dict[str, Json]
+    asks: int
+    right: str
+    canaries: list[Json]
 
 
 def digest_of(content: Fields) -> str:
     """Return the digest by which a lock file that was edited or merged is known."""
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def read_lock(path: Path) -> Lock:
-    """Read a lock file of pairwise questions.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or is not such a lock file as it was written.
-    """
-    stated, content = content_of(path)
-    if stated != FORMAT:
-        raise DataError(f"{path}: {NOT_A_LOCK}: format must be {FORMAT!r}")
-    return validated(Lock, content, path)
 
 
 NOT_A_LOCK = "is not a file of `visualjudge gate write`"
@@ -198,12 +125,12 @@ def validated(kind: type[Record], content: Fields, path: Path) -> Record:
     return lock
 
 
-def right_answers(canary: Canary) -> int:
+def right_answers(canary: Json) -> int:
     """Return how many answers to a canary were right."""
     return sum(answer == canary["right"] for answer in canary["answers"])
 
 
-def identity_of(folder: RunFolder) -> Identity:
+def identity_of(folder: RunFolder) -> Json:
     """Return who the judge of a run is."""
     manifest = folder.manifest()
     served = [
@@ -211,11 +138,11 @@ def identity_of(folder: RunFolder) -> Identity:
         for row in manifest.get("identity", ())
     ]
     known = {**manifest, "served": sorted(served, key=str)}
-    plain = {name: known.get(name) for name in Identity.__annotations__}
-    return cast("Identity", orjson.loads(orjson.dumps(plain)))
+    plain = {name: known.get(name) for name in IDENTITY}
+    return dict(orjson.loads(orjson.dumps(plain)))
 
 
-def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
+def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
     """Return what was asked: ``prompts`` is the wording around the options, ``content``
     the images and options, ``labels`` the right answers, each as a digest over all
     questions; ``asked`` is one bit for each question that :func:`questions_like` has,
@@ -266,7 +193,7 @@ def questions_like(
 
 
 def locked_questions(
-    questions: Questions, dataset: Dataset, kind: QuestionType
+    questions: Json, dataset: Dataset, kind: QuestionType
 ) -> tuple[str, ...]:
     """Return the ids of the questions of a lock: all of its kind where it does not say
     which. In a dataset with other ones, these are others, as their digests show."""
@@ -353,7 +280,7 @@ def lock_of(
         )
     judge = card_of(analysis).judges[0]
     answers = {task.task: task.models.word for task in judge.tasks}
-    tasks: dict[str, TaskAccuracy] = {
+    tasks: dict[str, Json] = {
         task: {
             "answer": answers.get(task),
             **accuracy_of(table.filter(pl.col("task") == task)),
@@ -373,7 +300,7 @@ def lock_of(
     )
 
 
-def accuracy_of(table: pl.DataFrame) -> Accuracy:
+def accuracy_of(table: pl.DataFrame) -> Json:
     """Return the share of right answers with its 95 % interval by image."""
     sums = (
         table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
@@ -384,7 +311,7 @@ def accuracy_of(table: pl.DataFrame) -> Accuracy:
         "value": round(share.value or 0.0, 4),
         "ci95": None
         if low is None or high is None
-        else (round(low, 4), round(high, 4)),
+        else [round(low, 4), round(high, 4)],
         "questions": table.height,
         "images": sums.height,
     }
@@ -392,7 +319,7 @@ def accuracy_of(table: pl.DataFrame) -> Accuracy:
 
 def _canaries(
     dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int
-) -> list[Canary]:
+) -> list[Json]:
     """Return questions drawn by seed, in whole images: id, right answer, and the
     judge's."""
     order = rng_for(seed, "canaries").permutation(

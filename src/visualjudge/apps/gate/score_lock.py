@@ -11,11 +11,9 @@ the correlation. A failed reply counts as the farthest score.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import polars as pl
-from pydantic import Field
 
 from visualjudge import __version__
 from visualjudge.analysis.estimate import Spread, ratio, spread, sums, t_isf
@@ -35,22 +33,21 @@ from visualjudge.apps.gate.check import (
     not_comparable,
 )
 from visualjudge.apps.gate.lock import (
+    NOT_A_LOCK,
     Lock,
     Locked,
-    content_of,
     identity_of,
     questions_of,
-    read_lock,
     validated,
 )
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.yamls import read_yaml
 from visualjudge.dataset.folder import Dataset
 from visualjudge.runs.folder import RunFolder
 
 FORMAT = "visualjudge gate of scores 1"
 TOP = 10.0
-Score = Annotated[float, Field(ge=0, le=TOP)]
 
 
 @dataclass(frozen=True)
@@ -61,22 +58,25 @@ class ScoreLock(Locked):
 
     form = FORMAT
     answer: str
-    asks: Annotated[int, Field(ge=1)]
-    scores: Annotated[list[Score | None], Field(min_length=1)]
+    asks: int
+    scores: list[float | None]
 
 
-def read_any_lock(path: Path) -> Lock | ScoreLock:
+def read_lock(path: Path) -> Lock | ScoreLock:
     """Read a lock file, of pairs or of scores.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or is not a lock file.
+        If the file cannot be read, is not a lock file, or is not as it was written.
     """
-    stated, content = content_of(path)
-    if stated != FORMAT:
-        return read_lock(path)
-    return validated(ScoreLock, content, path)
+    content = read_yaml(path)
+    stated = content.pop("format", None) if isinstance(content, dict) else None
+    if stated == FORMAT:
+        return validated(ScoreLock, content, path)
+    if stated == Lock.form:
+        return validated(Lock, content, path)
+    raise DataError(f"{path}: {NOT_A_LOCK}: format must be {Lock.form!r}")
 
 
 def scored(analysis: Analysis) -> pl.DataFrame:
@@ -200,9 +200,12 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             "broken": "worse beyond chance",
             "holds": f"a loss of {allowed:g} is excluded",
         }.get(own, f"a loss of {allowed:g} cannot be excluded")
-        changed = f"changed by {round(sign * change, 2) + 0.0:+.2f}: {text}"
-        unknown = "is not known: too few scores, or all are alike"
-        reasons.append(f"{name} {changed if np.isfinite(change) else unknown}")
+        changed = (
+            f"changed by {round(sign * change, 2) + 0.0:+.2f}: {text}"
+            if np.isfinite(change)
+            else "is not known: too few scores, or all are alike"
+        )
+        reasons.append(f"{name} {changed}")
     worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
     state = next(state for state in worst_first if state in states)
     return Check(state, tuple(reasons), None, None, None, *asked)

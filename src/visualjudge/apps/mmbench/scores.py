@@ -230,22 +230,28 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
 
 
 def _cell(piece: Slice, measure: str) -> Json:
-    once = Slice([line for line in piece.rows if not line.row.rotation], [])
-    asked = once if measure == "vanilla_accuracy" else piece
+    asked = (
+        Slice([line for line in piece.rows if not line.row.rotation], [])
+        if measure == "vanilla_accuracy"
+        else piece
+    )
     numbers = block(asked)
     groups = [group.rows for group in piece.groups if group.hit is not None]
-    whole = measure == "circular_accuracy"
-    chances = [
-        _chance(rows)
-        for rows in (groups if whole else [[line] for line in asked.rows])
-    ]
+    cases = (
+        groups
+        if measure == "circular_accuracy"
+        else [[line] for line in asked.rows]
+    )
+    chances = [_chance(rows) for rows in cases]
     return {
         "guess": sum(chances) / len(chances) if chances else None,
         "value": numbers[measure],
         "ci95": numbers[f"{measure}_ci95"],
-        "n": numbers["n_groups" if measure == "circular_accuracy" else "n"],
+        "n": len(cases),
         "n_missing": numbers["n_missing"],
-        "extraction_rate": numbers["extraction_rate"],
+        "extraction_rate": share(
+            [line.extracted is not None for rows in cases for line in rows]
+        ),
     }
 
 
@@ -313,7 +319,7 @@ def sentence(model: Model) -> str:
         f"{'every rotation of ' * headline.label.startswith('circular')}"
         f"{percent(cell['value'])} ({percents(cell['ci95'])}) of "
         f"{many(cell['n'], 'question')}; guessing would be in "
-        f"{percent(cell['guess'])}{'' if better else ', not proven to be less'}."
+        f"{percent(cell['guess'])}{'' if better else ', and it is not proven to be better'}."
     )
 
 
@@ -350,9 +356,12 @@ def _without_reply(models: Sequence[Model]) -> Iterator[str]:
         numbers = block(model.evaluation.whole)
         missing = numbers["n_missing"]
         if missing:
-            read = percent(numbers["extraction_rate_of_replies"])
+            invalid = len(model.evaluation.invalid)
             yield (
                 f"{model.name}: without a reply: {missing} of {numbers['n']} rows, "
-                f"counted as wrong; of {numbers['n'] - missing} replies {read} were "
-                f"read, {percent(numbers['accuracy_of_replies'])} are right"
+                f"counted as wrong; of {numbers['n'] - missing} replies "
+                f"{percent(numbers['extraction_rate_of_replies'])} were read, "
+                f"{percent(numbers['accuracy_of_replies'])} are right"
+                + f"; left out of circular accuracy: {many(invalid, 'question')}"
+                * bool(invalid)
             )

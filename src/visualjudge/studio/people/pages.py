@@ -36,6 +36,7 @@ from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK, Question, QuestionType
 from visualjudge.core.typed_records import record_of
 from visualjudge.core.untrusted import read_file
+from visualjudge.dataset.fault_truth import deciding
 from visualjudge.dataset.folder import read_meta
 from visualjudge.prompts.rubric import TIE, Criterion, Scale, rubric_of_json
 from visualjudge.prompts.spans import spans_of
@@ -68,7 +69,7 @@ from visualjudge.studio.question_views import (
     original_images,
     verdicts_on,
 )
-from visualjudge.studio.selection import Shelf
+from visualjudge.studio.selection import Shelf, spaced
 from visualjudge.studio.serving import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.studio_data import Site
 from visualjudge.studio.thumbnails import confined, image_response
@@ -650,9 +651,11 @@ class PeoplePages:
         """
         if slot.purpose != "practice":
             return None
+        decided = deciding(question, None)
         return {
             "right": answer.value == question.answer,
             "answer": as_shown(question.answer, slot, self.scale),
+            "why": " or ".join(map(spaced, decided.kinds)) if decided else "",
         }
 
     def _question(self, identity: str) -> Question:

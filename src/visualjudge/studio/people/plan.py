@@ -159,6 +159,8 @@ class Plan:
         Items whose predictions are shown only as text.
     left_out
         Questions that ``settings.encoding`` leaves out.
+    copies
+        Selected questions that a probe changed, which are not asked.
     """
 
     settings: Settings
@@ -167,25 +169,19 @@ class Plan:
     practice: tuple[str, ...] = ()
     textual: int = 0
     left_out: int = 0
+    copies: int = 0
 
     @property
     def text(self) -> str:
-        """Describe the number of questions of each kind and in all."""
+        """Describe the number of questions, and of those with a purpose."""
+        total = len(self.items)
         counts = {
-            "question": len(self.wanted),
-            "known question": len(self.known),
-            "practice question": len(self.practice),
+            "as a check": len(self.known),
+            "for practice": len(self.practice),
+            "asked twice": self.settings.repeats,
         }
-        parts = [
-            f"{n:,} {plural(n, noun)}"
-            for noun, n in counts.items()
-            if n or noun == "question"
-        ]
-        return (
-            parts[0]
-            if len(parts) == 1
-            else f"{', '.join(parts)}: {len(self.items):,} in all"
-        )
+        parts = [f"{n:,} of them {use}" for use, n in counts.items() if n]
+        return ", ".join([f"{total:,} {plural(total, 'question')}", *parts])
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:
@@ -307,12 +303,9 @@ def named_rows(shelf: Shelf, path: Path) -> list[int]:
     """
     names = read_ids(path)
     rows = shelf.study.rows_of(names)
-    missing = next(
-        (name for name, row in zip(names, rows, strict=True) if row < 0), None
-    )
-    if missing is not None:
+    if -1 in rows:
         raise UsageError(
-            f"`questions`: question {missing!r} is not in the dataset"
+            f"`questions`: question {names[rows.index(-1)]!r} is not in the dataset"
         )
     return rows
 
@@ -333,7 +326,7 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
         row_by_name = dict(zip(drawn, study.rows_of(drawn), strict=True))
     else:
         row_by_name = dict.fromkeys(drawn, -1)
-        for row in shelf.select(State((("type", ("scoring",)),), copies=True)):
+        for row in shelf.select(State((("type", ("scoring",)),))):
             question = study.question(row)
             annotation = question.annotation_ids[0]
             for name in (annotation, f"{question.task}/{annotation}"):
@@ -358,35 +351,37 @@ def plan_of(
     """
     facts = _facts(shelf)
     fit = _selected(shelf, settings.filter)
+    counted = set(shelf.select(State(copies=named is not None)))
     kinds = [form for *_, form in facts]
     allowed = _KINDS.get(settings.encoding, {*kinds})
     rows = [row for row in fit if kinds[row] in allowed]
-    left_out = len(fit) - len(rows)
     for some in (drawn, named):
         rows = [row for row in rows if some is None or row in some]
-    if settings.sample is not None and settings.sample < len(rows):
-        order = (
-            rng_for(settings.seed, "people", "sample")
-            .permutation(len(rows))
-            .tolist()
-        )
-        rows = [rows[place] for place in sorted(order[: settings.sample])]
+    copies = len(rows) - len(counted.intersection(rows))
+    left_out = sum(row in counted and kinds[row] not in allowed for row in fit)
+    # Drawn among all, so that a study of 1.1 keeps the unchanged part of its sample.
+    shuffled = rng_for(settings.seed, "people", "sample").permutation(rows)
+    asked = [row for row in shuffled.tolist() if row in counted]
+    rows = sorted(asked[: settings.sample])
     if not rows:
         raise UsageError(
             f"`show` {settings.encoding or 'all'}: no question that is selected is "
             "shown this way; choose another (drawn, text or all)"
         )
     names = dict(zip(rows, shelf.study.identities(rows), strict=True))
-    drawn = drawn or {}
     items = tuple(
-        Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows
+        Item(names[row], *facts[row][:2], drawn[row] if drawn else None)
+        for row in rows
     )
     easy = [names[row] for row in _easiest(rows, facts)]
-    checks = easy[: settings.known]
-    practice = easy[settings.known :][: settings.practice]
-    textual = sum(kinds[row] == "text" for row in rows)
     return Plan(
-        settings, items, tuple(checks), tuple(practice), textual, left_out
+        settings,
+        items,
+        known=tuple(easy[: settings.known]),
+        practice=tuple(easy[settings.known :][: settings.practice]),
+        textual=sum(kinds[row] == "text" for row in rows),
+        left_out=left_out,
+        copies=copies,
     )
 
 

@@ -56,9 +56,9 @@ class Bar extends HTMLElement {
 
   /** Copies made by probes are in no count, as in the report, unless asked for. */
   probes({ shown, number }) {
-    const text = shown ? "probes shown" : `probes hidden: ${count(number)}`;
+    const text = `${count(number)} copies made by probes ${shown ? "shown" : "hidden"}`;
     const title = shown ? "Hide the questions that probes changed" : "Show the questions that probes changed; the report counts none of them";
-    return h("button", { type: "button", class: "chip clear", title, "aria-pressed": String(shown), onclick: () => update((next) => { for (const name of ["probe", "group"]) next.delete(name); set(next, "probes", shown ? "" : "shown"); }) }, text);
+    return h("button", { type: "button", class: "chip clear", title, "aria-pressed": String(shown), onclick: () => update((next) => { next.delete("probe"); set(next, "probes", shown ? "" : "shown"); }) }, text);
   }
 }
 

@@ -191,10 +191,10 @@ class Grid extends HTMLElement {
     const ranked = card.options.length > 2;
     const wrong = ranked ? Math.max(...card.verdicts.map((v) => v.wrong_difference ?? -1), -1) : -1;
     const title = `Margin: ${ranked ? "between the best and the worst option" : "difference of the scores"}${wrong < 0 ? "" : ". Wrong: the largest score difference between two options that a judge ordered wrongly"}`;
-    const margin = card.margin === null ? null : h("span", { class: "soft", title }, `${wrong < 0 ? "" : `wrong ${wrong.toFixed(1)} · `}Δ ${card.margin.toFixed(card.margin < 0.1 ? 2 : 1)}`);
+    const margin = card.margin === null ? null : h("span", { class: "soft", title }, `${wrong < 0 ? "" : `wrong ${wrong.toFixed(1)} · `}margin ${card.margin.toFixed(card.margin < 0.1 ? 2 : 1)}`);
     return h("span", { class: "caption" },
       h("span", { class: "line" }, h("b", { title: card.stem }, card.encoding), margin),
-      h("span", { class: "line soft" }, h("span", {}, [`${card.task} · ${card.type}`, ...card.tags.map((tag) => `#${tag}`)].join(" ")), h("span", { class: "imageid" }, card.image)));
+      h("span", { class: "line soft" }, h("span", {}, [card.type === "pairwise" ? card.task : `${card.task} · ${card.type}`, ...card.tags.map((tag) => `#${tag}`)].join(" ")), h("span", { class: "imageid", title: card.image }, card.image)));
   }
 
   verdicts(card) {

@@ -239,9 +239,10 @@ class Rater extends HTMLElement {
 
   /** Feedback on a practice answer, with the question still in view. */
   feedback(next) {
-    const { right, answer } = next.feedback;
+    const { right, answer, why } = next.feedback;
+    for (const other of this.querySelectorAll(".cannot, .answer > textarea")) other.hidden = true;
     this.held = next;
-    this.choices.replaceChildren(h("p", { class: `feedback ${right ? "right" : "wrong"}`, role: "status" }, right ? "✓ Right." : `✕ The better one is ${answer}.`),
+    this.choices.replaceChildren(h("p", { class: `feedback ${right ? "right" : "wrong"}`, role: "status" }, `${right ? "✓ Right: " : "✕ "}${answer} is better${why ? `; the other’s costliest error: ${why}` : ""}.`),
       h("button", { type: "button", class: "primary confirm", onclick: () => this.show(next) }, "Continue"));
     this.querySelector(".confirm").focus();
   }

@@ -296,12 +296,32 @@ class Stage extends HTMLElement {
     this.frame = requestAnimationFrame(() => this.paint());
   }
 
-  /** The number of columns in which this many images of one shape are largest. */
+  /** The panes that begin a row so that options stay beside one another in `n` columns, and the number of rows. */
+  rows(panes, n) {
+    const option = (key) => /^u?[A-E]$/.test(key ?? "");
+    const starts = new Set();
+    let at = 0;
+    panes.forEach((key, i) => {
+      const together = panes.slice(i).findIndex((other) => !option(other) || other.length !== key.length);
+      const group = option(panes[i - 1]) ? 1 : together < 0 ? panes.length - i : together;
+      if (group <= n && (at % n) + group > n) {
+        starts.add(i);
+        at += n - (at % n);
+      }
+      at += 1;
+    });
+    return { starts, count: Math.ceil(at / n) };
+  }
+
+  /** The number of columns in which these images of one shape are largest; an empty place costs a tenth. */
   columns(panes) {
     const { clientWidth: width, clientHeight: height } = this.panes;
     const shape = this.base ? this.base.width / this.base.height : 1;
-    const size = (n) => Math.min(width / n / shape, height / Math.ceil(panes / n));
-    return [...Array(panes).keys()].map((k) => k + 1).reduce((best, n) => (size(n) > 1.01 * size(best) ? n : best), 1);
+    const size = (n) => {
+      const { starts, count } = this.rows(panes, n);
+      return Math.min(width / n / shape, height / count) * (starts.size ? 0.9 : 1);
+    };
+    return panes.map((_, k) => k + 1).reduce((best, n) => (size(n) > 1.01 * size(best) ? n : best), 1);
   }
 
   paint() {
@@ -310,7 +330,10 @@ class Stage extends HTMLElement {
     const panes = this.layers.length === 1 ? [this.a] : shown;
     while (this.panes.children.length > panes.length) this.panes.lastElementChild.remove();
     while (this.panes.children.length < panes.length) this.panes.append(h("figure", {}, h("canvas"), h("figcaption")));
-    this.panes.style.gridTemplateColumns = `repeat(${this.columns(panes.length)}, minmax(0, 1fr))`;
+    const columns = this.columns(panes);
+    const { starts } = this.rows(panes, columns);
+    this.panes.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    [...this.panes.children].forEach((figure, i) => { figure.style.gridColumnStart = starts.has(i) ? 1 : ""; });
     if (this.base && this.scale() > 0) this.view = this.clamped();
     panes.forEach((key, i) => this.paintPane(this.panes.children[i], key));
     this.dataset.scale = this.base ? this.scale().toFixed(4) : "";
