@@ -44,6 +44,7 @@ from visualjudge.clients.server_errors import (
     one_line,
 )
 from visualjudge.clients.tool_calls import LONGEST_REPLY
+from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import (
     ApiError,
     ClientError,
@@ -160,7 +161,10 @@ class RemoteClient(ABC):
             }
         )
         self.effort = effort
-        self.extra = dict(extra_body or {})
+        try:
+            self.extra = orjson.loads(json_bytes(dict(extra_body or {})))
+        except TypeError as error:
+            raise UsageError(f"`extra_body` must be JSON: {error}") from None
         self.refused_parameters = RefusedParameters(self.unsupported)
         self._url = url.rstrip("/")
         self._key = self._secret(api_key)

@@ -84,7 +84,6 @@ class RetryPolicy:
         wish = error.retry_after if isinstance(error, ApiError) else None
         if wish is None:
             return backoff * (0.5 + draw / 2)
-        wish = max(0.0, wish)
         return wish + draw * min(backoff, self.first_wait_s)
 
 
