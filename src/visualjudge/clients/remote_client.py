@@ -22,7 +22,6 @@ from pydantic import SecretStr
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
 from visualjudge.clients.http import Answer, Wire, check_url, in_pieces
 from visualjudge.clients.masked_secrets import (
-    NAME_KEY,
     Redactor,
     public_url,
     secrets_in,
@@ -56,6 +55,7 @@ from visualjudge.core.records import Served
 from visualjudge.prompts import provider_payloads
 
 CONTENT_FILTER = "content filter"
+NAME_KEY = "or give `api_key`"
 _RESERVED_HEADERS = frozenset(
     {
         "authorization",

@@ -82,9 +82,11 @@ class RetryPolicy:
             self.first_wait_s * 2.0 ** (failures - 1),
         )
         wish = error.retry_after if isinstance(error, ApiError) else None
-        if wish is None:
-            return backoff * (0.5 + draw / 2)
-        return wish + draw * min(backoff, self.first_wait_s)
+        return (
+            backoff * (0.5 + draw / 2)
+            if wish is None
+            else wish + draw * min(backoff, self.first_wait_s)
+        )
 
 
 def cause_of(error: ClientError) -> str:
