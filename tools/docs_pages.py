@@ -72,7 +72,8 @@ AGENTS = """# For agents
 visualjudge measures how far a vision-language model can be trusted as a judge of vision models. The
 recipes below are the commands of five pages, which a test runs as written.
 
-- Exit status: 0 success; 1 invalid input, a failed check or missing verdicts; 2 wrong usage, such as a path that is not there.
+- Exit status: 0 success; 1 invalid input, a failed check or missing verdicts; 2 wrong usage,
+  such as a path that is not there.
   Errors are one line on stderr: file, record, field, "must …, got …".
 - `visualjudge COMMAND --help` is one screen. `visualjudge doctor --json` checks keys and servers.
 - Nothing asks back. `judge --dry-run` costs nothing, `--resume` continues a run, `--max-calls` and
