@@ -52,7 +52,8 @@ LABELLED = "To label: images that tell it from the bar with a power of 80 %."
 TO_JUDGE = ("State", "Images", "Images needed")
 OPEN = ("too_few", "undecided")
 DECIDED = "Needed: images that decide the answer with a power of 80 %."
-NEW_STUDY = "A new study with such a judge: `effect`."
+NO_NUMBER = "no number"
+NEW_STUDY = "To plan a new study with such a judge, add `effect`."
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,11 @@ class Needed:
     words: str
     images: int | None
     needs_images: int | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more images may decide it."""
+        return self.state in OPEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,9 @@ class ShapePlan:
                     case.case,
                     case.words,
                     *(() if unknown else (number(case.images),)),
-                    number(case.needs_images),
+                    NO_NUMBER
+                    if case.is_open and case.needs_images is None
+                    else number(case.needs_images),
                 )
                 for case in self.cases
             ),
@@ -116,14 +124,16 @@ class ShapePlan:
                 "draws questions for people; so many decide whether the judge may be "
                 "used:"
             )
-        judged = [case.images or 0 for case in self.cases if case.state in OPEN]
-        if not judged:
+        left = [case for case in self.cases if case.is_open]
+        if not left:
             return f"More images are not needed: no {self._case} is open."
         if self.images is not None:
+            promised = sum(case.needs_images is not None for case in left)
             return (
-                f"Judge {many(self.images, 'image')} of each open {self._case}."
+                f"Judge {many(self.images, 'image')} of each open {self._case}: they "
+                f"probably decide {promised} of {len(left)}."
             )
-        if max(judged) < LEAST_IMAGES:
+        if max(case.images or 0 for case in left) < LEAST_IMAGES:
             return f"At least {LEAST_IMAGES} images are needed."
         return f"No number of images can be promised for any open {self._case}."
 
