@@ -388,7 +388,7 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
     table = ratings(there / "people.csv", 2, **other)
     out, err = said(capsys, monkeypatch, "agreement", table, "--run", made.run)
     assert (
-        out.startswith("People give the same answer in")
+        out.startswith("Two people rate the same output equally in")
         and "out each item" in out
     )
     assert (

@@ -2,6 +2,7 @@
 computed in ``analysis/people_agreement.py``.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from markupsafe import Markup
@@ -33,6 +34,10 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INTERVALS = "Intervals (95 %) leave out each item in turn, with the others of its image."
+OVER_MODELS = (
+    "Spearman and Kendall: over the items of one model, then the mean over models; an "
+    "item has an output of each."
+)
 SAME_ORDER = "Same order: pairs of models of an item that are put in the order of the people."
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
@@ -40,7 +45,7 @@ CHOICES = "/pairwise"
 SCALE = Scale(
     -1.0,
     1.0,
-    lambda end: number(end, 1),
+    number,
     lambda e: (
         number(e.value) + (f" ({span(e.interval)})" if e.interval else "")
     ),
@@ -63,6 +68,7 @@ RATER = Layout[RaterRow](
         number,
         shown=lambda row: None if row.kind == "ceiling" else row.items,
     ),
+    named("same", "Same answer", percent),
     named("spearman", "Spearman", number3),
     named("spearman_ci95", "95 %", span),
     named("kendall_tau", "Kendall", number3),
@@ -73,7 +79,7 @@ ALPHA = Layout[AlphaRow](
     named("dimension", "Dimension", plain_name, text=True),
     named("alpha", "Krippendorff’s α", number3),
     named("ci95", "95 %", span),
-    named("units", "Answers compared", number),
+    named("units", "Rated by two or more", number),
     named("level", "Level"),
     named("people", "People", number),
 )
@@ -110,7 +116,8 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         own = [
             row
             for row in result.rows
-            if row.dimension.endswith(CHOICES) == choices
+            if (row.same is not None or row.dimension.endswith(CHOICES))
+            == choices
         ]
         rows = [
             row
@@ -119,6 +126,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         ]
         few = len(own) - len(rows)
         notes = {
+            OVER_MODELS: any(len(row.by_source) > 1 for row in rows),
             SAME_ORDER: any(row.pairwise_accuracy is not None for row in rows),
             INTERVALS: True,
             f"{many(few, 'row')} with too few items, or equal scores, left out.": few
@@ -156,47 +164,59 @@ def sentence(result: PeopleAgreement) -> str:
     dimensions."""
     parts = []
     rows = [row for row in result.alpha if row.same is not None]
-    units = sum(row.units for row in rows)
-    if units:
+    if units := sum(row.units for row in rows):
         same = percent(sum((r.same or 0) * r.units for r in rows) / units, 0)
-        words = f"People give the same answer in {same} of pairs of ratings"
+        words = f"Two people rate the same output equally in {same} of cases"
         known = [row.alpha for row in rows if row.alpha is not None]
         if known:
-            ends = " to ".join(map(number, sorted({min(known), max(known)})))
-            words += f"; Krippendorff’s α {ends}"
+            ends = map(number, sorted({min(known), max(known)}))
+            words += f"; Krippendorff’s α {' to '.join(ends)}"
         parts.append(f"{words}.")
-    for rho in _rho(result, "ceiling").values():
-        parts.append(
+    if all(row.same is not None for row in result.rows):
+        people = _mean_of(result, "same", "person")
+        parts += [
+            f"{name} gives the answer of a person in {percent(same, 0)} of cases"
+            f"{_beside(same, people)}."
+            for name, same in _mean_of(result, "same", "judge").items()
+        ]
+    else:
+        people = _mean_of(result, "spearman", "person")
+        parts += [
             f"One person agrees with the mean of the others with ρ {number(rho)}, as "
             "the mean over people."
-        )
-    people = _rho(result, "person").values()
-    for name, rho in _rho(result, "judge").items():
-        fewer = f"{sum(own < rho for own in people)} of {len(people)} people"
-        beside = f", more than {fewer} with that of the others"
-        parts.append(
+            for rho in _mean_of(result, "spearman", "ceiling").values()
+        ]
+        parts += [
             f"{name} agrees with the mean of all people with ρ {number(rho)}"
-            f"{beside if people else ''}."
-        )
-    against = dict.fromkeys(
-        row.rater
+            f"{_beside(rho, people)}."
+            for name, rho in _mean_of(result, "spearman", "judge").items()
+        ]
+    parts += dict.fromkeys(
+        f"{row.rater} orders items against the others; is its scale reversed?"
         for row in result.rows
         if row.items >= LEAST_UNITS
         and ((row.spearman_ci95 or (None, row.spearman))[1] or 0.0) < 0
     )
-    parts += [
-        f"{name} orders items against the others; is its scale reversed?"
-        for name in against
-    ]
     return " ".join(parts)
 
 
-def _rho(result: PeopleAgreement, kind: Kind) -> dict[str, float]:
-    """Return ρ of each rater of a kind, as the mean over dimensions."""
+def _beside(value: float, people: Mapping[str, float]) -> str:
+    """Return how many people agree less with the other people."""
+    below = sum(own < value for own in people.values())
+    than = {0: "less than each", len(people): "more than each"}
+    part = than.get(below, f"more than {below}")
+    return f", {part} of {len(people)} people with the others" if people else ""
+
+
+def _mean_of(
+    result: PeopleAgreement, name: str, kind: Kind
+) -> dict[str, float]:
+    """Return a figure of each rater of a kind, as the mean over dimensions."""
     known: dict[str, list[float]] = {}
     for row in result.rows:
-        if row.kind == kind and row.spearman is not None:
-            known.setdefault(row.rater, []).append(row.spearman)
+        value = getattr(row, name)
+        if row.kind == kind and value is not None:
+            known.setdefault(row.rater, []).append(value)
     return {rater: sum(own) / len(own) for rater, own in known.items()}
 
 
