@@ -29,6 +29,7 @@ OTHERS = [
 ]
 MAY_NAME = {
     "apps/starting/folder_contents.py": "a folder's files say which task they are for",
+    "apps/starting/known_files.py": "a folder's files say which task they are for",
     "vision/built_in_types.py": "the list of the rows",
     "vision/predictions.py": "the records are public names, which a module of this "
     "name has had "

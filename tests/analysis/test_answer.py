@@ -188,7 +188,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good
     ]
     cases = {
-        "yes": ("Yes, where one model truly wins ", card(asked, good)),
+        "yes": ("Yes, reliably where one model truly wins ", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
         "few images": (
             "Not with these images: at least 10 images are needed",

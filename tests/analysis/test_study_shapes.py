@@ -307,7 +307,7 @@ def test_a_pilot_of_scores_says_how_many_images_decide(tmp_path: Path) -> None:
     more = f"{plan.images - 50:,} more images"
     assert more in vj.card([run]).judges[0].models.sentence
     (decided,) = adopted(scores(frozenset(["truth"])), tmp_path / "d", SCORES)
-    assert "Every task is decided" in str(vj.plan(decided))
+    assert "no task is open" in str(vj.plan(decided))
 
 
 def test_models_that_are_scored_are_planned_by_pair(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_models_that_are_scored_are_planned_by_pair(tmp_path: Path) -> None:
         f"{pair.a} and {pair.b}" for pair in pairs
     ]
     assert "May I rank my models?" in str(plan)
-    assert "each open pair" in str(plan) or "No open pair" in str(plan)
+    assert "open pair" in str(plan)
     (few,) = adopted(scores(frozenset(["truth"]), 6), tmp_path / "f", SCORES)
     assert "At least 10 images" in vj.card([few]).judges[0].models.sentence
 

@@ -198,5 +198,5 @@ def test_questions_of_probes_and_failed_calls_are_counted_apart(
     assert (judge[UNREAD].n, judge[UNREAD].failed) == (10, 2)
     found = analyse([run])
     assert found.dataset.extent.endswith(
-        "10 questions on 12 images, and 10 copies of them with a part changed (probes)"
+        "10 questions on 10 of 12 images, and 10 copies of them with a part changed (probes)"
     )

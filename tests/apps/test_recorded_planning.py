@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import visualjudge as vj
 from frontdoor_example import write_data
 from judged_records import write_dataset, write_run
 from mixed_study import SEED, TASKS, made_questions, made_verdicts, make_study
 from recording import check, lasting
+from visualjudge.analysis.decisions.checks import STATES
 from visualjudge.apps.planning.dataset_audit import audit
 from visualjudge.apps.planning.plan_without_models import ShapePlan
 from visualjudge.apps.planning.study_designs import (
@@ -66,6 +68,35 @@ def test_plans_of_named_models(folder: Path) -> None:
     found["data"] = _numbers(data, goal="right", effect=0.15)
     found["ranked"] = _numbers(data, effect=2.0, power=0.5)
     check("plans", found)
+
+
+def test_a_pilot_needs_the_images_that_its_card_names(tmp_path: Path) -> None:
+    table = tmp_path / "verdicts.csv"
+    rows = [
+        f"{pair[0]}{k},{pair},{'A' if k < 39 else 'B'},{'A' if k % 4 else 'B'},j"
+        for pair in ("a,b", "c,d")
+        for k in range(60)
+    ]
+    table.write_text(
+        "\n".join(["item,model_a,model_b,verdict,truth,judge", *rows])
+    )
+    vj.adopt(table, tmp_path / "study")
+    pilot = tmp_path / "study" / "j"
+    planned = plan(pilot)
+    assert isinstance(planned, ShapePlan)
+    pair, _ = vj.card([pilot]).judges[0].models.pairs
+    assert pair.needs_images is not None
+    assert planned.images == 60 + pair.needs_images[1]
+    # designs of a new study are asked for
+    assert not isinstance(plan(pilot, effect=0.2), ShapePlan)
+
+
+def test_a_plan_begins_with_what_the_pilot_has_answered(folder: Path) -> None:
+    told = str(plan(folder / "hasty", tasks=(TASKS[1],), goal="right"))
+    (judge,) = vj.card([folder / "hasty"], tasks=[TASKS[1]]).judges
+    first = told.partition("\n\n")[0].replace("\n", " ")
+    assert judge.checks[0].measured in first
+    assert STATES[judge.checks[0].state] in first
 
 
 def _asked(kind: str) -> list[Question]:

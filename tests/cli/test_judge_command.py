@@ -554,3 +554,21 @@ def test_criteria_that_nobody_answered_are_counted(
     words = "without a value of a criterion"
     assert words in asked.stderr and "12" in asked.stderr.partition(words)[2]
     assert words not in plain.stderr
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ("I cannot see it.", "first reply: I cannot see it."),
+        ("", "first reply: empty, as are all"),
+        ("A", None),
+    ],
+)
+def test_replies_of_which_none_can_be_read_are_shown(
+    tmp_path: Path, dataset: Path, reply: str, told: str | None
+) -> None:
+    with running(ChaoticServer({}, text=reply)) as server:
+        args = ("--model", "m", "--base-url", server.url, "--type", "pairwise")
+        done = judge(tmp_path, dataset, *args, "--out", tmp_path / "run")
+    assert ("no question was answered" in done.stderr) is (told is not None)
+    assert (told or "") in done.stderr

@@ -199,8 +199,8 @@ def test_calls_that_brought_no_reply_and_were_billed_are_counted(
 @each(
     ("backend", "end", "hint"),
     [
-        ("api", "", "may lack /v1"),
-        ("vllm", "/x", "may lack /v1"),
+        ("api", "", "may have to end in /v1"),
+        ("vllm", "/x", "may have to end in /v1"),
         ("api", "/v1beta/openai", None),
         ("api", "/v1", None),
         ("google", "", None),

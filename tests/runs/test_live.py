@@ -76,11 +76,16 @@ def test_a_wrong_name_costs_one_call_and_one_line_and_the_corrected_command_runs
         runner = web.AppRunner(app)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        at = f"://127.0.0.1:{runner.addresses[0][1]}/v1"
 
-        async def go(model: str) -> None:
+        async def go(model: str, scheme: str = "http") -> None:
             client = open_client(
-                {"backend": "api", "model_name": model, "base_url": url}
+                {
+                    "backend": "api",
+                    "model_name": model,
+                    "base_url": scheme + at,
+                    "attempts": 1,
+                }
             )
             await run_judge(
                 dataset, QuestionJudge(client, dataset.root), out, RunSettings()
@@ -92,6 +97,11 @@ def test_a_wrong_name_costs_one_call_and_one_line_and_the_corrected_command_runs
             ):
                 await go("gpt-4o-mimi")
             assert asked == ["gpt-4o-mimi"]
+            # of a model that is served, something else is absent
+            with pytest.raises(RunError, match=r"does not exist$"):
+                await go("whisper-1")
+            with pytest.raises(RunError, match="does the server speak http://"):
+                await go("gpt-4o-mini", "https")
             await go("gpt-4o-mini")
         finally:
             await runner.cleanup()

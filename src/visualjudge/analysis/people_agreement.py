@@ -201,10 +201,11 @@ def _images(part: pl.DataFrame) -> IntArray:
 
 def _mean(scores: FloatArray) -> FloatArray:
     """Return the mean over the raters who gave a score; NaN where none did."""
-    rated = np.isfinite(scores).sum(0)
-    total = np.where(np.isfinite(scores), scores, 0).sum(0)
+    mean = estimate.divided(
+        np.nansum(scores, 0), np.isfinite(scores).sum(0), np.nan
+    )
     # 0.1 + 0.2 and 0.3 must tie: rounding errors must not decide the order
-    return np.round(estimate.divided(total, rated, np.nan), 9)
+    return np.round(mean, 9)
 
 
 def _per_source(
@@ -318,14 +319,13 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     mean, and add the mean over people.
     """
     name = panel.dimension
-    images = panel.images
     people = panel.people
     rows = [
         _row(
             (name, panel.raters[i], "the people's mean", "judge"),
             scores,
             people,
-            images,
+            panel.images,
         )
         for i, scores in enumerate(panel.scores)
         if panel.is_judge[i] and people.shape[0]
@@ -340,7 +340,7 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
             (name, rater, OTHERS, "person"),
             people[i],
             np.delete(people, i, 0),
-            images,
+            panel.images,
         )
         for i, rater in enumerate(panel.persons)
     ]
@@ -388,9 +388,10 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """
     people = panel.people.reshape(len(panel.persons), -1)
     units = int((np.isfinite(people).sum(0) > 1).sum())
-    images = np.repeat(panel.images, len(panel.sources))
     value, ends = (
-        alpha(people, level, images) if units >= LEAST_UNITS else (None, None)
+        alpha(people, level, np.repeat(panel.images, len(panel.sources)))
+        if units >= LEAST_UNITS
+        else (None, None)
     )
     return AlphaRow(
         panel.dimension,
@@ -421,11 +422,13 @@ def alt_rows(
     human = dict(zip(panel.persons, map(_answers, panel.people), strict=True))
     rows = []
     for i in np.flatnonzero(panel.is_judge):
-        images = int(
-            np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size
-        )
+        rated = np.isfinite(panel.scores[i]).any(1)
         row = AltRow(
-            panel.dimension, panel.raters[i], epsilon, len(human), images
+            panel.dimension,
+            panel.raters[i],
+            epsilon,
+            people=len(human),
+            images=np.unique(panel.images[rated]).size,
         )
         try:
             _same_scale(panel.scores[i], panel.people)
@@ -436,16 +439,17 @@ def alt_rows(
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
-            row = replace(
-                row,
-                people=result.people,
-                omega=result.omega,
-                omega_by_image=result.by_image,
-                advantage=result.advantage,
+            rows.append(
+                replace(
+                    row,
+                    people=result.people,
+                    omega=result.omega,
+                    omega_by_image=result.by_image,
+                    advantage=result.advantage,
+                )
             )
         except UsageError as error:
-            row = replace(row, why=str(error))
-        rows.append(row)
+            rows.append(replace(row, why=str(error)))
     return rows
 
 

@@ -70,6 +70,7 @@ def dataset_facts(study: Study) -> DatasetFacts:
     questions = study.questions
     numbers = pl.Series(np.concatenate([[], *study.asked])).cast(pl.Int32)
     asked = questions.filter(pl.col("question").is_in(numbers.implode()))
+    counted = asked.filter(unchanged())
     return DatasetFacts(
         path=str(study.root) if study.root is not None else None,
         questions_sha256=study.meta.get("questions_sha256"),
@@ -82,8 +83,10 @@ def dataset_facts(study: Study) -> DatasetFacts:
             for k, n in sorted(questions.group_by("kind").len().iter_rows())
         },
         asked=asked.height,
-        probed=asked.filter(~unchanged()).height,
-        images_asked=asked["cluster"].n_unique(),
+        probed=asked.height - counted.height,
+        images_asked=(counted if counted.height else asked)[
+            "cluster"
+        ].n_unique(),
         where=study.part.stated,
     )
 

@@ -58,11 +58,12 @@ def shape_of(study: Study, run: int) -> Shape:
 def _are_errors(asked: pl.DataFrame) -> bool:
     """Return whether each source is a type of error with its severity, or the unchanged
     truth, as `perturb` names them."""
-    pairs = asked.select("error_type", "sources").explode("sources").unique()
-    named = (pl.col("sources") == TRUTH) | pl.col("sources").str.starts_with(
-        pl.format("{} ", "error_type")
+    kinds = asked.select("error_type", "sources").unique()
+    return all(
+        name == TRUTH or str(name).startswith(f"{error} ")
+        for error, sources in kinds.iter_rows()
+        for name in sources or (None,)
     )
-    return pairs.cast(pl.String).filter(~named.fill_null(False)).is_empty()
 
 
 def _named(compared: pl.DataFrame) -> bool:

@@ -463,8 +463,9 @@ class Study:
         """Return the verdicts of one run on one type of question, with only ``columns``
         if given.
         """
-        rows = self.joined[run].lazy().filter(pl.col("kind") == kind)
-        return (rows.select(columns) if columns else rows).collect()
+        rows = self.joined[run]
+        selected = rows["kind"] == kind
+        return (rows[list(columns)] if columns else rows).filter(selected)
 
 
 def study_of(

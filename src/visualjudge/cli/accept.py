@@ -82,7 +82,7 @@ def accept(
     print(result)
     remark(
         {
-            "`scoring_groups` says how many images a build asks": any(
+            "a build asks about more images with a larger `scoring_groups`": any(
                 row.images_needed for row in result.chosen
             )
         }

@@ -42,29 +42,25 @@ def card(
     write(json, result.metrics)
     print(as_options(str(result.details if details else result)))
     moved = () if options.dataset is None else ("--dataset", options.dataset)
+    same = (*moved, *options.words)
     judge = result.judges[0]
     say(*unused_bar(options.bar, judge.models.shape))
     pairs = judge.models.pairs
-    undecided = [pair for pair in pairs if pair.state == "undecided"]
     if judge.models.shape == "no_truth" or (
         pairs and all(pair.truth is None for pair in pairs)
     ):
         following("label", runs[0], *moved, "--out", "next.csv")
     elif judge.models.shape == "scores" and judge.models.state == "too_few":
-        following("plan", runs[0], *moved)
-    elif undecided and judge.models.state != "no":
-        task = (
-            ("--task", undecided[0].group.split(" + ")[0])
-            if len(judge.tasks) > 1
-            else ()
-        )
+        following("plan", runs[0], *same)
+    elif any(pair.needs_images for pair in pairs) and all(
+        reason.sign != "✗" for reason in judge.models.reasons
+    ):
         following(
             "plan",
             runs[0],
-            *moved,
-            *task,
+            *same,
             title="next, how many images would decide",
         )
     else:
-        following("report", *runs, *moved, "--out", "report.html")
+        following("report", *runs, *same, "--out", "report.html")
     end_with(line for judge in result.judges for line in judge.remarks.problems)

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.apps.demo import PROBED, PROBED_TASKS
+from visualjudge.apps.demo import PROBED, PROBED_TASKS, STUDY_TASKS
 from visualjudge.cli.console import shell, stages
 from visualjudge.cli.options import SeedOption
 from visualjudge.core.errors import RunError, UsageError
@@ -86,7 +86,7 @@ def demo(
 
 
 def _study(study: Path, seed: int) -> dict[str, list[Step]]:
-    from visualjudge.apps.demo.study_data import TASKS, fill_labels, make_study
+    from visualjudge.apps.demo.study_data import fill_labels, make_study
 
     data = study / "data"
     dataset = study / "dataset"
@@ -96,7 +96,7 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
     return {
         "1  Predictions of four models on 100 photographs, in two tasks: two or all four "
         "models for each photograph": [
-            partial(_make, make_study, data, TASKS, seed)
+            partial(_make, make_study, data, STUDY_TASKS, seed)
         ],
         "2  Questions: which of two predictions is better? Each is also asked with a "
         "grey image, and with another photograph, in place of its own": [
@@ -130,12 +130,12 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
         ],
         "4  The answer for object detection: may the four models be ranked with the judge "
         "“careful”?": [
-            ("card", careful, "--task", TASKS[0]),
+            ("card", careful, "--task", STUDY_TASKS[0]),
             (
                 "report",
                 *runs,
                 "--task",
-                TASKS[0],
+                STUDY_TASKS[0],
                 "--out",
                 study / "report.html",
                 "--json",
@@ -216,7 +216,10 @@ def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
     runs = out / "study/runs"
     commands: list[tuple[tuple[object, ...], str]] = [
         (("studio", dataset, runs), "browse it"),
-        (("card", runs / "hasty"), "see the other judge"),
+        (
+            ("card", runs / "hasty", "--task", STUDY_TASKS[0]),
+            "see the other judge",
+        ),
         (("judge", dataset, "--model", "NAME", "--out", "run"), "ask a model"),
         (
             ("gate", "write", runs / "careful", "--out", "judge.lock"),

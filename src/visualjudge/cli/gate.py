@@ -66,7 +66,7 @@ def write(
     lock.write(out)
     if isinstance(lock, Lock):
         content = (
-            f"{100 * lock.accuracy['value']:.1f} % right, "
+            f"{100 * lock.accuracy['value']:.2f} % of all answers right, "
             f"{len(lock.canaries)} canaries"
         )
     else:
@@ -136,8 +136,8 @@ def check(
         say(
             f"the lock asks for {calls:,} calls"
             if of_scores
-            else f"the lock asks for {first:,} calls, and {calls:,} if the canaries do "
-            "not decide"
+            else f"the lock asks for {first:,} calls for its canaries, and for "
+            f"{calls - first:,} more for all questions if these do not decide"
         )
         if calls > max_calls:
             raise UsageError(
@@ -213,7 +213,7 @@ def _of_model(
             or len(canaries) == lock.questions["number"]
         ):
             return result
-        say(f"{len(canaries)} canaries do not decide; asking the rest")
+        say(f"{len(canaries)} canaries do not decide; asking all questions")
         whole = _judged(
             lock,
             model,

@@ -15,6 +15,12 @@ MOST_LINES = 12
 GOALS = {"import": "rank", "perturb": "right"}
 """What a study of models' predictions, or of controlled errors, is planned for."""
 
+NOTHING = (
+    "next: write a form that `visualjudge import --help` or `visualjudge adopt --help` "
+    "lists; predictions of any form go in as arrays, by visualjudge.import_samples in "
+    "Python"
+)
+
 
 def init(
     folder: Annotated[
@@ -37,21 +43,26 @@ def init(
         print(f"and {len(sights) - MOST_LINES} more")
     if not sights:
         print(f"{folder}: nothing that visualjudge knows")
-    commands = [sight.command for sight in sights if sight.command]
-    first, *others = commands or [("import", "--help")]
+    known = [sight for sight in sights if sight.command]
+    if not known:
+        print(NOTHING)
+        return
+    first = known[0].command
     following(*first)
-    for words in others:
-        following(*words, title="or")
-    if "--out" in first and first[0] in GOALS:
-        for words in (
-            ("describe", "data"),
-            ("plan", "data", "--goal", GOALS[first[0]], "--json", "plan.json"),
-            ("build", "data", "--plan", "plan.json", "--out", "dataset"),
-        ):
-            following(*words, title="then")
+    goal = "--out" in first and GOALS.get(str(first[0]))
+    study = (
+        ("describe", "data"),
+        ("plan", "data", "--goal", goal, "--json", "plan.json"),
+        ("build", "data", "--plan", "plan.json", "--out", "dataset"),
+    )
+    for words in (*known[0].then, *study[: 3 * bool(goal)]):
+        following(*words, title="then")
+    if goal:
         print(
             "then: the command that `build` prints, which asks what was planned"
         )
+    for sight in known[1:]:
+        following(*sight.command, title="or")
 
 
 def _is_verdicts(header: list[str]) -> bool:

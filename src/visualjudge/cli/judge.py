@@ -203,15 +203,19 @@ def _finish(report: RunReport, out: Path, *, rubric: bool) -> None:
         f"{pluralize(report.missing, 'verdict is', 'verdicts are')} missing; continue "
         "with --resume": report.missing,
     }
-    if causes["declined"] == total > 0:
+    if total > 0 and causes.total() == total and not errors:
         replies = (
             verdict.raw_response
             for verdict in RunFolder(out).verdicts().values()
         )
-        notes[
-            "every question was declined; the first reply: "
-            f"{next(filter(None, replies))}"
-        ] = True
+        first = next(
+            filter(None, replies),
+            "empty, as are all; a model that thinks may need --effort none, or more "
+            "--max-tokens",
+        )
+        notes[f"no question was answered; the first reply: {first[:300]}"] = (
+            True
+        )
     remark(notes)
     if errors or report.missing:
         raise typer.Exit(1)

@@ -136,10 +136,8 @@ def evaluate(
 
     Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --out report.html
     """
-    from visualjudge.apps.mmbench.ask_model import models_of
+    from visualjudge.apps.mmbench import ask_model, llm_matcher, reply_files
     from visualjudge.apps.mmbench.evaluate import evaluate as score
-    from visualjudge.apps.mmbench.llm_matcher import match, unread
-    from visualjudge.apps.mmbench.reply_files import read_predictions
     from visualjudge.apps.mmbench.report_page import page
     from visualjudge.apps.mmbench.scores import (
         Model,
@@ -149,7 +147,7 @@ def evaluate(
         sentence,
     )
 
-    names = name or models_of(predictions)
+    names = name or ask_model.models_of(predictions)
     if len(names) != len(predictions) or len(set(names)) != len(names):
         raise UsageError(
             "--name must be given a name of its own for each result file, got "
@@ -159,11 +157,13 @@ def evaluate(
     models = []
     asked = _model(matcher, concurrency=16) if matcher.model else None
     for label, path in zip(names, predictions, strict=True):
-        replies, notes = read_predictions(path, table)
+        replies, notes = reply_files.read_predictions(path, table)
         say(*notes)
         result = score(table, replies, rules)
         if asked is not None:
-            matched = asyncio.run(match(unread(result), asked, rules))
+            matched = asyncio.run(
+                llm_matcher.match(llm_matcher.unread(result), asked, rules)
+            )
             result = score(table, replies, rules, matched=matched)
         models.append(Model(label, result))
     numbers = [scores(model.evaluation) for model in models]

@@ -72,7 +72,7 @@ def plan(
     print(as_options(str(result)))
     if isinstance(result, ShapePlan):
         write(json, result.as_json())
-    elif json is None:
+    elif json is None and result.chosen.power >= power:
         following(
             "plan",
             target,
@@ -85,7 +85,7 @@ def plan(
             "--json",
             "plan.json",
         )
-    else:
+    elif json is not None:
         json.write(as_json(result))
         for line, title in zip(
             commands(result, str(json)), ("next", "then"), strict=True

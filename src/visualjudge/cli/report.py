@@ -76,52 +76,50 @@ def report(
     from visualjudge.analysis import analyse
     from visualjudge.analysis.figures.answer import tasks_table
     from visualjudge.analysis.plots.plot import Plot
-    from visualjudge.analysis.report.card import card_of
-    from visualjudge.analysis.report.page import html
-    from visualjudge.analysis.report.paper_tables import paper_tables
-    from visualjudge.analysis.report.save_all import save_all
-    from visualjudge.analysis.report.table_forms import WRITERS
-    from visualjudge.analysis.report.terminal import text
-    from visualjudge.analysis.report.two_judges import (
-        differences,
-        named_run,
-        opening_notes,
+    from visualjudge.analysis.report import (
+        card,
+        page,
+        paper_tables,
+        save_all,
+        terminal,
+        two_judges,
     )
+    from visualjudge.analysis.report.table_forms import WRITERS
     from visualjudge.core.text_tables import folded
 
     if out is not None:
         must_end_in("--out", out.path, (*WRITERS,) if table else PAGES)
     with stages() as progress:
         analysis = analyse(runs, options=options, progress=progress)
-        two = [named_run(analysis, name) for name in compare or ()]
+        two = [two_judges.named_run(analysis, name) for name in compare or ()]
         progress("writing the report")
-        tables = paper_tables(analysis) if table else []
+        tables = paper_tables.paper_tables(analysis) if table else []
         if table and out is not None:
             write(out, WRITERS[out.path.suffix.lower()](tables))
         elif out is not None:
-            write(out, html(analysis, (two[0], two[1]) if two else None))
+            write(out, page.html(analysis, (two[0], two[1]) if two else None))
         if summary is not None:
-            write(summary, html(analysis, summary=True))
+            write(summary, page.html(analysis, summary=True))
         write(json, analysis.metrics if json else None)
         if csv is not None:
             _write_tables(analysis, csv)
         if figures is not None:
-            say(*save_all(analysis, figures))
-    judges = card_of(analysis).judges
+            say(*save_all.save_all(analysis, figures))
+    judges = card.card_of(analysis).judges
     if two:
-        difference = differences(analysis, *two)
-        print(as_options("\n".join(opening_notes(analysis, *two))))
+        difference = two_judges.differences(analysis, *two)
+        print(as_options("\n".join(two_judges.opening_notes(analysis, *two))))
         if isinstance(difference, Plot):
             print(difference.finding)
     say(*unused_bar(options.bar, judges[0].models.shape))
-    by_task = tasks_table(judges)
+    by_task = tasks_table([own for own in judges if own.models.pairs])
     notes = (
         line
         for figure in analysis.of_study
         for line in figure.sentences(analysis[figure])
     )
     parts = (
-        text(analysis, [judge.sentence for judge in judges]),
+        terminal.text(analysis, [judge.sentence for judge in judges]),
         *map(folded, notes),
         by_task.text() if by_task.rows else "",
     )

@@ -206,7 +206,9 @@ async def content_within(limit: int, response: aiohttp.ClientResponse) -> bytes:
 
 def _reason(error: Exception) -> str:
     # Return the reason for a failed connection as stated by the operating system, or
-    # else by the error.
+    # else by the error. Errors of TLS have numbers that mean something else there.
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
+        return f"{error.os_error}; does the server speak http:// only?"
     if (
         isinstance(error, aiohttp.ClientConnectorError)
         and (error.os_error.errno or 0) > 0

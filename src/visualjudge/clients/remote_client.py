@@ -80,7 +80,7 @@ def version_problem(base_url: str, versioned: bool) -> str | None:
     if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
         return None
     return "`base_url` " + (
-        "may lack /v1"
+        "may have to end in /v1"
         if versioned
         else "must not end in a version, such as /v1"
     )
@@ -406,6 +406,8 @@ class RemoteClient(ABC):
             )
             for row in (rows if isinstance(rows, list) else ())
         ]
+        if self.model in stated:  # something else is not there
+            return ""
         if close := get_close_matches(self.model, stated, _MOST_NAMES, 0.6):
             return f"; did you mean {' or '.join(close)}?"
         more = ", …" if len(stated) > _MOST_NAMES else ""

@@ -58,19 +58,19 @@ def screen_width() -> int:
 
 def folded(sentence: str, width: int | None = None) -> str:
     """Return ``sentence`` as lines of at most ``width`` characters (default: the
-    terminal's). Longer words are not split.
+    terminal's). Longer words are not split, nor numbers from their units.
     """
     room = screen_width() if width is None else width
     margin = len(sentence) - len(sentence.lstrip())
     return "\n".join(
         wrap(
-            sentence,
+            unbroken(sentence),
             room,
             subsequent_indent=" " * 2 * margin,
             break_long_words=False,
             break_on_hyphens=False,
         )
-    )
+    ).replace("\u00a0", " ")
 
 
 class Styled(str):

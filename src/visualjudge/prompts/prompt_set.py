@@ -50,9 +50,12 @@ class PromptSet:
 
     def used(self) -> dict[str, str]:
         """Return each question asset with the version in use."""
-        store = _store(self.folders)
-        names = {name for name, _ in store.prompts() if name.startswith(_HOME)}
-        return {name: _version(self, name) for name in sorted(names)}
+        known = [*_store(self.folders).prompts()]
+        return {
+            name: _version(self, name, known)
+            for name, _ in known
+            if name.startswith(_HOME)
+        }
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each asset in use that comes from one of
@@ -170,7 +173,10 @@ def _store(folders: tuple[str, ...]) -> PromptAssetStore:
 
 @cache
 def _asset(chosen: PromptSet, name: str) -> PromptTemplate:
-    return _store(chosen.folders).get_prompt(name, _version(chosen, name))
+    known = [*_store(chosen.folders).prompts()]
+    return _store(chosen.folders).get_prompt(
+        name, _version(chosen, name, known)
+    )
 
 
 def forget() -> None:
@@ -179,16 +185,12 @@ def forget() -> None:
     _asset.cache_clear()
 
 
-def _version(chosen: PromptSet, name: str) -> str:
+def _version(chosen: PromptSet, name: str, known: list[tuple[str, str]]) -> str:
     """Return the newest version of ``name`` in an own folder, or the newest one that is
-    not newer than the chosen one.
+    not newer than the chosen one; ``known``: the names and versions of all.
     """
     versions = sorted(
-        (
-            version
-            for known, version in _store(chosen.folders).prompts()
-            if known == name
-        ),
+        (version for other, version in known if other == name),
         key=_number,
     )
     own = [

@@ -134,7 +134,7 @@ def test_a_study_answers_by_task_and_error_type(tmp_path: Path) -> None:
         1.0,
     )
     assert whole.bound is not None and whole.bound <= 0.05
-    assert "accept predictions from a score of 8.1" in str(found)
+    assert "accept predictions from a judge’s score of 8.1" in str(found)
 
 
 def test_too_few_images_are_said_with_the_number_needed(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_good_judge_on_many_images_passes() -> None:
     assert set(states.values()) == {"pass"}
     assert (
         card.judges[0].state == "pass"
-        and ": Yes, where" in card.judges[0].sentence
+        and ": Yes, reliably where" in card.judges[0].sentence
     )
 
 

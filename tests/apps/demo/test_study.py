@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from runs.made_dataset import make_dataset
+from visualjudge.apps.demo import STUDY_TASKS
 from visualjudge.apps.demo.study_data import (
     MODELS,
     SIDE,
-    TASKS,
     VIEWS,
     fill_labels,
     make_study,
@@ -44,9 +44,9 @@ def test_other_seeds_show_other_views() -> None:
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     root = tmp_path_factory.mktemp("study")
-    total = make_study(root, TASKS[0], seed=7)
+    total = make_study(root, STUDY_TASKS[0], seed=7)
     folder = DataFolder(root)
-    found = list(folder.annotations(TASKS[0]))
+    found = list(folder.annotations(STUDY_TASKS[0]))
     assert folder.problems == []
     assert len(found) == total
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +130,7 @@ def told_by_endings(folder: Path) -> None:
     for k, end in enumerate(("gt", "rain", "net")):
         rgb = np.random.default_rng(k).integers(0, 255, (24, 32, 3), np.uint8)
         image(folder / f"1_{end}.png", rgb)
+        image(folder / f"2_{end}.png", rgb)
 
 
 def label_studio(folder: Path) -> None:
@@ -200,9 +202,134 @@ def splits(folder: Path) -> None:
     (folder / "data.yaml").write_text("names: [cat]\n")
 
 
+def ultralytics(folder: Path) -> None:
+    """The folder of `val` with `save_json`, `save_txt` and `save_conf`."""
+    image(folder / "images/val/1.png")
+    (folder / "labels/val").mkdir(parents=True)
+    (folder / "labels/val/1.txt").write_text("0 .5 .5 .4 .4\n")
+    (folder / "data.yaml").write_text("names: [cat]\n")
+    for name in ("v8n", "v8s"):
+        run = folder / "runs/detect" / name
+        (run / "labels").mkdir(parents=True)
+        (run / "labels/1.txt").write_text("0 .5 .5 .4 .5 .9\n")
+        box = {**BOX, "file_name": "1.png", "score": 0.9}
+        (run / "predictions.json").write_text(json.dumps([box]))
+        image(run / "val_batch0_pred.jpg")
+
+
+def results_of_one_name(folder: Path) -> None:
+    coco(folder)
+    text = (folder / "detr.json").read_text()
+    (folder / "detr.json").unlink()
+    for name in ("val", "val2"):
+        (folder / "runs" / name).mkdir(parents=True)
+        (folder / "runs" / name / "predictions.json").write_text(text)
+
+
+def scenes_of_pairs(folder: Path) -> None:
+    for scene in ("GOPR0384", "GOPR0385"):
+        restored(folder / "test" / scene)
+        for k, name in enumerate(("blur", "sharp")):
+            rgb = np.random.default_rng(k).integers(0, 255, (24, 32, 3))
+            image(
+                folder / "test" / scene / name / "a.png", rgb.astype(np.uint8)
+            )
+            other = ("noisy", "clean")[k]
+            shutil.rmtree(folder / "test" / scene / other)
+
+
+def scenes_of_depth(folder: Path) -> None:
+    for scene in ("kitchen_1", "office_2"):
+        for k in range(2):
+            image(folder / scene / f"rgb_{k}.jpg")
+            deep = np.full((24, 32), 1000, np.uint16)
+            deep += np.arange(32, dtype=np.uint16)
+            image(folder / scene / f"sync_depth_{k}.png", deep)
+
+
+def middlebury(folder: Path) -> None:
+    for scene in ("Adirondack", "Jadeplant"):
+        for name in ("im0", "im1"):
+            image(folder / scene / f"{name}.png")
+        disparity = np.linspace(9, 20, 24 * 32, dtype="<f4").tobytes()
+        header = b"Pf\n32 24\n-1.0\n"
+        (folder / scene / "disp0GT.pfm").write_bytes(header + disparity)
+
+
+def split_sizes(folder: Path) -> None:
+    image(
+        folder / "HR/DIV_valid_HR/0801.png",
+        np.eye(32, dtype=np.uint8)[..., None].repeat(3, 2) * 99,
+    )
+    image(
+        folder / "LR_bicubic/X4/0801x4.png",
+        np.eye(8, dtype=np.uint8)[..., None].repeat(3, 2) * 99,
+    )
+
+
+def captioned(folder: Path) -> None:
+    image(folder / "0.png")
+    (folder / "0.txt").write_text("a photo of a dog\n")
+
+
+def arena(folder: Path) -> None:
+    battle = {"model_a": "gpt", "model_b": "llava", "conversation_a": []}
+    rows = [
+        {
+            "question_id": k,
+            **battle,
+            "winner": winner,
+            "judge": f"arena_user_{k}",
+        }
+        for k, winner in enumerate(("model_a", "model_b", "tie"))
+    ]
+    (folder / "clean_battle.json").write_text(json.dumps(rows))
+
+
+def turkers(folder: Path) -> None:
+    rows = [
+        f"H{k % 4},W{k // 4},Approved,a.png,{'AB'[k % 2]}" for k in range(12)
+    ]
+    header = "HITId,WorkerId,AssignmentStatus,Input.image,Answer.choice"
+    (folder / "Batch_1.csv").write_text("\r\n".join([header, *rows]) + "\r\n")
+
+
+def logged(folder: Path) -> None:
+    rows = [
+        {"doc_id": k, "target": "A", "doc": {}, "resps": [["A"]]}
+        | {"filtered_resps": ["A"]}
+        for k in range(3)
+    ]
+    (folder / "llava").mkdir()
+    (folder / "llava/1_samples_bench.jsonl").write_text(
+        "\n".join(map(json.dumps, rows))
+    )
+    (folder / "llava/1_results.json").write_text('{"results": {}, "config": 1}')
+
+
+def ratings(folder: Path) -> None:
+    """As ImagenHub publishes them."""
+    (folder / "human/T2I").mkdir(parents=True)
+    for k in (1, 2, 3):
+        (folder / f"human/T2I/Text-To-Image_rater{k}.tsv").write_text(
+            "uid\tSD\tSDXL\na.jpg\t[1, 0.5]\t[0.5, 1]\nb.jpg\t[0, 0.5]\t[1, 1]\n"
+        )
+
+
 @pytest.mark.parametrize(
     "make",
     [
+        ultralytics,
+        results_of_one_name,
+        scenes_of_pairs,
+        scenes_of_depth,
+        middlebury,
+        split_sizes,
+        captioned,
+        arena,
+        turkers,
+        logged,
+        ratings,
         cvat,
         labelme,
         parquet,
@@ -234,17 +361,80 @@ def test_the_first_command_runs_as_printed(
     before = sorted(Path().rglob("*"))
     printed = command("init", "mine").stdout
     assert sorted(Path().rglob("*")) == before
-    [line] = [
-        line for line in printed.splitlines() if line.startswith("next: ")
+    own = (
+        "next: visualjudge ",
+        "then: visualjudge perturb",
+        "then: visualjudge import",
+    )
+    lines = [line for line in printed.splitlines() if line.startswith(own)]
+    assert lines
+    for line in lines:
+        words = shlex.split(line.partition("visualjudge ")[2])
+        done = command(*words)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.parametrize("make", [captioned, told_by_endings, scenes_of_pairs])
+def test_the_folder_may_be_where_one_is(
+    make: Callable[[Path], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert "next: visualjudge" in command("init").stdout
+
+
+def test_every_scene_is_read(tmp_path: Path) -> None:
+    scenes_of_pairs(tmp_path)
+    first = look(tmp_path, lambda _header: False)[0]
+    scenes = {"GOPR0384", "GOPR0385"}
+    commands = (first.command, *first.then)
+    assert scenes == {str(words[-3]).rstrip("_") for words in commands}
+
+
+def test_a_model_is_named_by_what_its_path_has_alone(tmp_path: Path) -> None:
+    ultralytics(tmp_path)
+    printed = command("init", tmp_path).stdout
+    assert "--source v8n" in printed
+    assert f"--gt {tmp_path / 'labels/val'}" in printed
+    assert f"--images {tmp_path / 'images/val'}" in printed
+
+
+def test_labels_of_models_alone_are_no_ground_truth(tmp_path: Path) -> None:
+    ultralytics(tmp_path)
+    shutil.rmtree(tmp_path / "labels")
+    sights = look(tmp_path, lambda _header: False)
+    assert {sight.command for sight in sights} == {()}
+
+
+def test_annotations_of_many_images_are_known_by_both_ends(
+    tmp_path: Path,
+) -> None:
+    coco(tmp_path)
+    truth = json.loads((tmp_path / "gt.json").read_text())
+    size = truth["images"][0]
+    truth["images"] = [
+        {**size, "id": k, "file_name": f"{k}.png"} for k in range(3000)
     ]
-    done = command(*shlex.split(line.removeprefix("next: visualjudge ")))
-    assert done.returncode == 0, done.stderr
+    (tmp_path / "gt.json").write_text(json.dumps(truth))
+    del truth["annotations"]
+    (tmp_path / "a_test_info.json").write_text(json.dumps(truth))
+    first = look(tmp_path, lambda _header: False)[0]
+    assert first.path == tmp_path / "gt.json"
+
+
+def test_images_by_class_are_photographs(tmp_path: Path) -> None:
+    for name in ("cat", "dog"):
+        image(tmp_path / "train" / name / "0001.jpg")
+    first = look(tmp_path, lambda _header: False)[0]
+    assert "by class" in first.text
+    assert first.command[0] == "perturb"
 
 
 def test_parts_of_a_data_set_are_no_models(tmp_path: Path) -> None:
     splits(tmp_path)
     command_of_labels = look(tmp_path, lambda _header: False)[0].command
-    assert command_of_labels is not None
     assert "--pred" not in command_of_labels
     assert tmp_path / "images/val" in command_of_labels
     assert tmp_path / "labels/val" in command_of_labels
@@ -261,17 +451,38 @@ def test_parts_of_a_data_set_are_no_models(tmp_path: Path) -> None:
         ),
         ("annotations.xml", b"<annotations><image/></annotations>", "CVAT"),
         ("data.zip", b"PK\x03\x04", "unpack"),
+        ("gt/gt.txt", b"1,1,912,484,97,109,0,7,1\n", "MOTChallenge"),
+        ("a.txt", b"4,5,20,15,1,4,0,0\r\n", "VisDrone"),
+        ("a.txt", b"2. 2. 9. 2. 9. 9. 2. 9. plane 0\n", "DOTA"),
+        ("a.txt", b"Car 0.00 0" + b" 1.5" * 12 + b"\n", "KITTI"),
+        ("a.jpg.json", b'{"objects": [{"classTitle": "cat"}]}', "Supervisely"),
+        ("train.csv", b"image_id,bbox\na,[1 2 3 4]\n", "arrays"),
+        ("s.csv", b"image_id,PredictionString\na,1 0 0 5 5\n", "arrays"),
+        (
+            "p.csv",
+            b"prompt,image_a,image_b,winner\np,a.png,b.png,A\n",
+            "import outputs",
+        ),
+        (
+            "p.jsonl",
+            b'{"prompt": "p", "images": ["a", "b"]}\n',
+            "a row for each",
+        ),
+        ("form.csv", b"Timestamp,Is it?\n2024/05/01,yes\n", "transpose"),
+        ("m.csv", b"image,flux,sdxl\na.png,3,4.5\n", "unpivot(index='image'"),
+        ("t_rater1.tsv", b"uid\tSD\na.jpg\t[1, 0.5]\n", "imagenhub"),
     ],
 )
 def test_what_is_to_be_written_otherwise_is_named(
     tmp_path: Path, name: str, content: bytes, told: str
 ) -> None:
     image(tmp_path / "data/a.png")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(content)
-    first = look(tmp_path, lambda _header: False)[0]
-    assert first.path == tmp_path / name
-    assert told in first.text
-    assert first.command is None
+    sights = look(tmp_path, lambda _header: False)
+    [sight] = [sight for sight in sights if sight.path == tmp_path / name]
+    assert told in sight.text
+    assert sight.command == ()
 
 
 def test_captions_are_not_what_detectors_are_compared_with(
@@ -290,7 +501,6 @@ def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
     image(tmp_path / "masks/a.png", np.zeros((24, 32), np.uint8))
     first = look(tmp_path, lambda _header: False)[0]
     assert first.path == tmp_path / "masks"
-    assert first.command is not None
     assert first.command[:3] == ("perturb", "--task", "semantic_segmentation")
 
 
@@ -303,9 +513,8 @@ def test_images_of_one_name_may_be_outputs_of_models(
 ) -> None:
     for place in ("flux", folder):
         image(tmp_path / place / "0.png")
-    sight = look(tmp_path, lambda _header: False)[-1]
+    sight = look(tmp_path, lambda _header: False)[0]
     assert sight.path == tmp_path
-    assert sight.command is not None
     assert sight.command[:4] == ("import", "outputs", "--task", task)
 
 

@@ -69,7 +69,9 @@ class Chosen:
         """What a score would need."""
         if self.images_needed is None:
             return "no score has a smaller share of bad ones: another judge is needed"
-        return f"it needs about {self.images_needed:,} images"
+        return (
+            f"it needs about {float(f'{self.images_needed:.2g}'):,.0f} images"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Acceptance:
         each = "" if len(self.chosen) == 1 else "of each task, "
         promise = (
             f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
-            f"(below {self.bad_below:g}; 95 % confidence)"
+            f"(true score below {self.bad_below:g}; 95 % confidence)"
         )
         if not self.thresholds:
             lacks = _listed(((row.task, row.lack) for row in self.chosen), ": ")
@@ -135,7 +137,7 @@ class Acceptance:
         scores = [row for row in self.chosen if row.threshold is not None]
         score = _listed((row.task, f"{row.threshold:g}") for row in scores)
         sentences = [
-            f"{self.judge}: accept predictions from a score of {score}: {promise}"
+            f"{self.judge}: accept predictions from a judge’s score of {score}: {promise}"
         ]
         if len(self.chosen) == 1:
             share = percent(self.parts[0].accepted)
@@ -179,7 +181,11 @@ class Acceptance:
         rows = [
             row for row in self.parts if not several or row.part in self.tasks
         ]
-        tables = [grid(PART, rows, title="At the chosen score")] if rows else []
+        tables = (
+            [grid(PART, rows, title="At the chosen score", notes=[TOGETHER])]
+            if rows
+            else []
+        )
         if not several:
             tables.append(grid(PART, self.curve, title="Other scores"))
         return "\n".join(
@@ -195,13 +201,14 @@ def _listed(rows: Iterable[tuple[str, str]], between: str = " ") -> str:
     )
 
 
+TOGETHER = "The promise is about all predictions of a task together, or of all tasks, not about each part."
 PART = Layout[AcceptedPart](
     named("part", "Part"),
-    named("threshold", "From", "{:g}".format),
+    named("threshold", "Score from", "{:.4g}".format),
     named("accepted", "Accepted", percent),
     named("bad_accepted", "Bad of these", percent),
-    named("bound", "At most", percent),
-    named("recall", "Of the good", percent),
+    named("bound", "Bad, at most (95 %)", percent),
+    named("recall", "Good ones accepted", percent),
     named("predictions", "Predictions", number),
 )
 

@@ -3,7 +3,6 @@ it shown. Its checks are in ``checks.py``; its text for terminal and page, in
 ``report/card.py``.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -53,6 +52,7 @@ from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
 from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import (
+    MARGIN,
     PROBES,
     in_all,
     probe_results,
@@ -272,7 +272,7 @@ def _of_shape(
         state=state,
         sentence=qualified(state, sentence, qualifiers),
         shape=shape,
-        verdict=re.split("[:,]", sentence, maxsplit=1)[0],
+        verdict=sentence.partition(":")[0],
         reasons=(*reasons, *disproven(qualifiers)),
     )
 
@@ -408,8 +408,8 @@ def proven(result: JudgeResult) -> list[str]:
     needs = result[PHOTOGRAPH]
     if needs and needs[0].state == "not_needed":
         known.append(
-            "the photograph makes it hardly more accurate "
-            f"({points(needs[0].least.value)} points)"
+            f"the photograph adds {points(needs[0].least.value)} points to its accuracy "
+            f"(at least {100 * MARGIN:g} are required)"
         )
     known += list(_reason(result))
     failed = [row.name for row in result[PROBES] if row.state == "fail"]

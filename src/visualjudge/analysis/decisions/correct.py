@@ -136,11 +136,11 @@ class Leaderboard:
         groups = {row.group for row in self.rows}
         scope = (
             f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ "
-            f"{self.lam:.2f} (weight of the judge’s answers beside the labels)"
+            f"{self.lam:.2f} (how far the judge’s answers are used: 0 not at all, 1 fully)"
         )
         what = (
             f"{self.measure} of {many(len(self.rows), 'model')} by {self.judge}, over "
-            "their questions, each with the same weight"
+            "their questions, each with the same weight (on the card, each image has)"
         )
         compared = sum(row.labels for row in self.rows) > self.labels
         notes = [
@@ -160,12 +160,9 @@ class Leaderboard:
             names = ", ".join(row.source for row in self.rows if row.why == why)
             notes.append(f"No interval and no ranks: {names} ({why}).")
         doubtful = [row for row in self.assumptions if not row.holds]
-        every = len(self.assumptions)
         held = [row.check for row in self.assumptions if row.holds]
-        notes.append(
-            f"Assumptions: {every - len(doubtful)} of {every} are checked and hold"
-            f"{': ' * bool(held)}{'; '.join(held)}."
-        )
+        if held:
+            notes.append(f"Assumptions hold: {'; '.join(held)}.")
         for row in doubtful:
             answer = "not checked" if row.holds is None else "DOES NOT HOLD"
             p = "" if row.p is None else f", p = {row.p:.2g}"
@@ -389,8 +386,9 @@ def _assumptions(
     replies = Assumption(
         f"nothing about missing replies: {nouns} without a usable reply count as the "
         "mean of their model",
-        f"{percent(absent)} of the {nouns} have no usable reply (left out of the "
-        "judge’s own figure)",
+        f"{percent(absent)} of the {nouns} have no usable reply (left out of By the judge)"
+        if absent
+        else f"all {nouns} have a usable reply",
         True if absent == 0 else None,
     )
     highest, own = (

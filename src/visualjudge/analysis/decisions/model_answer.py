@@ -53,6 +53,11 @@ STATE_WORDS: dict[PairState, str] = {
     "unknown": "no truth",
 }
 TRUTH_OPEN = "truth can’t tell yet"
+STRENGTHS = (
+    " †: by judge and truth from all pairs of models together (Bradley and Terry), which "
+    "is more precise than from one pair; where this does not fit, from the pair alone, so "
+    "the same truth may differ beside another judge."
+)
 FURTHER = (
     " Further images needed: besides these, the likely least and most that separate "
     "the two."
@@ -93,16 +98,22 @@ def _mean(pair: PairOfModels) -> str:
 PAIR = Layout[PairOfModels](
     named("a", "First"),
     named("b", "Second"),
+    Column(None, state_words, "State"),
     *as_named(
         "judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"
     ),
     *as_named("images", "group", "mean_difference", "conflict"),
     *as_named("judge_order", "truth_order"),
     Column("difference", "mean_difference"),
-    of_row("By the judge", lambda pair: _share(pair.judge, pair.judge_ci95)),
+    of_row(
+        "By the judge",
+        lambda pair: (
+            _share(pair.judge, pair.judge_ci95)
+            + " †" * (pair.by == "strengths")
+        ),
+    ),
     of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
     of_row("Score difference", _mean),
-    Column(None, state_words, "State"),
     *as_named("by"),
     of_row("Further images needed", _more),
 )
@@ -128,26 +139,22 @@ def pairs_table(models: PairsOfModels) -> Table:
     notes = []
     if models.pairs:
         count = many(len(models.pairs), "pair")
-        fitted = sum(pair.by == "strengths" for pair in models.pairs)
-        by_strengths = (
-            f" In {fitted} of {count}, both come from the strengths of all models (Bradley "
-            "and Terry), which fit this judge and the truth and are more precise; with "
-            "another judge, the column of the truth may therefore differ."
-        )
         has_scores = any(
             pair.mean_difference is not None for pair in models.pairs
         )
         notes.append(
             "By the judge, by truth: how often the first is better, over images; each "
             "image weighs the same, whatever the number of its questions."
-            f"{by_strengths * bool(fitted)} Intervals are 95 %; a pair is separated if "
+            f"{STRENGTHS * any(pair.by == 'strengths' for pair in models.pairs)}"
+            " Intervals are 95 %; a pair is separated if "
             f"its test, adjusted by Holm over {count}, is significant."
             f"{' Score difference: in mean true score, of 10.' * has_scores}"
             f"{FURTHER * any(pair.needs_images for pair in models.pairs)}"
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
         notes.append(
-            "*: an interval excludes 50 %, but not after that adjustment."
+            "*: an interval, before it is rounded, excludes 50 %, but not after that "
+            "adjustment."
         )
     if models.resolution is not None:
         notes.append(_resolved(models))
@@ -162,18 +169,18 @@ def _resolved(models: PairsOfModels) -> str:
     more = (
         ""
         if models.resolution_twice is None
-        else f", {percent(models.resolution_twice, 0)} with twice the images"
+        else f", or {percent(models.resolution_twice, 0)} with twice the images"
     )
     return (
-        "Resolution: these images separate two models (with a power of 80 %) if one "
-        f"wins {_least(models.resolution)}{more}; models that "
-        "differ less may be separated too, but not reliably."
+        "Resolution: these images separate two models reliably (with a power of 80 %) from "
+        f"where one truly wins {_least(models.resolution)}{more}; models that differ less "
+        "may be separated too."
     )
 
 
 def _least(share: float | None) -> str:
     every = share is not None and share >= 0.995
-    return "all images" if every else f"{percent(share, 0)} of images or more"
+    return "all images" if every else f"{percent(share, 0)} of images"
 
 
 ANOTHER = "Ask another judge."
@@ -387,7 +394,11 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     separated = f"{len(right)} of {total} {rightly}"
     if not undecided and len(right) >= len(close) + len(unknown):
         share = models.resolution
-        won = f", where one model truly wins {_least(share)}" if share else ""
+        won = (
+            f", reliably where one model truly wins {_least(share)}"
+            if share
+            else ""
+        )
         return _Draft(
             "yes", f"Yes{won}", f"Yes{won}", (Reason("✓", separated), *others)
         )

@@ -190,7 +190,9 @@ class ScoreAnswer:
             return f"Not known: {reasons[0]}. `visualjudge report` says why."
         if len(self.tasks) > 1:
             states = "; ".join(reasons[:-1])
-            return f"{_BEGINS[self.state]}: {states}. {self._over_all}."
+            some = {"too_few"} < {task.state for task in self.tasks}
+            begin = f"{_BEGINS[self.state]}{', as far as decided' * some}"
+            return f"{begin}: {states}. {self._over_all}."
         (only,) = self.tasks
         answer = f"{_BEGINS[only.state]}: {'; '.join(reasons)}."
         few = only.images < LEAST_IMAGES
@@ -236,11 +238,11 @@ class ScoreAnswer:
                 f"{'; is its scale reversed?' * against}"
             )
             yield Reason(SIGN_OF[task.order], order)
-        constant = number(self.scale.size(own.constant_mae.value))
+        constant = self.scale.size(own.constant_mae.value)
         error = (
             f"its mean error is {self.scale.sized(own.mae.estimate)}; allowed is at most "
-            f"{percent(task.bar.error, 0)} of {constant}, the error of giving every item "
-            "the median"
+            f"{number(task.bar.error * constant)}, {percent(task.bar.error, 0)} of that of "
+            f"giving every item the median ({number(constant)})"
         )
         yield Reason(SIGN_OF[task.error], error)
 

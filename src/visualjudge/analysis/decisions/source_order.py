@@ -90,7 +90,7 @@ class OrderOfKind:
         tau = self.models.tau_b
         models = many(len(self.sources), "model")
         least = (
-            f"; counting only pairs that both separate, at least "
+            f"; were every pair that is not separated in the wrong order, "
             f"{number3(tau.interval[0])}"
             if tau.interval
             else ""
@@ -203,8 +203,8 @@ OF_PAIRS = (
     "By the judge, by truth: the mean over a model’s pairs, each over images."
 )
 OF_FAVOUR = (
-    "Favour: what true quality does not explain of the judge’s value. Its tests are "
-    "adjusted by Holm over the models; their level of 5 % is split between this table "
+    "Favour: how far the judge’s value lies above what the true scores of the model "
+    "explain. Proven: by a test, adjusted by Holm over the models, and over this table "
     "and those by task."
 )
 TO_TRUTH = (

@@ -13,7 +13,11 @@ from visualjudge.analysis.decisions.model_answer import (
     resolution,
     separated,
 )
-from visualjudge.analysis.decisions.source_order import KIND, SourceOrder
+from visualjudge.analysis.decisions.source_order import (
+    KIND,
+    SourceOrder,
+    sources_table,
+)
 from visualjudge.analysis.figures.figure_parts import (
     Column,
     FigurePlot,
@@ -105,7 +109,7 @@ def _section(view: Shown) -> Section:
         "answers",
         "What holds for each task?",
         asked=[replace(tasks_table(compared), title=""), *pairs],
-        notes=["The tables have each pair of models, by judge."][: len(pairs)],
+        folded="Every pair of models, by judge" if pairs else "Tables",
     )
 
 
@@ -114,10 +118,17 @@ def _checks(view: Shown) -> Section:
     return Section(
         "checks",
         "Checks",
-        "A check that fails qualifies the answer, an undecided one does not. What the "
-        "photograph, the reasons and the probes prove, in sections of their own, "
-        "qualifies it too.",
-        [checks_table(every)],
+        "A check that fails qualifies the answer; an undecided one, whose interval "
+        "includes the limit of what is required, does not. What the photograph, the "
+        "reasons and the probes prove, in sections of their own, qualifies it too.",
+        [
+            checks_table(every),
+            *(
+                replace(sources_table(main), title=f"{judge.name}: favouritism")
+                for judge in view.judges
+                if (main := judge[SYSTEM].main)
+            ),
+        ],
         detail=True,
     )
 

@@ -288,7 +288,7 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
     sentences=_preferred,
     section=Section(
         "bias",
-        "Does the judge prefer the first option?",
+        "Does the judge prefer one kind of option?",
         "Rows with p below 5 % after Holm’s adjustment over the rows of a judge are bold. "
         "The marked area of an option is the part of the image that its boxes, masks or "
         "points cover.",
@@ -299,9 +299,9 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
         estimates_of_judges(
             "leanings",
             "Preference for one kind of option",
-            "Points of accuracy that the judge gains where this kind of option is right "
-            "and loses where it is wrong: 0 without a preference, 50 for a judge that "
-            "uses nothing else.",
+            "How much more often the judge chooses this kind of option than it would "
+            "without the preference, in points of a hundred answers: 50 for a judge that "
+            "looks at nothing else.",
             _leanings,
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",

@@ -59,9 +59,7 @@ NEEDED = ("kind", "answer", "task", "cluster", *map(more, RULES))
 """Columns of the questions that the audit uses."""
 OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
 
-ALIKE = (
-    "similar accuracy of a judge does not show that the judge uses the image."
-)
+ALIKE = "judge that is right about as often as such a rule may not look at the image at all."
 
 
 def _of_rules(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:

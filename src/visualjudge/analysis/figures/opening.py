@@ -5,7 +5,6 @@ answer in words is in ``answer.py``.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
-from functools import partial
 from itertools import accumulate, zip_longest
 
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -25,7 +24,7 @@ from visualjudge.analysis.figures.figure_parts import (
     with_ends,
 )
 from visualjudge.analysis.figures.unnamed_pairs import CHOICES
-from visualjudge.analysis.plots.canvas import Sign
+from visualjudge.analysis.plots.canvas import Sign, tick
 from visualjudge.analysis.plots.ranking import (
     Place,
     RankedModel,
@@ -155,9 +154,9 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
         f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %). Only the circle, cross or dash between two neighbouring "
-        "models says what is proven (a test by image, Holm, p below 5 %): lines of separated "
-        "models may overlap. The tables have every pair.",
+        "that are possible (95 %). Only the sign between two neighbouring models says whether "
+        "they are separated (a test by image, Holm, p below 5 %): lines of separated models "
+        "may overlap. The tables have every pair.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),
@@ -182,7 +181,7 @@ SIGN_OF_LEVEL: Mapping[Level, Sign] = {
 RHO = Scale(
     -1.0,
     1.0,
-    partial(number, digits=1),
+    tick,
     lambda estimate: with_ends(estimate, number),
     "Spearman’s ρ with the truth",
 )

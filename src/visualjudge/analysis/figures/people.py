@@ -160,7 +160,7 @@ COLUMNS = Layout[People](
 
 
 def _sentences(rows: Sequence[People]) -> list[str]:
-    best = "A judge as close to the others is as good as one of them."
+    best = "A judge whose figures are as good as a person’s could stand in for one."
     if not rows:
         return []
     row = rows[-1]
@@ -184,7 +184,8 @@ def _section(view: Shown) -> Section:
         "people",
         "How well do people agree with one another?",
         "Each person’s vote beside those of the others on the same item: the mean of "
-        "their scores, or their majority; and the judge beside the same others.",
+        "their scores, or their majority; and the judge beside the same others, so that its "
+        "figures are worse than beside the mean of all people.",
         view.grids(PEOPLE),
         _sentences(view.judges[0][PEOPLE]) if len(view.judges) == 1 else (),
     )

@@ -370,17 +370,19 @@ PROBES = JudgeFigure(
     section=Section(
         "probes",
         "Do irrelevant changes affect the answers?",
-        "A judge that ignores the change has an effect of 0. The effect is half of how "
-        "much more often an option is chosen with a cue than without it, the first "
-        "position than the second, or the right answer than the wrong one where nothing "
-        "shows it; of a change of all images or names, the accuracy gained; of severity, "
-        "pairs of steps scored in the wrong order less those in the right one. A probe "
-        "passes where its "
-        "90 % interval is within the margin (two one-sided tests at 5 %), fails where "
-        "its 95 % interval excludes 0 and the effect is at least the margin, or where "
-        "replies without an answer become more frequent by 15 points. It is undecided "
-        "otherwise, and not measured with answers to fewer than 40 questions. Severity, "
-        "whose steps the scores must follow, passes where its 95 % interval is below 0.",
+        "A judge that ignores the change has an effect of 0. The effect of a cue is half "
+        "of how much more often an option is chosen with it than without it; of two equal "
+        "options, half of how much more often the first is chosen than the second; of a "
+        "change of all images or names, the accuracy gained; where what tells the options "
+        "apart is withheld, half of how much more often the right one is chosen than the "
+        "wrong one; of severity, pairs of steps scored in the wrong order less those in the "
+        "right one. A probe passes where its 90 % interval lies within the margin on both "
+        "sides (two one-sided tests at 5 %), and fails where p (Holm) is below 5 % and the "
+        "effect reaches the margin, or where replies without an answer become more frequent "
+        "by 15 points; where the answer is withheld, only effects above 0 count. It is "
+        "undecided otherwise, and not measured with answers to fewer than 40 questions. "
+        "Severity, whose steps the scores must follow, passes where its 95 % interval is "
+        "below 0.",
     ),
     link=lambda judge, row: judge.address(probe=row.name),
     marked=lambda row: row.state == "fail",

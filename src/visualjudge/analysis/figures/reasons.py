@@ -127,7 +127,7 @@ RIGHT_COLUMNS = Layout[RightReason](
 
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
-        f"It is right in {percent(row.right.value)} of answers; right, and also "
+        f"It is right in {percent(row.right.value)} of all answers; right, and also "
         f"{TITLES.get(row.reason, ' or '.join(TITLES.values())).lower()}, in {with_ends(row.both)}."
         for row in rows[-1:]
         if row.both.interval is not None

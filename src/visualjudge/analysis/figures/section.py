@@ -31,6 +31,8 @@ class Section:
     notes: Sequence[str] = ()
     plots: Sequence[Plot | LeftOut] = ()
     examples: Sequence[tuple[str, Sequence[Example]]] = ()
+    folded: str = "Tables"
+    """What its folded tables are called."""
     detail: bool = False
     """Whether it comes after the questions, among the details."""
 

@@ -139,7 +139,7 @@ BY_TASK = JudgeFigure[Found](
 TASKS_PLOT = estimates_of_judges(
     "tasks",
     "Right answers by task",
-    "Share of verdicts that are right (a question is asked in both orders); a reply "
+    "Share of verdicts that are right (two of a question asked in both orders); a reply "
     "without an answer counts as wrong. The dashed line marks guessing.",
     _by_task,
     "the first figure has them, or no pair has a known answer",

@@ -63,6 +63,8 @@ MARKERS: tuple[Corners, ...] = (
 )
 """Corners of the markers of series, at a radius of 1."""
 RADIUS = 4.5
+OF_A_TICK = 36
+"""Width in pixels that is enough for a number at an axis."""
 FONT = 12
 Sign = Literal["right", "open", "wrong", "close"]
 SIGNS: Mapping[Sign, Corners] = {
@@ -301,6 +303,11 @@ def _part(value: float, ends: tuple[float, float]) -> float:
     return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
+def tick(value: float) -> str:
+    """Format −0.25 without zeros at its end."""
+    return f"{value:g}".replace("-", "\u2212")
+
+
 def percent_tick(value: float) -> str:
     """Format 0.5 as 50 %."""
     return f"{100 * value:g} %"
@@ -310,11 +317,12 @@ def x_axis(
     canvas: Canvas, box: Box, show: Callable[[float], str], label: str = ""
 ) -> None:
     """Draw ticks below the box, light grid lines and the axis label."""
-    for tick in ticks(
-        *box.x_range, most=5 if box.right - box.left < 260 else 7
-    ):
-        canvas.line(box.x(tick), box.top, box.x(tick), box.bottom, "grid")
-        canvas.text(box.x(tick), box.bottom + 15, show(tick), "small", "middle")
+    room = int(box.right - box.left) // OF_A_TICK
+    for value in ticks(*box.x_range, most=min(max(2, room), 7)):
+        canvas.line(box.x(value), box.top, box.x(value), box.bottom, "grid")
+        canvas.text(
+            box.x(value), box.bottom + 15, show(value), "small", "middle"
+        )
     canvas.line(box.left, box.bottom, box.right, box.bottom, "axis")
     if label:
         half = min(text_width(label), canvas.width) / 2
@@ -328,8 +336,8 @@ def y_axis(
 ) -> None:
     """Draw ticks to the left of the box, light grid lines and, above it, the axis
     label."""
-    for tick in ticks(*box.y_range):
-        canvas.line(box.left, box.y(tick), box.right, box.y(tick), "grid")
-        canvas.text(box.left - 5, box.y(tick) + 4, show(tick), "small", "end")
+    for value in ticks(*box.y_range):
+        canvas.line(box.left, box.y(value), box.right, box.y(value), "grid")
+        canvas.text(box.left - 5, box.y(value) + 4, show(value), "small", "end")
     if label:
         canvas.text(2, box.top - 16, label)

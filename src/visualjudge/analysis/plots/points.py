@@ -3,7 +3,7 @@ curve: values against the truth, and accuracy against distance. Intervals side b
 are in ``forest.py``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from visualjudge.analysis.plots.canvas import (
@@ -12,6 +12,7 @@ from visualjudge.analysis.plots.canvas import (
     colour,
     legend,
     percent_tick,
+    tick,
     x_axis,
     y_axis,
 )
@@ -65,19 +66,21 @@ def lines(
     top = legend(canvas, {line.series: line.title for line in drawn}) + 28
     points = [point for line in drawn for point in line.trace.points]
     low = 0.4 if min(y for _, y, _ in points) > 0.4 else 0.0
-    x_end = 1.05 * max(x for x, _, _ in points) or 1.0
-    x_range = ends or (0.0, x_end)
+    x_range = ends or (0.0, 1.05 * max(x for x, _, _ in points) or 1.0)
     y_range = ends or (low, 1.0)
     box = Box(48, width - 60, top, top + HEIGHT, x_range, y_range)
-    show: Callable[[float], str] = "{:g}".format
     x_axis(
         canvas,
         box,
-        percent_tick if ends == UNIT else show,
+        percent_tick if ends == UNIT else tick,
         labels[0],
     )
-    shares = ends is None or ends == UNIT
-    y_axis(canvas, box, percent_tick if shares else show, labels[1])
+    y_axis(
+        canvas,
+        box,
+        percent_tick if ends in (None, UNIT) else tick,
+        labels[1],
+    )
     if ends is None:
         for share, words in ((0.5, "guessing"), (LEVEL, percent_tick(LEVEL))):
             canvas.line(

@@ -24,6 +24,7 @@ from visualjudge.analysis.people_agreement import (
     PeopleAgreement,
     RaterRow,
 )
+from visualjudge.analysis.plots.canvas import tick
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
 from visualjudge.analysis.plots.series import estimates_plot
@@ -35,8 +36,8 @@ from visualjudge.core.text_tables import Table
 
 INTERVALS = "Intervals (95 %) leave out each item in turn, with the others of its image."
 OVER_MODELS = (
-    "Spearman and Kendall: over the items of one model, then the mean over models; an "
-    "item has an output of each."
+    "Items: what the models were given, such as prompts; Spearman and Kendall are means "
+    "over models."
 )
 SAME_ORDER = "Same order: pairs of models of an item that are put in the order of the people."
 CHOICES = "/pairwise"
@@ -45,7 +46,7 @@ CHOICES = "/pairwise"
 SCALE = Scale(
     -1.0,
     1.0,
-    number,
+    tick,
     lambda e: (
         number(e.value) + (f" ({span(e.interval)})" if e.interval else "")
     ),
@@ -143,8 +144,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
                     hidden=hidden,
                 )
             )
-    several = [row for row in result.alpha if row.people > 1]
-    if several:
+    if several := [row for row in result.alpha if row.people > 1]:
         tables.append(
             grid(ALPHA, several, title="Do people agree?", hidden=hidden)
         )
@@ -203,8 +203,8 @@ def sentence(result: PeopleAgreement) -> str:
 def _beside(value: float, people: Mapping[str, float]) -> str:
     """Return how many people agree less with the other people."""
     below = sum(own < value for own in people.values())
-    than = {0: "less than each", len(people): "more than each"}
-    part = than.get(below, f"more than {below}")
+    least = min(people.values(), default=value)
+    part = "less than each" if value < least else f"more than {below}"
     return f", {part} of {len(people)} people with the others" if people else ""
 
 
@@ -232,13 +232,13 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         if not several:
             collected.setdefault("rater", {})[row.rater] = rho
         elif row.kind != "person":
-            series = collected.setdefault(row.rater, {})
-            series[plain_name(row.dimension)] = rho
+            name = plain_name(row.dimension)
+            collected.setdefault(row.rater, {})[name] = rho
     return estimates_plot(
         "agreement",
         "Rank correlation with people",
-        "Rank correlation of each rater with the mean of the people; for a person, "
-        "with the mean of the other people.",
+        "Rank correlation of each rater with the mean of the people, as the mean over models; "
+        "for a person, with the mean of the other people.",
         [
             (k, rater, cells)
             for k, (rater, cells) in enumerate(collected.items())

@@ -90,7 +90,7 @@ class Card:
             )
         if details:
             yield benchmarks_table(self.analysis[BENCHMARKS])
-            yield tasks_table(self.judges)
+        yield tasks_table([own for own in self.judges if own.models.pairs])
 
     def _repr_html_(self) -> str:
         return "".join(

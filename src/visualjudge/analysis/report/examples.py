@@ -239,12 +239,10 @@ def _criterion(value: Any, size: Size | None, *, turned: bool) -> str:
 
 
 def _at(box: Sequence[float]) -> str:
-    left, top, right, bottom = box
     # not broken at the end of a line
     return (
-        f"x\u00a0{left:.0f}\u2060–\u2060{right:.0f}, "
-        f"y\u00a0{top:.0f}\u2060–\u2060{bottom:.0f}"
-    )
+        "x\u00a0{0:.0f}\u2060–\u2060{2:.0f}, y\u00a0{1:.0f}\u2060–\u2060{3:.0f}"
+    ).format(*box)
 
 
 def _legend(prompt: str) -> tuple[tuple[str, str], ...]:

@@ -47,7 +47,6 @@ ABSOLUTE = re.compile(r"/\w|\w:[\\/](?!/)|\\\\\w")
 """Begin of an absolute path, on any system."""
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
-LETTERS = " The letters are those that the judge saw."
 
 
 SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided"}
@@ -177,12 +176,12 @@ def _sections(
         "Answers that were wrong by a wide margin, and replies that could not be read."
         + (
             " True scores compare an option with ground truth. An error costs at most 1, "
-            "and little where a mark is nearly right; errors of boxes and masks are named "
-            "as in TIDE, where a mark that overlaps an object of its own label is badly "
-            "placed, even if it fits an object of another label. The place of an error "
-            "covers what was predicted and what is true."
+            "and little where a box or mask is nearly right. Kinds of errors are those of "
+            "TIDE: a box that overlaps an object of its own class has an error of "
+            "localization, even if it fits an object of another class. The place of an "
+            "error covers what was predicted and what is true."
             * view.analysis.study.has_scores
-            + LETTERS
+            + " The letters are those that the judge saw."
         )
         * any(judge.pairs.height for judge in judges),
         examples=collected,

@@ -144,14 +144,14 @@ def _categories(judged: FloatArray, place: IntArray) -> list[Ends]:
     out: list[Ends] = []
     values = np.unique(judged)
     first = values[0]
-    met = np.array([], dtype=np.int64)
+    met = set[int]()
     for value in values.tolist():
-        met = np.union1d(met, place[judged == value])
-        if met.size >= LEAST:
+        met |= {*place[judged == value].tolist()}
+        if len(met) >= LEAST:
             out.append((float(first), value))
             later = values[values > value]
             first = later[0] if later.size else value
-            met = met[:0]
+            met = set()
     last = float(values[-1])
     if not out:
         return [(float(values[0]), last)]

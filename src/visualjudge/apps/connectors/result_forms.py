@@ -22,7 +22,6 @@ from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.figures.tasks_and_encodings import BY_TASK
-from visualjudge.analysis.ranking_and_scoring import Scoring
 from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.atomic import json_bytes
@@ -99,12 +98,8 @@ def _results(judge: JudgeResult) -> Iterator[Result]:
         yield Result(ACCURACY, cell.name, cell.accuracy.share)
     scores = judge[SCORES]
     for task, own in ((ALL, scores), *scores.tasks.items()):
-        yield from _of_scores(task, own)
-
-
-def _of_scores(task: str, own: Scoring) -> Iterator[Result]:
-    yield Result(SPEARMAN, task, own.spearman)
-    yield Result(MAE, task, own.mae)
+        yield Result(SPEARMAN, task, own.spearman)
+        yield Result(MAE, task, own.mae)
 
 
 def _time(judge: JudgeResult, run: Path) -> datetime:

@@ -3,6 +3,8 @@ judges and report. The demo of four detectors is ``study_data.py``; that of all 
 ``data.py``.
 """
 
+STUDY_TASKS = ("object_detection", "instance_segmentation")
+"""Tasks of the study of four detectors."""
 PROBED = 24
 PROBED_TASKS = (
     "object_detection",

@@ -13,6 +13,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from visualjudge.apps.demo import STUDY_TASKS
 from visualjudge.apps.demo.data import Pages, boxes_of
 from visualjudge.apps.demo.photographs import Photograph, photographs
 from visualjudge.core.atomic import atomic_path
@@ -43,7 +44,6 @@ MODELS = ("alder", "birch", "cedar", "dogwood")
 SPREAD = 0.9
 """Standard deviation of a model's rank: how often a worse model is better on an
 image."""
-TASKS = ("object_detection", "instance_segmentation")
 
 
 def views(seed: int) -> Iterator[Photograph]:
@@ -117,7 +117,7 @@ def make_study(root: Path, task: str, *, seed: int) -> int:
     for view in displayed:
         truth = (
             boxes_of(view)
-            if task == TASKS[0]
+            if task == STUDY_TASKS[0]
             else Masks(view.size, view.objects)
         )
         if group := _errors(task, truth, view, labels, seed):

@@ -176,10 +176,13 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
         ),
         lock.asks,
         tolerance,
+        f"canaries of {lock.questions['number']} questions",
     )
 
 
-def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
+def compared(
+    table: pl.DataFrame, asks: int, tolerance: float, noun: str = "questions"
+) -> Check:
     """Compare right answers ``before`` and now (``right``), question by question, by
     image."""
     gain = (pl.col("right") - pl.col("before")) / asks
@@ -209,10 +212,7 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
         ratio(lost, cases)[1].variance,
         spread.variance,
     )[0][0]
-    about = (
-        f"right answers changed by {100 * change:+.1f} points on {table.height} "
-        "questions"
-    )
+    about = f"right answers changed by {100 * change:+.1f} points on {table.height} {noun}"
     loss = f"a loss of {100 * tolerance:g} points"
     figures = (change, float(worst), float(best), table.height, sums.height)
     if best < 0 and change < -tolerance / 2:

@@ -37,7 +37,8 @@ def markdown(check: Check, lock: Lock | ScoreLock) -> str:
     lines = [
         f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n",
         *(f"- {for_markdown(reason)}" for reason in check.reasons),
-        f"\nLocked: {model}, answer **{for_markdown(lock.answer)}**\n",
+        f"\nThe lock is of {model}, whose answer was **{for_markdown(lock.answer)}**: "
+        "“holds” means that the judge has not changed, not that it is good.\n",
         *content,
     ]
     return "\n".join(lines) + "\n"
@@ -48,7 +49,7 @@ def _row(task: str, row: Fields) -> str:
     cells = (
         for_markdown(task),
         for_markdown(str(row["answer"])),
-        f"{100 * row['value']:.1f} %",
+        f"{100 * row['value']:.2f} %",
         "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}",
         str(row["questions"]),
         str(row["images"]),

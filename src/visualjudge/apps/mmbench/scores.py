@@ -230,30 +230,27 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
 
 
 def _cell(piece: Slice, measure: str) -> Json:
-    once = Slice([line for line in piece.rows if not line.row.rotation], [])
-    asked = once if measure == "vanilla_accuracy" else piece
+    asked = (
+        Slice([line for line in piece.rows if not line.row.rotation], [])
+        if measure == "vanilla_accuracy"
+        else piece
+    )
     numbers = block(asked)
-    whole = measure == "circular_accuracy"
+    groups = [group.rows for group in piece.groups if group.hit is not None]
     cases = (
-        [group.rows for group in piece.groups if group.hit is not None]
-        if whole
+        groups
+        if measure == "circular_accuracy"
         else [[line] for line in asked.rows]
     )
-    chances = list(map(_chance, cases))
+    chances = [_chance(rows) for rows in cases]
     return {
         "guess": sum(chances) / len(chances) if chances else None,
         "value": numbers[measure],
         "ci95": numbers[f"{measure}_ci95"],
-        "n": numbers["n_groups" if whole else "n"],
+        "n": len(cases),
         "n_missing": numbers["n_missing"],
-        "extraction_rate": numbers["extraction_rate"],
-        "extraction_rate_of_replies": share(
-            [
-                line.extracted is not None
-                for rows in cases
-                for line in rows
-                if line.prediction is not None
-            ]
+        "extraction_rate": share(
+            [line.extracted is not None for rows in cases for line in rows]
         ),
     }
 
@@ -288,15 +285,15 @@ def as_json(models: Sequence[Model]) -> Json:
 def accuracy_table(models: Sequence[Model]) -> Table:
     """Return the usual table, with the interval of what is overall."""
     first, *names = column_names(models)
-    rows = [
-        (
-            line.model,
-            line.label,
-            *_numbers(line.cells[first]),
-            *(percent(line.cells.get(n, {}).get("value")) for n in names),
+    rows = []
+    for line in lines(models):
+        own = [
+            percent(line.cells[name]["value"] if name in line.cells else None)
+            for name in names
+        ]
+        rows.append(
+            (line.model, line.label, *_numbers(line.cells[first]), *own)
         )
-        for line in lines(models)
-    ]
     short = ", ".join(
         f"{name}: {long.replace('_', ' ')}"
         for long, name in ABILITIES.items()
@@ -321,9 +318,8 @@ def sentence(model: Model) -> str:
         f"{model.name} is right in "
         f"{'every rotation of ' * headline.label.startswith('circular')}"
         f"{percent(cell['value'])} ({percents(cell['ci95'])}) of "
-        f"{many(cell['n'], 'question')}; a guess would be in "
-        f"{percent(cell['guess'])}"
-        f"{'' if better else ': it is not proven to be better than that'}."
+        f"{many(cell['n'], 'question')}; guessing would be in "
+        f"{percent(cell['guess'])}{'' if better else ', and it is not proven to be better'}."
     )
 
 
@@ -349,7 +345,7 @@ def _numbers(cell: Fields) -> tuple[str, ...]:
         percents(cell["ci95"]),
         percent(cell["guess"]),
         number(cell["n"]),
-        percent(cell["extraction_rate_of_replies"]),
+        percent(cell["extraction_rate"]),
     )
 
 
@@ -360,12 +356,12 @@ def _without_reply(models: Sequence[Model]) -> Iterator[str]:
         numbers = block(model.evaluation.whole)
         missing = numbers["n_missing"]
         if missing:
-            out = many(len(model.evaluation.invalid), "question")
-            circular = "circular_accuracy" in measures(model.evaluation)
+            invalid = len(model.evaluation.invalid)
             yield (
                 f"{model.name}: without a reply: {missing} of {numbers['n']} rows, "
-                f"counted as wrong{f', but circular leaves out {out}' * circular}; of "
-                f"{numbers['n'] - missing} replies "
+                f"counted as wrong; of {numbers['n'] - missing} replies "
                 f"{percent(numbers['extraction_rate_of_replies'])} were read, "
                 f"{percent(numbers['accuracy_of_replies'])} are right"
+                + f"; left out of circular accuracy: {many(invalid, 'question')}"
+                * bool(invalid)
             )

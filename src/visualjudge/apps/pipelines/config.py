@@ -210,8 +210,10 @@ def _plain(node: Any, left: Iterator[int]) -> Any:
 
 
 def _user_config(file: Path) -> Any:
-    folders = islice(file.resolve().parents, USER_CONFIG_ABOVE)
-    places = (folder / USER_CONFIG for folder in folders)
+    places = (
+        folder / USER_CONFIG
+        for folder in islice(file.resolve().parents, USER_CONFIG_ABOVE)
+    )
     result = next((place for place in places if place.is_file()), None)
     return OmegaConf.create() if result is None else _loaded(result)
 
@@ -245,8 +247,11 @@ def _bases(file: Path, content: Any) -> Json:
 def prompts_of(path: str | Path) -> Path | None:
     """Return the folder of prompts of the clone that a configuration belongs to, if
     any."""
-    folders = islice(Path(path).resolve().parents, PROMPTS_ABOVE)
-    places = (folder / name for folder in folders for name in PROMPTS)
+    places = (
+        folder / name
+        for folder in islice(Path(path).resolve().parents, PROMPTS_ABOVE)
+        for name in PROMPTS
+    )
     return next((place for place in places if (place / "vlm").is_dir()), None)
 
 
@@ -266,11 +271,9 @@ def _oc_env(match: re.Match[str]) -> str:
     """Convert ``${env:NAME:default}`` to its default if the variable is unset.
     Otherwise OmegaConf inserts the variable, so that a key is masked in messages like
     any other."""
-    name = match["name"]
-    default = match["default"]
-    if name in os.environ or default is None:
-        return f"${{oc.env:{name}}}"
-    return default
+    if match["name"] in os.environ or match["default"] is None:
+        return f"${{oc.env:{match['name']}}}"
+    return match["default"]
 
 
 def _first_line(error: Exception) -> str:

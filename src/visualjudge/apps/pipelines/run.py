@@ -268,8 +268,9 @@ def settings_of(pipes: Mapping[str, ClientPipe]) -> Json:
 
 
 def _digest(template: PromptTemplate) -> str:
-    text = f"{template.system or ''}\n{template.user}"
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(
+        f"{template.system or ''}\n{template.user}".encode()
+    ).hexdigest()
 
 
 def check_same(out: Path, settings: Fields) -> None:
@@ -377,10 +378,8 @@ async def run_pipeline(
     DataError
         If ``out`` is a file of another kind.
     """
-    path = Path(out)
-    path = (
-        path.resolve() if path.is_symlink() else path
-    )  # the user may have linked it; a journal follows no links
+    # the user may have linked it; a journal follows no links
+    path = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     settings = settings_of(pipes)
     done = await asyncio.to_thread(_done, path, rows if resume else ())
     if resume:

@@ -87,21 +87,6 @@ class Pool:
         met = count + count.T
         return divided(total - total.T, met, np.nan)
 
-    def resampled(self, rng: np.random.Generator) -> Pool:
-        """Draw as many images, with replacement."""
-        chosen = rng.integers(0, self.images, self.images)
-        count = self.per_image[chosen]
-        first = np.cumsum(self.per_image) - self.per_image
-        before = np.cumsum(count) - count
-        rows = np.repeat(first[chosen] - before, count) + np.arange(count.sum())
-        return Pool(
-            np.repeat(np.arange(self.images), count),
-            self.better[rows],
-            self.worse[rows],
-            self.margin[rows],
-            self.sources,
-        )
-
     @property
     def hardness(self) -> FloatArray:
         """Log of 1 + margin, centred, (P,): thresholds are linear on this scale."""

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
+from visualjudge.analysis.decisions.checks import STATES
+from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.stored_tables import merged
-from visualjudge.analysis.study_table import Study, unchanged
+from visualjudge.analysis.study_table import unchanged
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
 from visualjudge.core.errors import DataError, UsageError, one_of
@@ -31,6 +35,12 @@ USUAL = JudgeModel(
     ("share right", *judge_simulation.LEVELS, "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
+SHARED = {
+    "image": "on one image",
+    "pair": "on one pair",
+    "order": "of one question in one order",
+}
+"""What two verdicts share at a level, in words."""
 COST = "A dry run of judge estimates the cost."
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
@@ -54,6 +64,8 @@ class Target:
     notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     """For a data folder: the records from which its questions are drawn."""
+    pilot: str = ""
+    """What the card of a pilot says of its accuracy."""
 
 
 def read_target(
@@ -75,8 +87,7 @@ def read_target(
         )
     task = next(iter(part.tasks), None)
     if RunFolder(root).manifest_path.is_file():
-        study = load_study([root], dataset=dataset, where=part.where)
-        return _of_run(study, root, task, encodings)
+        return _of_run(root, task, part, dataset)
     if (root / META).is_file():
         return _of_dataset(root, task, encodings, part.where)
     if part.where:
@@ -105,8 +116,10 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
 
 
 def _of_run(
-    study: Study, root: Path, task: str | None, encodings: Sequence[str]
+    root: Path, task: str | None, part: Selection, dataset: str | Path | None
 ) -> Target:
+    encodings = part.encodings
+    study = load_study([root], dataset=dataset, where=part.where)
     verdicts = study.kind(0, "pairwise", VERDICTS)
     name = _task_of(verdicts["task"].unique().to_list(), task, root)
     own = verdicts.filter(pl.col("task") == name)
@@ -126,22 +139,40 @@ def _of_run(
     encoding = next(iter(encodings), best["encoding"])
     spent = by.row(by_predicate=pl.col("encoding") == encoding, named=True)
     images = own["cluster"].n_unique()
-    notes = [
-        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on "
-        f"{images} images."
-    ]
     counted = spent["tokens_in"] is not None
     tokens = (
         (spent["tokens_in"], spent["tokens_out"] or 0.0) if counted else None
     )
-    notes += [] if counted else [f"The pilot states no tokens. {COST}"]
+    notes = [] if counted else [f"The pilot states no tokens. {COST}"]
     if judge.assumed:
-        named = ", ".join(judge.assumed)
+        named = ", ".join(SHARED[level] for level in judge.assumed)
         notes.append(
-            f"Not in the pilot, so typical values are assumed: variance of {named}."
+            "Not in the pilot, so typical values are assumed: how alike verdicts are "
+            f"{named}."
         )
+    asked = load_study(
+        [root],
+        dataset=dataset,
+        tasks=(name,),
+        encodings=tuple(chosen),
+        where=part.where,
+    )
+    known = card_of(Analysis(asked)).judges[0].checks[0]
+    pilot = (
+        f"The pilot, {study.runs[0].name} on {many(images, 'image')}: accuracy "
+        f"{known.measured} (must be {known.threshold.required}): "
+        f"{STATES[known.state]}. A new study:"
+    )
     return Target(
-        "run", str(root), name, pool, judge, encoding, tokens, tuple(notes)
+        "run",
+        str(root),
+        name,
+        pool,
+        judge,
+        encoding,
+        tokens,
+        tuple(notes),
+        pilot=pilot,
     )
 
 
@@ -209,9 +240,10 @@ def _without_pilot() -> tuple[str, ...]:
     image, pair, order = USUAL.shared
     return (
         f"No pilot: a typical judge is assumed, right {100 * USUAL.level:.0f} % of the "
-        f"time unless stated above; verdicts correlate {image:g} within an image, "
-        f"{pair:g} on a pair, {order:g} in one order; {100 * USUAL.failed:.0f} % of "
-        "replies fail. To use your judge's, plan from a run of 50 to 200 questions.",
+        f"time unless stated above; verdicts correlate {image:g} {SHARED['image']}, "
+        f"{pair:g} {SHARED['pair']}, {order:g} {SHARED['order']}; "
+        f"{100 * USUAL.failed:.0f} % of replies fail. To use your judge's, plan from a "
+        "run of 50 to 200 questions.",
         COST,
     )
 
@@ -225,12 +257,15 @@ def _of_data(
             f"`tasks` must be {one_of(task, folder.tasks)}, got {task}"
         )
     names = [task] if task else folder.tasks
-    read = {name: folder.entries(name) for name in names}
     equal = [source for name in names for source in equal_sources(folder, name)]
     caps = Caps()
     by_task = {
-        name: tuple(result for result in group(notes) if differs(result, caps))
-        for name, notes in read.items()
+        name: tuple(
+            result
+            for result in group(folder.entries(name))
+            if differs(result, caps)
+        )
+        for name in names
     }
     if equal and not any(by_task.values()):
         raise UsageError(
@@ -254,16 +289,28 @@ def _of_data(
                     a.final_score - b.final_score,
                 )
             )
-    schema = {
-        "image": pl.String,
-        "better": pl.String,
-        "worse": pl.String,
-        "margin": pl.Float64,
-    }
     pool = judge_simulation.pool_of(
-        pl.DataFrame(rows, schema=schema, orient="row")
+        pl.DataFrame(
+            rows,
+            schema={
+                "image": pl.String,
+                "better": pl.String,
+                "worse": pl.String,
+                "margin": pl.Float64,
+            },
+            orient="row",
+        )
     )
     style = _chosen(stems_of(name).final, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
-    place = ("data folder", str(root), name, pool, judge)
-    return Target(*place, style, None, _without_pilot(), by_task[name])
+    return Target(
+        "data folder",
+        str(root),
+        name,
+        pool,
+        judge,
+        style,
+        None,
+        _without_pilot(),
+        by_task[name],
+    )

@@ -1,6 +1,6 @@
-"""How many images decide the answer of a study that compares no named models: from a
-pilot, until each task is decided; without truth, how many to label. Plans that rank
-models are in ``study_designs.py``.
+"""How many images decide what a pilot has left open: each pair of models, by the card's
+figures, or each task; without truth, how many to label. Designs of new studies are in
+``study_designs.py``.
 
 Sources: Clopper & Pearson 1934 (power of an exact interval); Fisher 1921, Bonett &
 Wright 2000 (variance of a rank correlation's z: (1 + ρ²/2) / (n − 3)).
@@ -14,7 +14,10 @@ from pathlib import Path
 import numpy as np
 from scipy import special
 
-from visualjudge.analysis.decisions.model_answer import ModelAnswer
+from visualjudge.analysis.decisions.model_answer import (
+    ModelAnswer,
+    state_words,
+)
 from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
 from visualjudge.analysis.decisions.score_answer import (
     ScoresOfTask,
@@ -22,6 +25,7 @@ from visualjudge.analysis.decisions.score_answer import (
 )
 from visualjudge.analysis.estimate import POWER, TAIL, t_isf, t_sf
 from visualjudge.analysis.figure_text import many, number, percent, plain_name
+from visualjudge.analysis.figures.scoring import WORDS
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
@@ -46,8 +50,9 @@ CASES = LABELS - 1
 TO_LABEL = ("If it has", "It would be", "Images to label")
 LABELLED = "To label: images that tell it from the bar with a power of 80 %."
 TO_JUDGE = ("State", "Images", "Images needed")
-OPEN = ("too_few", "undecided", "close")
+OPEN = ("too_few", "undecided")
 DECIDED = "Needed: images that decide the answer with a power of 80 %."
+NEW_STUDY = "A new study with such a judge: `effect`."
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Needed:
 
     case: str
     state: str
+    words: str
     images: int | None
     needs_images: int | None
 
@@ -70,7 +76,8 @@ class ShapePlan:
     judge: str
     shape: Shape
     cases: tuple[Needed, ...]
-    sentence: str = ""
+    answer: tuple[str, ...] = ()
+    """What the card says of the judge."""
 
     @property
     def images(self) -> int | None:
@@ -80,24 +87,26 @@ class ShapePlan:
         return max((images for images in needed if images), default=None)
 
     def __str__(self) -> str:
-        answers = folded(
-            f"{QUESTIONS[self.shape]} {self._todo} {self.sentence}".strip()
-        )
         unknown = self.shape == "no_truth"
+        notes = [LABELLED if unknown else DECIDED]
+        if self.shape == "named_pairs":
+            notes.append(NEW_STUDY)
         table = Table(
             TO_LABEL if unknown else (self._case.title(), *TO_JUDGE),
             tuple(
                 (
                     case.case,
-                    case.state,
+                    case.words,
                     *(() if unknown else (number(case.images),)),
                     number(case.needs_images),
                 )
                 for case in self.cases
             ),
-            (LABELLED if unknown else DECIDED,),
+            tuple(notes),
         )
-        return f"{answers}\n\n{table.text()}"
+        head = f"{QUESTIONS[self.shape]} {self._todo}"
+        answer = "\n".join(map(folded, (head, *self.answer)))
+        return f"{answer}\n\n{table.text()}"
 
     @property
     def _todo(self) -> str:
@@ -107,14 +116,16 @@ class ShapePlan:
                 "draws questions for people; so many decide whether the judge may be "
                 "used:"
             )
-        if all(case.needs_images is None for case in self.cases):
-            undecided = any(case.state in OPEN for case in self.cases)
+        judged = [case.images or 0 for case in self.cases if case.state in OPEN]
+        if not judged:
+            return f"More images are not needed: no {self._case} is open."
+        if self.images is not None:
             return (
-                f"No open {self._case} can be promised a number of images."
-                if undecided
-                else f"Every {self._case} is decided."
+                f"Judge {many(self.images, 'image')} of each open {self._case}."
             )
-        return f"Judge {many(self.images or 0, 'image')} of each open {self._case}."
+        if max(judged) < LEAST_IMAGES:
+            return f"At least {LEAST_IMAGES} images are needed."
+        return f"No number of images can be promised for any open {self._case}."
 
     @property
     def _case(self) -> str:
@@ -127,10 +138,15 @@ class ShapePlan:
 
 
 def shape_plan(
-    target: str | Path, part: Selection, dataset: str | Path | None
+    target: str | Path,
+    part: Selection,
+    dataset: str | Path | None,
+    *,
+    new_study: bool,
 ) -> ShapePlan | None:
-    """Return the plan of a run that compares no named models, or has no truth; None for
-    any other target."""
+    """Return what decides the answer of a run; None for any other target, and where a
+    ``new_study`` of named models is asked for.
+    """
     root = Path(target)
     if not RunFolder(root).manifest_path.is_file():
         return None
@@ -140,24 +156,29 @@ def shape_plan(
     shape = "no_truth" if study.lacks_truth(0) else shape_of(study, 0)
     judge = study.runs[0].name
     if shape == "named_pairs":
-        if "pairwise" in study.joined[0]["kind"]:
+        if new_study and "pairwise" in study.joined[0]["kind"]:
             return None
         models = card_of(Analysis(study)).judges[0].models
-        return ShapePlan(judge, shape, _of_pairs(models), f"{judge}: {models}")
-    if shape == "no_truth":
-        scored = (study.joined[0]["kind"] == "scoring").all()
-        return ShapePlan(
-            judge, shape, _to_label(study.bar, scored=bool(scored))
+        reasons = (
+            f"  {reason.sign} {reason.text}" for reason in models.reasons
         )
+        answer = (f"{judge}: {models.verdict}.", *reasons)
+        return ShapePlan(judge, shape, _of_pairs(models), answer)
+    if shape == "no_truth":
+        scored = bool((study.joined[0]["kind"] == "scoring").all())
+        return ShapePlan(judge, shape, _to_label(study.bar, scored=scored))
     if shape == "probes":
         raise UsageError(
             "a plan needs verdicts on unchanged questions: probes alone were asked"
         )
-    answer = (score_answer if shape == "scores" else pair_answer)(
+    of_tasks = (score_answer if shape == "scores" else pair_answer)(
         study, 0, study.bar
     )
     return ShapePlan(
-        judge, shape, _of_tasks(answer.tasks), f"{judge}: {answer.sentence}"
+        judge,
+        shape,
+        _of_tasks(of_tasks.tasks),
+        (f"{judge}: {of_tasks.sentence}",),
     )
 
 
@@ -168,6 +189,7 @@ def _of_tasks(
         Needed(
             plain_name(task.task),
             task.state,
+            WORDS[task.state],
             task.images,
             task.needs_images if task.state == "too_few" else None,
         )
@@ -179,7 +201,8 @@ def _of_pairs(models: ModelAnswer) -> tuple[Needed, ...]:
     return tuple(
         Needed(
             f"{pair.a} and {pair.b}",
-            pair.state,
+            "too_few" if pair.images < LEAST_IMAGES else pair.state,
+            state_words(pair).removesuffix(" *"),
             pair.images,
             pair.needs_images and pair.images + pair.needs_images[1],
         )
@@ -210,7 +233,7 @@ def _enough(
     state = "good enough" if value > least else "not good enough"
     short = LABELS[power(value, least) < POWER]
     images = int(short.max(initial=LEAST_IMAGES - 1)) + 1
-    return Needed(case, state, None, images if images <= MOST else None)
+    return Needed(case, state, state, None, images if images <= MOST else None)
 
 
 def _power_of_share(value: float, least: float) -> FloatArray:

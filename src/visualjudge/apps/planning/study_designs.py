@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -50,9 +50,7 @@ PAIRS = (1, 2, 3, 5, 10)
 """Numbers of pairs per image to try."""
 SEARCHED = 100
 CONFIRMED = 400
-RESAMPLED = 60
-"""Simulated studies per step of the search, and per result; samples of the images, and
-studies of each."""
+"""Simulated studies per step of the search, and per result."""
 LEAST = 5
 MOST = 3000
 SHOWN = 5
@@ -94,8 +92,8 @@ class Plan:
     """The best designs, the chosen one first, and the assumptions.
 
     ``goal_reached`` says whether the chosen design has the requested power on the
-    images at hand; for the goal to rank, ``power`` is the mean over samples of as many
-    images as there are, and ``power_range`` its 5th and 95th percentiles.
+    images at hand; for the goal to rank, power is the mean over samples of as many
+    images as there are.
     """
 
     goal: Goal
@@ -107,7 +105,6 @@ class Plan:
     seed: int
     goal_reached: bool
     notes: tuple[str, ...]
-    power_range: tuple[float, float] | None = None
 
     @property
     def chosen(self) -> Option:
@@ -116,10 +113,12 @@ class Plan:
 
     def __str__(self) -> str:
         notes = "\n".join(folded(line) for line in self.notes)
+        pilot = folded(self.target.pilot)
         answers = folded(f"{QUESTIONS[self.goal]} {answer(self)}")
         assumed = folded(f"Assumed: {self.claim}.")
+        table = designs_table(self).text()
         return "\n\n".join(
-            [answers, assumed, designs_table(self).text(), notes]
+            filter(None, [pilot, answers, assumed, table, notes])
         )
 
     def save(self, path: str | Path) -> Path:
@@ -193,15 +192,12 @@ def plan(
     >>> found.save(example.out / "plan.json").name
     'plan.json'
     """
-    if goal not in get_args(Goal):
-        raise UsageError(
-            f"`goal` must be one of {', '.join(get_args(Goal))}, got {goal}"
-        )
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"`power` must be from 0.05 to 0.99, got {power:g}")
-    unnamed = shape_plan(target, options, dataset)
-    if unnamed is not None:
-        return unnamed
+    new_study = goal == "right" or effect is not None
+    of_pilot = shape_plan(target, options, dataset, new_study=new_study)
+    if of_pilot is not None:
+        return of_pilot
     there = read_target(target, options, dataset, seed)
     return plan_of(there, goal, effect, power, prices or Prices(), seed)
 
@@ -226,19 +222,13 @@ def plan_of(
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes = [*there.notes, *exact]
-    images = many(there.pool.images, "image")
-    power_range = search.range_of(first.design) if goal == "rank" else None
-    if power_range is not None:
-        low, high = (100 * end for end in power_range)
+    if goal == "rank":
         notes.append(
-            f"Only {images} tell the models' order: on other samples of as many, the "
-            f"power would be {low:.0f} to {high:.0f} % in 90 % of them."
+            f"The models' order is known from {many(there.pool.images, 'image')} only; "
+            "the power is its mean over what they leave open."
         )
         if not result:
-            notes.append(
-                f"Score more images, then plan again: {images} may not tell "
-                "the models' order."
-            )
+            notes.append("Score more images, then plan again.")
     reached = bool(result) and not first.missing
     return Plan(
         goal,
@@ -250,7 +240,6 @@ def plan_of(
         seed,
         reached,
         tuple(notes),
-        power_range,
     )
 
 
@@ -286,7 +275,8 @@ def _rank(target: Target, effect: float | None) -> _Question:
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        "the models and their scores are those of the data; the goal is that the "
+        "the models and their scores are those of the data, and the judge is as often "
+        "right in each pair of models that differ as much; the goal is that the "
         f"{wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
         "more are all separated in the right order"
     )
@@ -393,24 +383,7 @@ class _Search:
             for shape, power in nearest
         ]
 
-    def range_of(self, design: Design) -> tuple[float, float]:
-        """Return where the power of a design lies in 90 % of samples of images."""
-        rng = rng_for(self.seed, "plan", "images")
-        pools = [self.target.pool.resampled(rng) for _ in range(RESAMPLED)]
-        powers = [
-            self._power(design, RESAMPLED, design.images, pool)
-            for pool in pools
-        ]
-        low, high = np.quantile(powers, [0.05, 0.95]).tolist()
-        return low, high
-
-    def _power(
-        self,
-        shape: Design,
-        studies: int,
-        images: int,
-        pool: Pool | None = None,
-    ) -> float:
+    def _power(self, shape: Design, studies: int, images: int) -> float:
         design = replace(shape, images=images)
         sizes = [int(size) for size in asdict(design).values()]
         at_once = max(
@@ -427,12 +400,12 @@ class _Search:
         reached = [
             self.question.reached(
                 judge_simulation.simulated(
-                    pool or self.target.pool,
+                    self.target.pool,
                     judge,
                     design,
                     part,
                     rng,
-                    like_these=self.question.of_models and pool is None,
+                    like_these=self.question.of_models,
                 )
             )
             for part in parts
@@ -508,15 +481,17 @@ def answer(plan: Plan) -> str:
     spent = many(item.calls, "call") + (
         "" if item.cost is None else f", cost {money(item.cost)}"
     )
-    asked = f"{many(item.design.images, 'image')} with {shape(item)} ({spent})"
-    asked += f": power {with_error(item.power)}."
+    asked = (
+        f"{many(item.design.images, 'image')} with {shape(item)} ({spent}): power "
+        f"{with_error(item.power)}."
+    )
+    wanted = percent(plan.wanted, 0)
     if plan.goal_reached:
         return f"Ask about {asked}"
-    wanted = percent(plan.wanted, 0)
     if item.missing:
         return (
-            f"These {there} cannot settle it with a power of {wanted}: collect "
-            f"{item.missing} more. Then ask about {asked}"
+            f"For a power of {wanted}, {there} are too few: collect "
+            f"{number(item.missing)} more. Then ask about {asked}"
         )
     return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
 
@@ -539,7 +514,10 @@ def designs_table(plan: Plan) -> Table:
         *("Images", "Each with", "Calls", "Power, %", "Images missing"),
         *["Cost"] * (plan.chosen.cost is not None),
     )
-    note = "Power ± twice the error of the simulation."
+    note = (
+        "Calls count the pairs that the images have. ± is twice the error of the "
+        "simulation alone."
+    )
     return Table(columns, tuple(rows), (note,), keys=0)
 
 
@@ -613,7 +591,6 @@ def as_json(plan: Plan) -> dict[str, object]:
             "repeats": design.repeats,
         },
         "designs": designs,
-        "power_range": plan.power_range,
         "model": asdict(target.judge),
         "notes": list(plan.notes),
     }

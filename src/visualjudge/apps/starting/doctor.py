@@ -60,6 +60,15 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
+ADVICE = {
+    "HTTP 401": "the server does not take the key: give another with `api_key`",
+    "HTTP 403": "the key may not use this model: check the account",
+    "HTTP 404": "check `model` and `base_url`",
+    "HTTP 429": "wait, or raise the quota; runs wait by themselves",
+    "needs a key": "set the variable, or name another server with `base_url`",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """Result of one check."""
@@ -73,38 +82,41 @@ class Check:
 
 def environment() -> Iterator[Check]:
     """Check Python, the package and its extras."""
-    version = (
+    yield Check(
+        "version",
+        "ok",
         f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on "
-        f"{platform.system()} {platform.release()} {platform.machine()}"
+        f"{platform.system()} {platform.release()} {platform.machine()}",
     )
-    yield Check("version", "ok", version)
     for extra, modules in EXTRAS.items():
         missing = [
             name for name in modules if importlib.util.find_spec(name) is None
         ]
-        if missing:
-            yield Check(
+        yield (
+            Check(
                 f"extra {extra}",
                 "missing",
                 f"not installed: {', '.join(missing)}",
                 f"if you need it: pip install 'visualjudge[{extra}]'",
             )
-        else:
-            yield Check(f"extra {extra}", "ok", "installed")
+            if missing
+            else Check(f"extra {extra}", "ok", "installed")
+        )
 
 
 def keys() -> Iterator[Check]:
     """Check which API keys are set, without showing them."""
     for name, backend in KEYS.items():
-        if os.environ.get(name):
-            yield Check(name, "ok", f"set (used by `backend` {backend})")
-        else:
-            yield Check(
+        yield (
+            Check(name, "ok", f"set (used by `backend` {backend})")
+            if os.environ.get(name)
+            else Check(
                 name,
                 "missing",
                 "not set",
                 f"needed only for `backend` {backend} without `base_url`",
             )
+        )
 
 
 def server(base_url: str, backend: str = "api") -> Check:
@@ -117,15 +129,12 @@ def server(base_url: str, backend: str = "api") -> Check:
     try:
         status = run_sync(_status(base_url.rstrip("/") + path))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        advice = (
-            "check that the server runs, the address and port, and a proxy or "
-            "firewall on the way"
-        )
         return Check(
             "server",
             "failed",
             f"{displayed}: no answer ({type(error).__name__})",
-            advice,
+            "check that the server runs, the address and port, and a proxy or "
+            "firewall on the way",
         )
     if status == 404:
         wrong = version_problem(base_url, getattr(client, "versioned", False))
@@ -193,11 +202,10 @@ async def _ask(config: Mapping[str, Any]) -> Reply:
 def _schema(reply: Reply) -> Check:
     notes = [note for note in reply.notes if "schema" in note]
     if notes or not follows(reply.text, SCHEMA):
-        detail = "; ".join(notes) or "the reply does not follow it"
         return Check(
             "JSON schema",
             "missing",
-            detail,
+            "; ".join(notes) or "the reply does not follow it",
             "use `mode=text`; replies are then read as text",
         )
     return Check(
@@ -211,14 +219,13 @@ def _image(reply: Reply) -> Check:
     message = _message(reply.text)
     if message == list(SHOWN):
         return Check("image", "ok", "the model sees images")
-    detail = (
+    return Check(
+        "image",
+        "failed",
         f"stripes of {', '.join(SHOWN)} were read as "
-        f"{', '.join(message) or 'no colours'}"
+        f"{', '.join(message) or 'no colours'}",
+        "use a vision-language model, and a server that hands images on to it",
     )
-    advice = (
-        "use a vision-language model, and a server that hands images on to it"
-    )
-    return Check("image", "failed", detail, advice)
 
 
 def _message(text: str) -> list[str]:
@@ -233,19 +240,7 @@ def _message(text: str) -> list[str]:
 
 
 def _advice(message: str) -> str:
-    for mark, advice in (
-        (
-            "HTTP 401",
-            "the server does not take the key: give another with `api_key`",
-        ),
-        ("HTTP 403", "the key may not use this model: check the account"),
-        ("HTTP 404", "check `model` and `base_url`"),
-        ("HTTP 429", "wait, or raise the quota; runs wait by themselves"),
-        (
-            "needs a key",
-            "set the variable, or name another server with `base_url`",
-        ),
-    ):
-        if mark in message:
-            return advice
-    return "check `backend`, `model` and `base_url`, then the server's log"
+    every = (advice for mark, advice in ADVICE.items() if mark in message)
+    return next(
+        every, "check `backend`, `model` and `base_url`, then the server's log"
+    )

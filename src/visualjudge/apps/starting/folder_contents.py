@@ -1,31 +1,51 @@
 """``visualjudge init``: what a folder has that a study can begin with, and the command
-that reads it. The environment is checked in ``doctor.py``; files are read in
-``visualjudge.formats``.
+that reads it. Files that say by themselves what they are have rows in
+``known_files.py``; the environment is checked in ``doctor.py``.
 """
 
+import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
 from pathlib import Path
 
-import orjson
-import yaml
-
+from visualjudge.apps.starting.known_files import (
+    CLASSES,
+    COCO,
+    COCO_RESULTS,
+    FORMATS,
+    KNOWN,
+    LAST,
+    OUTPUTS,
+    OWN,
+    PANOPTIC,
+    TABLE_OF_CLASSES,
+    VOC,
+    YOLO,
+    Known,
+)
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.untrusted import read_file
 from visualjudge.core.workbooks import workbook_rows
-from visualjudge.core.yamls import read_yaml
 
 MOST_FILES = 50_000
 """Files that are looked at, in the order of their names."""
+MOST_ALIKE = 30
+"""Files of one kind in a folder whose first and last bytes are read."""
 HEAD = 1 << 16
-"""Bytes read of each file."""
+"""Bytes read at each end of a file."""
 IMAGES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff"))
-TABLES = frozenset((".csv", ".tsv", ".jsonl", ".xlsx"))
+MAPS = frozenset((".npy", ".npz", ".pfm"))
+PIXELS = IMAGES | MAPS
+NO_IMAGES = re.compile(
+    r"velodyne_raw/|/(train|val)_batch\d|/(labels|results|confusion_matrix)[^/]*$"
+    r"|/[^/]*_curve\.",
+)
+"""Images that are plots of a tool, or measurements that a model is given."""
 IMAGE_FOLDER = {"file_name": "output", "text": "prompt"}
 """Columns of a ``metadata`` table of Hugging Face, and what they are called here."""
 COCO_TASKS = {
@@ -34,8 +54,9 @@ COCO_TASKS = {
     "": "object_detection",
 }
 """Task of results by a field of theirs, the first that is there."""
-MAPS = frozenset((".npy", ".npz", ".pfm"))
-CLEAN = ("sharp", "gt", "clean", "hq", "hr", "target", "groundtruth")
+CLEAN = frozenset(
+    ("sharp", "gt", "clean", "hq", "hr", "high", "target", "groundtruth")
+)
 DEGRADED = {
     "blurred": "lowlevel-deblur",
     "blur": "lowlevel-deblur",
@@ -46,61 +67,38 @@ DEGRADED = {
     "noisy": "lowlevel-denoise",
     "lr": "lowlevel-super-resolution",
     "lq": "lowlevel-restore",
+    "low": "lowlevel-restore",
     "input": "lowlevel-restore",
     "degraded": "lowlevel-restore",
 }
-"""Names of folders of images for a restoration, in lower case; its task."""
+"""Words in names of folders of images for a restoration, in lower case; its task."""
+NO_NAMES = frozenset(
+    (
+        *("labels", "predictions", "results", "results.bbox", "results.segm"),
+        *("bbox", "coco_instances_results", "inference"),
+        *("x2", "x3", "x4", "X2", "X3", "X4"),
+    )
+)
+"""Names of folders and files that tell no model from another."""
 _SPLIT = re.compile(
     r"(train|training|val|valid|validation|dev|test)(\d{4})?", re.IGNORECASE
 )
 """Names of folders with a part of a data set."""
 _TRUTH = re.compile("gt|truth|annotation", re.IGNORECASE)
 """A part of the name of a folder with ground truth."""
-_YOLO_LINE = re.compile(r"\d+( -?[\d.]+(e-?\d+)?){4,}\s*", re.IGNORECASE)
-_BOX_VALUES = 5
-"""Values of a YOLO line of a box without a confidence."""
-PNG = b"\x89PNG\r\n\x1a\n"
-GREY = 0
-PALETTE = 3
-"""Types of colour in byte 25 of a PNG file (its IHDR chunk); byte 24 is its depth."""
-DEEP = b"\x10"
+_PREDICTED = re.compile(r"(^|/)(runs/\w+/|pred)")
+"""Folders of labels that a model made."""
+_KEY = re.compile(r"^.+(?=_[A-Za-z]+\.)|\d+")
+"""What images of one folder that belong together share in their names."""
+MAP = re.compile(rb"\x89PNG\r\n\x1a\n.{16}(.)[\x00\x03]", re.DOTALL)
+"""Beginning of a PNG file of one channel, or of indices of a palette, with its depth."""
 Words = tuple[object, ...]
+Places = dict[Path, list[Path]]
+"""Images by their folder, or by a pattern with one star if a folder has several of each
+name."""
 
 
-SHAPES = ("shapes", "--task", "object_detection", "--format")
-TOOLS: tuple[tuple[str, str, Words, bool], ...] = (
-    (
-        '"from_name"',
-        "annotations of Label Studio",
-        (*SHAPES, "label-studio"),
-        False,
-    ),
-    ('"label_id"', "annotations of CVAT (Datumaro)", (*SHAPES, "cvat"), False),
-    ('"shapes"', "annotations of labelme", (*SHAPES, "labelme"), True),
-    (
-        "<annotations>",
-        "annotations of CVAT; export them as Datumaro or COCO",
-        (),
-        False,
-    ),
-    (
-        '"_cls"',
-        "samples of FiftyOne; export them as fiftyone.types.COCODetectionDataset, the "
-        "labels of each model too",
-        (),
-        False,
-    ),
-    (
-        "PAR1",
-        "Parquet files of Hugging Face",
-        ("hugging-face", "--task", "object_detection"),
-        True,
-    ),
-    ("PK\x03\x04", "an archive; unpack it", (), False),
-)
-"""The mark at the beginning of what a tool writes; what it is; the importer with its
-options, or none if it is to be written in another form; whether it reads a folder."""
-TOOL_SUFFIXES = frozenset((".json", ".xml", ".parquet", ".zip"))
+ROWS = (*OWN, *FORMATS, *KNOWN, *LAST)
 
 
 @dataclass(frozen=True)
@@ -110,16 +108,31 @@ class Sight:
     path: Path
     text: str
     """What it is, in words."""
-    command: Words | None = None
-    """What reads it, without ``visualjudge``, or None if it belongs to another."""
+    command: Words = ()
+    """What reads it, without ``visualjudge``; empty if it belongs to another."""
+    then: tuple[Words, ...] = ()
+    """What reads the rest of it after that."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that is looked into: its first and last bytes as text, and the columns of a
+    table, or the fields of the first record."""
+
+    path: Path
+    text: str
+    columns: list[str]
+    has_verdicts: bool
+
+
+Kinds = dict[Known | None, list[File]]
 
 
 def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     """Return what ``folder`` has, the surest beginning first; empty if nothing is
     known.
 
-    Only names and the first bytes of files are read, so a file may turn out to be
-    damaged.
+    Only names and the ends of files are read, so a file may turn out to be damaged.
 
     Parameters
     ----------
@@ -129,188 +142,313 @@ def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     is_verdicts
         Returns whether a table with these columns has verdicts of a judge.
     """
-    files = [folder]
+    paths = [folder]
     if folder.is_dir():
-        files = list(islice(_files(folder), MOST_FILES))
-    if own := list(_own(folder, files)):
-        return own
-    every = _folders(files, IMAGES)
-    headers = _headers(files)
-    maps = [  # of one channel, or of indices of a palette
-        place
-        for place in every
-        if headers[place].startswith(PNG)
-        and headers[place][-1] in (GREY, PALETTE)
-    ]
-    deep = [place for place in maps if headers[place][24:25] == DEEP]
-    masks = [place for place in maps if place not in deep]
-    deep += _folders(files, MAPS)
-    photographs = {place: every[place] for place in every if place not in maps}
-    panoptic = [*_panoptic(files, photographs)]
+        paths = list(islice(_files(folder), MOST_FILES))
+    kinds = defaultdict[Known | None, list[File]](list)
+    for file in _looked_into(paths, is_verdicts):
+        kinds[_row(ROWS, file)].append(file)
+    pngs = {
+        file.path.with_suffix("")
+        for row in PANOPTIC
+        for file in kinds.get(row, ())
+    }
+    places = _places(paths, pngs)
+    photographs, *_ = _apart(places)
     images = [*photographs]
+    known = {
+        row: _sight(row, kinds[row], images, paths)
+        for row in ROWS
+        if row in kinds
+    }
+    if own := [known[row] for row in OWN if row in known]:
+        return own[:1]
+    voc = [file.path.parent for file in kinds.get(VOC, ())]
     sights = [
-        *(panoptic or _coco(files, images)),
-        *_yolo(files, images),
-        *_voc(files, images),
-        *_tables(files, is_verdicts),
-        *_of_tools(files, images),
+        *_coco(kinds, images),
+        *_yolo(kinds.get(YOLO, []), kinds.get(CLASSES, []), images),
+        *_maps(("voc", "object_detection", VOC.text), voc, images),
+        *(known[row] for row in KNOWN if row in known),
     ]
-    places = [
-        Sight(place, pluralize(count, "image"))
-        for place, count in photographs.items()
+    sights = (
+        sights
+        or _of_scenes(places, kinds)
+        or _of_images(places, kinds)
+        or _photographs(photographs)
+    )
+    return [
+        *sights,
+        *(known[row] for row in LAST if row in known),
+        *(
+            Sight(place, pluralize(len(every), "image"))
+            for place, every in photographs.items()
+        ),
     ]
-    if not any(sight.command for sight in sights):
-        tables = (
-            path
-            for path in files
-            if path.suffix in (".csv", ".tsv") and "class" in path.stem
-        )
-        classes = next(tables, Path("classes.csv"))
-        sights = [
-            *_maps(DEPTH, deep, images),
-            *_maps(LABELS, masks, images, classes=classes),
-            *sights,
-        ]
-    if places and not sights:
-        named = (
-            {place.path.name.lower(): place.path for place in places}
-            if len(places) > 1
-            else _endings(places[0].path)
-        )
-        return [*places, _images_alone(places[0].path, named)]
-    return [*sights, *places]
 
 
 def _files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.is_symlink():
-            continue
-        if path.is_dir():
-            yield from _files(path)
-        else:
-            yield path
+        if not (path.name.startswith(".") or path.is_symlink()):
+            yield from _files(path) if path.is_dir() else (path,)
 
 
-def _folders(files: list[Path], suffixes: frozenset[str]) -> dict[Path, int]:
-    """Return the folders that hold files of these kinds, the fullest first."""
-    counts = Counter(
-        path.parent for path in files if path.suffix.lower() in suffixes
-    )
-    return dict(counts.most_common())
+def _looked_into(
+    paths: list[Path], is_verdicts: Callable[[list[str]], bool]
+) -> Iterator[File]:
+    """Yield the first files of each kind in each folder, images last."""
+    counts: Counter[tuple[Path, str]] = Counter()
+    for path in sorted(paths, key=lambda path: path.suffix.lower() in PIXELS):
+        suffix = path.suffix.lower()
+        counts[path.parent, suffix] += 1
+        if counts[path.parent, suffix] <= MOST_ALIKE:
+            text = "" if suffix in PIXELS else _text(path)
+            columns = _columns(path, text)
+            yield File(path, text, columns, is_verdicts(columns))
 
 
-def _own(folder: Path, files: list[Path]) -> Iterator[Sight]:
-    """Yield the run, dataset or data folder that the folder is or holds."""
-    runs = [path.parent for path in files if path.name == "run.json"]
-    datasets = [path.parent for path in files if path.name == "dataset.json"]
-    data = [
-        path.parent.parent
-        for path in files
-        if path.name.endswith("_annotations.json")
-    ]
-    if runs:
-        yield Sight(runs[0], "a run of a judge", ("card", *runs))
-    elif datasets:
-        command = (
-            "judge",
-            datasets[0],
-            "--swap",
-            "--model",
-            "MODEL",
-            "--out",
-            "run",
-        )
-        yield Sight(datasets[0], "a dataset of questions", command)
-    elif data and all(place == data[0] for place in data):
-        yield Sight(
-            data[0], "a data folder", ("build", data[0], "--out", "dataset")
-        )
+def _text(path: Path) -> str:
+    """Return the first and last bytes of a file; nothing if it cannot be read."""
+    ends = _bytes(path, 0, max(HEAD, path.stat().st_size - HEAD))
+    text = ends.decode("utf-8", errors="replace").replace("\r\n", "\n")
+    return text.lstrip("\ufeff \n\t")
 
 
-def _head(path: Path) -> str:
-    return _bytes(path).decode("utf-8", errors="replace")
-
-
-def _tail(path: Path) -> str:
-    return _bytes(path, end=True).decode("utf-8", errors="replace")
-
-
-def _bytes(path: Path, *, end: bool = False) -> bytes:
-    """Return the first or last bytes of a file; nothing if it cannot be read."""
+def _bytes(path: Path, *starts: int) -> bytes:
     try:
-        start = max(0, path.stat().st_size - HEAD) if end else 0
-        return read_file(path, "json", start, HEAD)
+        return b"".join(read_file(path, "json", k, HEAD) for k in starts)
     except (OSError, VisualJudgeError):
         return b""
 
 
-def _coco(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
-    truths: list[Path] = []
-    results: dict[Path, str] = {}
-    for path in files:
-        if path.suffix.lower() != ".json":
-            continue
-        text = _head(path).lstrip()
-        if text.startswith("[") and '"image_id"' in text and '"score"' in text:
-            results[path] = next(
-                task for word, task in COCO_TASKS.items() if word in text
-            )
-        elif text.startswith("{"):
-            text += _tail(path)
-            if (
-                all(f'"{name}"' in text for name in ("images", "annotations"))
-                and '"caption"' not in text
-            ):
-                truths.append(path)
-    if not truths:
-        return
-    task = next(iter(results.values()), "object_detection")
-    models = [path for path, own in results.items() if own == task]
-    truths.sort(key=_training)
-    yield Sight(
-        truths[0],
-        "COCO annotations",
-        _study("coco", task, truths[0], images, models),
+def _columns(path: Path, text: str) -> list[str]:
+    """Return the columns of a table, or the fields of the first record."""
+    suffix = path.suffix.lower()
+    line = text.partition("\n")[0]
+    names: Iterable[object] = ()
+    if suffix in (".csv", ".tsv"):
+        names = line.split("\t" if "\t" in line else ",")
+    with suppress(OSError, TypeError, ValueError, VisualJudgeError):
+        if suffix == ".xlsx":
+            names = next(iter(workbook_rows(path)), ())
+        if suffix == ".jsonl" or (suffix == ".json" and text.startswith("[")):
+            names, _ = json.JSONDecoder().raw_decode(text.lstrip("[ \n\t"))
+    return [str(name).strip(' "\r') for name in names]
+
+
+def _row(rows: Sequence[Known], file: File) -> Known | None:
+    """Return the first kind that a file is of."""
+    place = file.path.as_posix()
+    columns = {name.lower() for name in file.columns}
+    fitting = (
+        row
+        for row in rows
+        if re.search(f"(^|/){row.name}$", place)
+        and columns.issuperset(row.columns)
+        and all(word in file.text for word in row.has)
+        and re.match(row.line, file.text)
+        and row.verdicts <= file.has_verdicts
     )
-    yield from (Sight(path, "COCO annotations") for path in truths[1:])
+    return next(fitting, None)
+
+
+def _sight(
+    row: Known, files: list[File], images: Sequence[Path], paths: list[Path]
+) -> Sight:
+    """Return files of one kind, with what stands for the words in capitals."""
+    first = files[0]
+    folders = [
+        Path(re.sub(f"(^|/){row.name}$", "", file.path.as_posix()) or ".")
+        for file in files
+    ]
+    several = {
+        "PATHS": [file.path for file in files],
+        "FOLDERS": [*dict.fromkeys(folders)],
+    }
+    line = re.match(row.line, first.text)
+    words = {
+        "PATH": first.path,
+        "FOLDER": folders[0],
+        "IMAGES": _images_of(first.path, images),
+        "COLUMNS": ", ".join(first.columns)[:300],
+        **(line.groupdict() if line else {}),
+    }
+
+    every = re.compile(rf"\b({'|'.join(words)})\b")
+
+    def filled(text: str) -> str:
+        return every.sub(lambda match: str(words[match[1]]), text)
+
+    command: Words = tuple(
+        part
+        for word in row.command.split()
+        for part in several.get(word, (filled(word),))
+    )
+    if row in OUTPUTS:
+        command = _outputs(first, paths)
+    text, mark, way = filled(row.text).partition(";")
+    more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
+    return Sight(first.path, text + more + mark + way, command)
+
+
+def _places(paths: list[Path], without: set[Path]) -> Places:
+    """Return the images of each folder, the fullest first, and apart if it has several of
+    each name, as ``rgb_0.jpg`` and ``depth_0.png``."""
+    pixels = [
+        path
+        for path in paths
+        if path.suffix.lower() in PIXELS
+        and path.parent not in without
+        and not NO_IMAGES.search(path.as_posix())
+    ]
+    pixels.sort(key=lambda path: path.parent)
+    folders = {
+        folder: [*files]
+        for folder, files in groupby(pixels, lambda path: path.parent)
+    }
+    places: Places = {}
+    for folder in sorted(folders, key=lambda folder: -len(folders[folder])):
+        series = defaultdict[Path, dict[str, Path]](dict)
+        for path in folders[folder]:
+            for key in islice(_KEY.finditer(path.name), 1):
+                name = f"{path.name[: key.start()]}*{path.name[key.end() :]}"
+                series[folder / name][key[0]] = path
+        shared = Counter(map(frozenset, series.values()))
+        apart = {
+            pattern: [*keys.values()]
+            for pattern, keys in series.items()
+            if shared[frozenset(keys)] > 1 < len(keys) and len(series) < 9
+        }
+        places |= apart or {folder: folders[folder]}
+    return places
+
+
+def _apart(places: Places) -> tuple[Places, list[Path], list[Path]]:
+    """Return photographs, places of label maps and places of depth maps, by their first
+    files."""
+    found = {
+        place: MAP.match(_bytes(files[0], 0)) for place, files in places.items()
+    }
+    deep = [
+        place
+        for place, match in found.items()
+        if (match and match[1] == b"\x10")
+        or places[place][0].suffix.lower() in MAPS
+    ]
+    masks = [
+        place for place, match in found.items() if match and place not in deep
+    ]
+    photographs = {
+        place: files
+        for place, files in places.items()
+        if place not in (*masks, *deep)
+    }
+    return photographs, masks, deep
+
+
+def _coco(kinds: Kinds, images: Sequence[Path]) -> Iterator[Sight]:
+    results = {
+        file.path: row.text
+        for row in COCO_RESULTS
+        for file in kinds.get(row, ())
+    }
+    task = next(iter(results.values()), "object_detection")
+    truths = sorted(
+        kinds.get(COCO, ()),
+        key=lambda file: (
+            _training(file.path),
+            ('"keypoints"' in file.text) != (COCO_RESULTS[0] in kinds),
+        ),
+    )
+    models = [path for path, own in results.items() if own == task]
+    yield from _found(
+        ("coco", task, COCO.text),
+        [file.path for file in truths],
+        models,
+        images,
+    )
     yield from (
         Sight(path, f"COCO results, {task}") for path, task in results.items()
     )
+    panoptic = [file.path for row in PANOPTIC for file in kinds.get(row, ())]
+    for path in panoptic[:1]:  # each with its PNGs in a folder of its name
+        yield from _found(
+            ("coco", "semantic_segmentation", "panoptic COCO annotations"),
+            [path],
+            panoptic[1:],
+            images,
+            gt_pngs=path.with_suffix(""),
+        )
 
 
-def _yolo(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
-    values: dict[Path, int] = {}
-    for path in files:
-        if path.suffix.lower() == ".txt" and path.parent not in values:
-            line = _head(path).partition("\n")[0]
-            if _YOLO_LINE.fullmatch(line):
-                values[path.parent] = len(line.split())
-    if not values:
-        return
-    truth = min(
-        values,
-        key=lambda place: (values[place], _training(place), len(place.parts)),
+def _yolo(
+    labels: list[File], classes: list[File], images: Sequence[Path]
+) -> Iterator[Sight]:
+    values = {
+        file.path.parent: len(file.text.partition("\n")[0].split())
+        for file in reversed(labels)
+    }
+    pose = any("kpt_shape" in file.text for file in classes)
+    models = [
+        place
+        for place, count in sorted(values.items())
+        if _PREDICTED.search(place.as_posix())
+        or (count % 2 == 0 and not pose)  # the last is a confidence
+    ]
+    truths = [place for place in sorted(values) if place not in models]
+    task = "instance_segmentation"
+    # a class, a box and a confidence
+    if pose or min(values.values(), default=0) <= 6:
+        task = "keypoint" if pose else "object_detection"
+    need = (
+        "" if classes else "; write data.yaml first, with their `names: [...]`"
     )
-    boxes = values[truth] == _BOX_VALUES
-    task = "object_detection" if boxes else "instance_segmentation"
-    classes = next(filter(_names_classes, files), "data.yaml")
-    others = [place for place in values if place != truth]
-    models = [place for place in others if not _is_split(place)]
-    yield Sight(
-        truth,
-        f"YOLO labels, {'boxes' if boxes else 'polygons'}",
-        _study("yolo", task, truth, images, models, classes=classes),
-    )
-    yield from (
-        Sight(path, f"YOLO labels{' of a model' * (path in models)}")
-        for path in others
-    )
+    table = classes[0].path if classes else "data.yaml"
+    truths.sort(key=_training)
+    form = ("yolo", task, f"{YOLO.text}{need}")
+    yield from _found(form, truths, models, images, classes=table)
+    yield from (Sight(path, "YOLO labels of a model") for path in models)
 
 
-def _is_split(place: Path) -> bool:
-    """Return whether labels of a folder are a part of the ground truth, as of train and
-    val, by its name or that of the folder that has it."""
-    return any(_SPLIT.fullmatch(name) for name in place.parts[-2:])
+def _maps(
+    form: tuple[str, str, str],
+    places: list[Path],
+    images: Sequence[Path],
+    scene: str = "",
+    **options: object,
+) -> Iterator[Sight]:
+    """Yield ground truth and predictions of one format, told apart by their names."""
+    places = sorted(
+        {*places},
+        key=lambda path: (
+            not _TRUTH.search(path.name),
+            not _TRUTH.search("/".join(path.parts[-3:])),
+            _training(path),
+            path,
+        ),
+    )
+    models = [  # not a part of the ground truth, such as train beside val
+        place
+        for place in places[1:]
+        if not any(map(_SPLIT.fullmatch, place.parts[-2:]))
+    ]
+    truths = [place for place in places if place not in models]
+    return _found(form, truths, models, images, scene, **options)
+
+
+def _found(
+    form: tuple[str, str, str],
+    truths: Sequence[Path],
+    models: Sequence[Path],
+    images: Sequence[Path],
+    scene: str = "",
+    **options: object,
+) -> Iterator[Sight]:
+    """Yield ground truth with its command, and without one what it does not need."""
+    name, task, text = form
+    for path in truths[:1]:
+        command = _study(name, task, path, images, models, scene, **options)
+        yield Sight(path, text, command)
+    yield from (Sight(path, text.partition(";")[0]) for path in truths[1:])
 
 
 def _training(path: Path) -> bool:
@@ -319,10 +457,14 @@ def _training(path: Path) -> bool:
 
 
 def _images_of(truth: Path, places: Sequence[Path]) -> object:
-    """Return the folder of images that a ground truth is of, by its name."""
+    """Return the folder of images that a ground truth is of, by its name, or else the
+    nearest."""
     return max(
         places,
-        key=lambda place: place == truth.parent or place.name in truth.name,
+        key=lambda place: (
+            place == truth.parent or place.name in truth.name,
+            len({*place.parts} & {*truth.parts}),
+        ),
         default="IMAGES",
     )
 
@@ -333,291 +475,197 @@ def _study(
     truth: Path,
     images: Sequence[Path],
     models: Sequence[Path],
+    scene: str = "",
     **options: object,
 ) -> Words:
     """Return the import of models' predictions; without any, of controlled errors."""
-    place = _images_of(truth, images)
-    words: Words = ("--task", task, "--gt", truth, "--images", place)
-    if models:
-        words = (form, *words)
-        for name, value in options.items():
-            words = (*words, f"--{name}", value)
-    else:
-        for name, value in options.items():
-            words = (*words, "--set", f"{name}={value}")
-    for path in models:
-        words = (*words, "--pred", path, "--source", _model(path))
-    return ("import" if models else "perturb", *words, "--out", "data")
-
-
-def _model(path: Path) -> object:
-    """Return the name of a model with these predictions; ``labels`` is none."""
-    if not path.is_dir():
-        return path.stem.removeprefix("*_")
-    return path.parent.name if path.name == "labels" else path.name
-
-
-def _names_classes(path: Path) -> bool:
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        return path.name == "classes.txt"
-    try:
-        content = read_yaml(path)
-    except (VisualJudgeError, yaml.YAMLError):
-        return False
-    return isinstance(content, dict) and "names" in content
-
-
-def _voc(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
-    first = {
-        path.parent: path for path in reversed(files) if path.suffix == ".xml"
-    }
-    folders = [
-        place for place, path in first.items() if "<annotation>" in _head(path)
+    flags = [
+        word
+        for name, value in options.items()
+        for word in (
+            (f"--{name.replace('_', '-')}", value)
+            if models
+            else ("--set", f"{name}={value}")
+        )
     ]
-    yield from _maps(
-        ("voc", "object_detection", "PASCAL VOC annotations"), folders, images
+    for path, model in zip(models, _names(models, scene), strict=True):
+        flags += ["--pred", path, "--source", model]
+        if "gt_pngs" in options:
+            flags += ["--pred-pngs", path.with_suffix("")]
+    if scene:
+        flags += ["--id-prefix", f"{scene}_"]
+    return (
+        *(("import", form) if models else ("perturb",)),
+        *("--task", task, "--gt", truth),
+        *("--images", _images_of(truth, images), *flags, "--out", "data"),
     )
 
 
-def _of_tools(files: list[Path], images: Sequence[Path]) -> Iterator[Sight]:
-    """Yield what labelling tools wrote, the first of each tool."""
-    found = set()
-    for path in files:
-        head = _head(path) if path.suffix in TOOL_SUFFIXES else ""
-        for mark, text, words, of_folder in TOOLS:
-            if mark in head and text not in found:
-                found.add(text)
-                place = path.parent if of_folder else path
-                command = (
-                    *("import", *words, "--gt", place),
-                    *("--images", _images_of(place, images))
-                    * ("shapes" in words),
-                    *("--out", "data"),
-                )
-                yield Sight(place, text, command if words else None)
-
-
-def _headers(files: list[Path]) -> dict[Path, bytes]:
-    """Return the first bytes of each folder's first image, as far as the colour type of
-    a PNG file."""
-    first = {
-        path.parent: path
-        for path in reversed(files)
-        if path.suffix.lower() in IMAGES
-    }
-    return {place: _bytes(path)[:26] for place, path in first.items()}
-
-
-DEPTH = ("depth", "depth_estimation", "depth maps")
-LABELS = (
-    "label-map",
-    "semantic_segmentation",
-    "label maps; --classes is a table of theirs with the columns id,name",
-)
-
-
-def _maps(
-    form: tuple[str, str, str],
-    places: list[Path],
-    images: Sequence[Path],
-    **options: object,
-) -> Iterator[Sight]:
-    if not places:
-        return
-    truth, *others = sorted(
-        places,
-        key=lambda path: (not _TRUTH.search(path.name), _training(path)),
-    )
-    models = [place for place in others if not _is_split(place)]
-    name, task, text = form
-    command = _study(name, task, truth, images, models, **options)
-    yield Sight(truth, text, command)
-    yield from (Sight(path, text.partition(";")[0]) for path in others)
-
-
-def _panoptic(
-    files: list[Path], photographs: dict[Path, int]
-) -> Iterator[Sight]:
-    """Yield panoptic files, each with its PNGs in a folder of its name."""
-    panoptic = [
-        path
-        for path in files
-        if path.suffix == ".json" and '"segments_info"' in _head(path)
+def _names(models: Sequence[Path], scene: str) -> Sequence[str]:
+    """Return what the paths of models differ by, from their end; a scene is none."""
+    every = [
+        [
+            path.name if path.is_dir() else path.stem,
+            *reversed(path.parts[:-1]),
+        ]
+        for path in models
     ]
-    if not panoptic:
-        return
-    truth, *models = sorted(
-        panoptic,
-        key=lambda path: '"categories"' not in _head(path) + _tail(path),
+    columns = zip(*every, strict=False)
+    differing = (
+        [name.removeprefix("*_") for name in names]
+        for names in columns
+        if len({*names}) == len(names)
+        and NO_NAMES.isdisjoint(names)
+        and scene not in names
     )
-    pngs = [path.with_suffix("") for path in (truth, *models)]
-    for place in pngs:
-        photographs.pop(place, None)
-    command = _study(
-        "coco", "semantic_segmentation", truth, [*photographs], models
-    )
-    own = [word for path in pngs[1:] for word in ("--pred-pngs", path)]
-    form = ("--gt-pngs", pngs[0], *own)
-    if not models:
-        form = ("--set", f"gt_pngs={pngs[0]}")
-    yield Sight(truth, "panoptic COCO annotations", (*command, *form))
-    yield from (Sight(path, "panoptic COCO results") for path in models)
+    return next(differing, [f"model{k}" for k in range(len(models))])
 
 
-def _tables(
-    files: list[Path], is_verdicts: Callable[[list[str]], bool]
-) -> Iterator[Sight]:
-    for path in files:
-        if path.suffix.lower() not in TABLES:
+def _of_scenes(places: Places, kinds: Kinds) -> list[Sight]:
+    """Return what each scene has: folders whose names stand in the same place of several
+    paths, and say nothing of what they hold."""
+    for k in (2, 1):
+        groups = defaultdict[tuple[str, ...], dict[str, Path]](dict)
+        for place in places:
+            parts = [".", ".", *place.parts]
+            name = parts.pop(-k)
+            groups[tuple(parts)][name] = place
+        sets = Counter(map(frozenset, groups.values()))
+        names = max(sets, key=lambda names: sets[names], default=frozenset())
+        if sets[names] < 2 or len(names) < 2 or any(map(_is_part, names)):
             continue
-        header = _header(path)
-        text = f"a table with the columns {', '.join(header)}"
-        if header == ["id", "name"]:
-            yield Sight(path, f"classes: {text}")
-        elif "objects" in header:
-            yield Sight(
-                path,
-                f"objects of images: {text}; `import hugging-face` reads Parquet "
-                "(Dataset.to_parquet)",
-            )
-        elif {"index", "prediction"}.issubset(header):
-            yield Sight(
-                path,
-                f"replies to multiple-choice questions: {text}",
-                ("mmbench", "eval", path, "--data", "DATA.tsv"),
-            )
-        elif "rater" in header:
-            yield Sight(path, f"ratings of people: {text}", ("agreement", path))
-        elif "output" in header or (
-            "file_name" in header and "verdict" not in header
-        ):
-            yield Sight(
-                path,
-                f"scores of generated images: {text}",
-                _outputs(path, header, files),
-            )
-        elif {"question", "answer", "image"}.issubset(header):
-            yield Sight(
-                path,
-                f"multiple-choice questions: {text}",
-                (
-                    *("mmbench", "infer", path),
-                    *("--model", "MODEL", "--out", "pred.xlsx"),
-                ),
-            )
-        elif is_verdicts(header):
-            yield Sight(
-                path, f"verdicts: {text}", ("adopt", path, "--out", "study")
-            )
-        else:
-            yield Sight(
-                path,
-                f"{text}; of verdicts or scores of a judge: visualjudge adopt with "
-                "--column item=NAME --column verdict=NAME --column truth=NAME",
-            )
+        own = [group for group in groups.values() if group.keys() == names]
+        sights = [
+            sight
+            for name in sorted(names)
+            for sight in _of_images(
+                {group[name]: places[group[name]] for group in own}, kinds, name
+            )[:1]
+        ]
+        commands = [sight.command for sight in sights if sight.command]
+        return [replace(sights[0], then=tuple(commands[1:]))] if sights else []
+    return []
 
 
-def _outputs(path: Path, header: list[str], files: list[Path]) -> Words:
+def _is_part(name: str) -> bool:
+    """Return whether the name of a folder says which part of a data set it holds."""
+    return (
+        "*" in name
+        or _SPLIT.fullmatch(name) is not None
+        or bool(_words(name) & (CLEAN | DEGRADED.keys()))
+    )
+
+
+def _words(name: str) -> set[str]:
+    return {*re.findall("[a-z]+", name.lower())}
+
+
+def _of_images(places: Places, kinds: Kinds, scene: str = "") -> list[Sight]:
+    """Return depth maps, label maps or restorations."""
+    photographs, masks, deep = _apart(places)
+    images = [*photographs]
+    tables = [file.path for file in kinds.get(TABLE_OF_CLASSES, ())]
+    classes = (*tables, Path("classes.csv"))[0]
+    need = (
+        "" if classes.exists() else f"; write {classes} first, lines of id,name"
+    )
+    labels = ("label-map", "semantic_segmentation", f"label maps{need}")
+    return [
+        *_maps(
+            ("depth", "depth_estimation", "depth maps"), deep, images, scene
+        ),
+        *_maps(labels, masks, images, scene, classes=classes),
+    ] or _restored(photographs, scene)
+
+
+def _restored(photographs: Places, scene: str) -> list[Sight]:
+    words = {
+        place: next(
+            (
+                _words(name)
+                for name in reversed(place.parts)
+                if name != scene and name not in NO_NAMES
+            ),
+            set(),
+        )
+        for place in photographs
+    }
+    poor = [place for place in words if words[place] & DEGRADED.keys()]
+    sharp = [
+        place for place in words if words[place] & CLEAN and place not in poor
+    ]
+    if not sharp or not poor:
+        return []
+    models = [place for place in words if place not in (*poor, *sharp)]
+    place = min(poor, key=lambda place: len(place.name))
+    task = next(DEGRADED[word] for word in DEGRADED if word in words[place])
+    first, truth = (photographs[path][0] for path in (place, sharp[0]))
+    more = first.stem.removeprefix(truth.stem)
+    if more not in ("", first.stem):  # such as 0x4.png for 0.png
+        place /= f"*{more}{first.suffix}"
+    return [
+        *_found(
+            ("pairs", task, "clean images"), sharp[:1], models, [place], scene
+        )
+    ]
+
+
+def _photographs(photographs: Places) -> list[Sight]:
+    """Return controlled errors of photographs, or the import of models' outputs if names
+    recur."""
+    if not photographs:
+        return []
+    first, files = next(iter(photographs.items()))
+    names = Counter(
+        path.stem for place in photographs.values() for path in place
+    )
+    by_class = len(photographs) > 1 and _SPLIT.fullmatch(first.parent.name)
+    if (names.most_common(1)[0][1] > 1 or "*" in first.name) and not by_class:
+        words = _words(" ".join(place.name for place in photographs))
+        tasks = (DEGRADED[word] for word in DEGRADED if word in words)
+        task = next(tasks, "generation_t2i")
+        text = (
+            "images of one name in several folders: outputs of models, if a table has "
+            "the prompt and the score of each; of photographs, visualjudge perturb "
+            "makes controlled errors"
+        )
+        command: Words = (
+            *("import", "outputs", "--task", task, "--table", "TABLE"),
+            *("--root", first.parent, "--out", "data"),
+        )
+        return [Sight(first.parent, text, command)]
+    text = "photographs alone: controlled errors test a judge"
+    if by_class:
+        text = f"images by class, which no task judges; as {text}"
+    place = first
+    if len([*first.glob(f"{files[0].stem}.*")]) > 1:
+        place /= f"*{files[0].suffix}"
+    command = _study("pairs", "lowlevel-deblur", place, [place], ())
+    return [Sight(first, text, command)]
+
+
+def _outputs(file: File, paths: list[Path]) -> Words:
     """Return the import of edited images, if the table names their sources, or of
     generated ones."""
+    header = file.columns
+    roots = (  # as high as can be
+        root
+        for image in paths
+        if image.suffix.lower() in IMAGES
+        for root in reversed(image.parents)
+        if image.relative_to(root).as_posix() in file.text
+    )
     task = "generation_editing" if "image" in header else "generation_t2i"
-    words = ("import", "outputs", "--task", task, "--table", path)
+    words = ("import", "outputs", "--task", task, "--table", file.path)
     renamed = [
         f"{ours}={name}"
         for name, ours in IMAGE_FOLDER.items()
         if name in header and ours not in header
     ]
     return (
-        *(*words, "--root", _root(path, files)),
+        *(*words, "--root", next(roots, file.path.parent)),
         *(word for pair in renamed for word in ("--column", pair)),
         *(() if "score" in header else ("--score-column", "NAME")),
         *(() if "source" in header else ("--source", "NAME")),
         *("--out", "data"),
-    )
-
-
-def _root(path: Path, files: list[Path]) -> Path:
-    """Return the folder, as high as can be, below which a table names images."""
-    text = _head(path)
-    roots = (
-        root
-        for image in files
-        if image.suffix.lower() in IMAGES
-        for root in reversed(image.parents)
-        if image.relative_to(root).as_posix() in text
-    )
-    return next(roots, path.parent)
-
-
-def _header(path: Path) -> list[str]:
-    if path.suffix.lower() == ".xlsx":
-        with suppress(OSError, VisualJudgeError):
-            return [*next(iter(workbook_rows(path)), ())]
-    line = _head(path).partition("\n")[0].strip().lstrip("\ufeff")
-    if path.suffix.lower() != ".jsonl":
-        separator = "\t" if "\t" in line else ","
-        return [name.strip(' "') for name in line.split(separator)]
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return []
-    return [*record] if isinstance(record, dict) else []
-
-
-def _alike(folder: Path, other: Path) -> Path:
-    """Return the images of ``folder``, as a pattern if their names end in more than those
-    of ``other`` do, such as ``0x4`` for ``0``."""
-    first, named = (min(place.iterdir()) for place in (folder, other))
-    more = first.stem.removeprefix(named.stem)
-    if more in ("", first.stem):
-        return folder
-    return folder / f"*{more}{first.suffix}"
-
-
-def _endings(folder: Path) -> dict[str, Path]:
-    """Return patterns of a folder's images by the last word of their names, such as
-    ``*_gt.png``."""
-    words = {
-        path.stem.rpartition("_")[2]: path.suffix
-        for path in folder.iterdir()
-        if "_" in path.stem
-    }
-    return {
-        word.lower(): folder / f"*_{word}{suffix}"
-        for word, suffix in words.items()
-    }
-
-
-def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
-    """Return controlled errors of photographs, or the import of what names tell
-    apart."""
-    sharp = next((named[name] for name in CLEAN if name in named), None)
-    poor = next((name for name in DEGRADED if name in named), None)
-    if sharp and poor:
-        others = (sharp, named[poor])
-        models = [path for path in named.values() if path not in others]
-        images = _alike(named[poor], sharp) if sharp.is_dir() else named[poor]
-        command = _study("pairs", DEGRADED[poor], sharp, [images], models)
-        return Sight(sharp, "clean images", command)
-    names = Counter(
-        path.stem
-        for place in {*named.values()}
-        if place.is_dir()
-        for path in place.iterdir()
-    )
-    if max(names.values(), default=1) > 1:
-        task = DEGRADED.get(poor or "", "generation_t2i")
-        return Sight(
-            first.parent,
-            "images of one name in several folders: outputs of models, if a table has "
-            "the prompt and the score of each; of photographs, visualjudge perturb "
-            "makes controlled errors",
-            (
-                *("import", "outputs", "--task", task, "--table", "TABLE"),
-                *("--root", first.parent, "--out", "data"),
-            ),
-        )
-    command = _study("pairs", "lowlevel-deblur", first, [first], ())
-    return Sight(
-        first, "photographs alone: controlled errors test a judge", command
     )
