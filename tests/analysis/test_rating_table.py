@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -471,3 +472,54 @@ def test_a_rater_against_the_others_is_told_and_no_figure_ends_in_status_1(
             told,
             status,
         )
+
+
+COPIED: dict[str, tuple[Callable[[list[int]], list[float]], str | None]] = {
+    "another person": (lambda first: [6 - n for n in first], None),
+    "copy": (list, "ann, ben: equal in all 30"),
+    "one score": (lambda first: [3] * len(first), "ben: 3 in all 30"),
+    "another scale": (
+        lambda first: [2 * n for n in first],
+        "ben: up to 10, all",
+    ),
+    "ages": (lambda first: [20 + n for n in first], "ben: up to 25, all"),
+}
+
+
+@pytest.mark.parametrize("case", COPIED)
+def test_ratings_that_are_copied_or_on_another_scale_are_told(
+    case: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    other, told = COPIED[case]
+    first = [1 + k * k % 5 for k in range(30)]
+    scores = {"ann": first, "ben": other(first)}
+    agreement(
+        pl.DataFrame(
+            [
+                (str(k), "m", rater, "q", float(score))
+                for rater, own in scores.items()
+                for k, score in enumerate(own)
+            ],
+            [*COLUMNS],
+            orient="row",
+        )
+    )
+    texts = [str(row.message) for row in recwarn]
+    assert len(texts) == (told is not None)
+    assert told is None or told in texts[0]
+
+
+def test_a_rater_in_two_cases_is_told(recwarn: pytest.WarningsRecorder) -> None:
+    names = ("ann", "Ann", "ben")
+    agreement(
+        pl.DataFrame(
+            [
+                (str(k), "m", name, "q", 1.0 + (k * (1 + n)) % 5)
+                for n, name in enumerate(names)
+                for k in range(20)
+            ],
+            [*COLUMNS],
+            orient="row",
+        )
+    )
+    assert ["Ann, ann" in str(row.message) for row in recwarn] == [True]

@@ -13,7 +13,7 @@ alternative annotator test is given as published and clustered by image.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -31,6 +31,9 @@ from visualjudge.core.records import FloatArray, IntArray
 
 LEAST_ITEMS = 3
 LEAST_UNITS = 5
+# Ratings from which those of two are not equal by chance, and how many times as high
+# those on another scale are.
+MANY, OTHER_SCALE = 20, 2.0
 OTHERS = "the other people"
 CELL = ("rater", "item", "source")
 Interval = tuple[float | None, float | None]
@@ -498,6 +501,8 @@ def agreement(
             "mean counts",
             stacklevel=2,
         )
+    for doubt in doubts(table):
+        warnings.warn(doubt, stacklevel=2)
     collected = [
         (panel, level or level_of(panel, of_tasks))
         for panel in panels(table, judges)
@@ -515,3 +520,37 @@ def agreement(
             for row in alt_rows(panel, epsilon, kind)
         ),
     )
+
+
+def doubts(table: pl.DataFrame) -> Iterator[str]:
+    """Yield what tells that ratings are copied, misnamed or on another scale. Votes on
+    easy pairs are equal more often."""
+    rated = pl.concat_str(
+        "item", "source", "dimension", "score", separator="\0"
+    )
+    raters = table.group_by("rater").agg(
+        pl.len(),
+        pl.col("score").min().alias("low"),
+        pl.col("score").max().alias("high"),
+        rated.sort().str.join("\0"),
+    )
+    rows = raters.sort("rater").rows()
+    for name, n, low, high, ratings in rows:
+        same = [
+            other
+            for other, *_, theirs in rows
+            if other > name
+            and (
+                other.lower() == name.lower()
+                or (theirs == ratings and (high > 1 or n >= 5 * MANY))
+            )
+        ]
+        most = max((row[3] for row in rows if row[0] != name), default=0)
+        facts = {
+            f"{name}: {low:g} in all {n} ratings": low == high,
+            f"{', '.join([name, *same])}: equal in all {n} ratings, or names that "
+            "differ in case alone; are they one rater?": same,
+            f"{name}: up to {high:g}, all others up to {most:g}; have all one scale, "
+            "and are all ratings?": high >= OTHER_SCALE * most > 0,
+        }
+        yield from filter(facts.get, facts if n >= MANY else ())

@@ -98,6 +98,7 @@ def agreement(
     columns = pairs_of(column, "--column", "item=image")
     read = [read_ratings(path, columns) for path in ratings or []]
     problems = [problem for _, outcome in read for problem in outcome]
+    tell(problems)
     of_runs = ratings_of_runs(run or [])
     every = pl.concat(
         [*(table for table, _ in read), of_runs.table], how="diagonal"
@@ -107,7 +108,6 @@ def agreement(
     )
     lost = _unmatched(every, [*(judge or []), *of_runs.judges])
     if not result.rows:
-        tell(problems)
         raise DataError(lost[0] if lost else NOTHING)
     write(json, plain(asdict(result)))
     write(out, html(result) if out else None)
@@ -136,7 +136,6 @@ def agreement(
     if run:  # ratings alone have no card
         following("card", run[0])
     say(*of_runs.remarks.warnings)
-    tell(problems)
     if problems:
         lost.append(f"{len(problems)} ratings left out")
     if not lost and {row.spearman for row in result.rows} == {None}:

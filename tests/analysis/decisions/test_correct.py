@@ -176,25 +176,13 @@ def test_an_annotation_labelled_under_both_of_its_names_is_labelled_twice(
     assert [str(one) for one in again.problems if "labelled twice" in str(one)]
 
 
-def test_labels_from_1_to_5_are_not_on_the_judges_scale(
-    world: World, tmp_path: Path
-) -> None:
-    path = _random_scores(world, tmp_path / "labels.csv", 10)
-    lines = [line.split(",") for line in path.read_text().split()[1:]]
-    low = _labels(
-        tmp_path / "low.csv",
-        [(n, str(1 + 0.4 * float(score))) for n, score in lines],
-    )
-    for labels, holds in ((path, True), (low, False)):
-        found = correct_study(_scored(world), labels).assumptions
-        assert [one.holds for one in found if "scale" in one.assumes] == [holds]
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         (lambda score: score, None),
         (lambda score: score / 10, "the scale"),
+        (lambda score: 1 + 0.4 * score, "the scale"),
+        (lambda score: 7, "all 150 labels are 7"),
         (lambda score: 10 - score, "reversed"),
     ],
 )
@@ -554,3 +542,13 @@ def test_pairs_without_model_names_can_be_labelled(tmp_path: Path) -> None:
     run = vj.open_run(vj.adopt(rows, tmp_path / "study").runs[0])
     queue = vj.label(run, n=8)
     assert (queue.by, queue.drawn, queue.pool) == ("question_id", 8, 20)
+
+
+def test_labels_of_another_dataset_are_told_with_the_first(
+    world: World, tmp_path: Path
+) -> None:
+    path = _labels(tmp_path / "l.csv", [("other-7", "A")], "question_id,answer")
+    with pytest.raises(
+        DataError, match=r"l\.csv: question_id .* got 'other-7'"
+    ):
+        correct_study(_scored(world), path)

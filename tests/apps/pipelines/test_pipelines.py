@@ -768,11 +768,36 @@ def test_a_table_in_place_of_rows_is_told_once(
     tmp_path: Path, server: Any
 ) -> None:
     make_rows(tmp_path)
-    write(tmp_path / "rows.jsonl", "key,instruction\n1,do it\n2,do it\n")
-    with pytest.raises(
-        DataError, match="must hold one JSON object per line, such as"
-    ):
-        read_rows(tmp_path / "rows.jsonl")
+    for content in ("key,instruction\n1,do it\n2,do it\n", "", '[{"key": 1}]'):
+        write(tmp_path / "rows.jsonl", content)
+        with pytest.raises(
+            DataError, match="must hold one JSON object per line, such as"
+        ):
+            read_rows(tmp_path / "rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, None),
+        ({"edited_images": ["b", "b"]}, "one image is named twice"),
+        ({"edited_images": ["a"]}, "one image is named twice"),
+        ({"instruction": " "}, "instruction: is empty"),
+    ],
+)
+def test_rows_that_are_hardly_meant_are_told(
+    tmp_path: Path,
+    change: dict[str, Any],
+    told: str | None,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    row = {"instruction": "i", "input_image": "a", "edited_images": ["b", "c"]}
+    write(tmp_path / "rows.jsonl", json.dumps({"key": "x", **row, **change}))
+    rows, problems = read_rows(tmp_path / "rows.jsonl")
+    assert (len(rows), problems) == (1, [])
+    texts = [str(warning.message) for warning in recwarn]
+    assert len(texts) == (told is not None)
+    assert told is None or told in texts[0]
 
 
 def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:
@@ -1254,7 +1279,7 @@ def test_rows_without_a_key_are_numbered_and_told(tmp_path: Path) -> None:
         json.dumps(row),
     ]
     (tmp_path / "rows.jsonl").write_text("\n".join(lines), "utf-8")
-    with pytest.warns(UserWarning, match="2 rows without one, numbered"):
+    with pytest.warns(UserWarning, match="has its number; .* this: 2"):
         rows, problems = read_rows(tmp_path / "rows.jsonl")
     assert ([one.key for one in rows], problems) == ([1, "x", 3], [])
 

@@ -112,14 +112,6 @@ LEAST_IMAGES = 10
 """Nothing passes or fails on fewer images."""
 
 
-def _bias(value: float | None) -> str:
-    return f"{points(value)} points"
-
-
-def _moved(value: float | None) -> str:
-    return "none shown" if value == 0 else number(value, 0)
-
-
 THRESHOLDS: Mapping[str, Threshold] = {
     "macro_accuracy": Threshold(
         "Accuracy, mean over tasks",
@@ -138,7 +130,7 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "within",
         0.10,
         "its answers depend on the order of the options ({} for the first)",
-        _bias,
+        lambda value: f"{points(value)} points",
         unit=" points",
     ),
     "failed": Threshold(
@@ -148,7 +140,12 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "{} of its replies cannot be used",
     ),
     "favour": Threshold(
-        "Favouritism, in ranks", "at_most", 0, "{why}", _moved, unit=""
+        "Favouritism, in ranks",
+        "at_most",
+        0,
+        "{why}",
+        lambda value: "none shown" if value == 0 else number(value, 0),
+        unit="",
     ),
 }
 

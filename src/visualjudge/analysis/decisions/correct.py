@@ -391,21 +391,7 @@ def _assumptions(
         else f"all {nouns} have a usable reply",
         True if absent == 0 else None,
     )
-    highest, own = (
-        float(np.nanmax(y, initial=0.0))
-        for y in (labelled["y"], judged["said"])
-    )
-    scale = Assumption(
-        "labels have the scale of the judge's scores",
-        f"from 0 to 10, the highest label is {highest:g}, the judge's highest score "
-        f"{own:g}",
-        2 * highest > own,
-    )
-    return (
-        (drawn, enough, scale, replies)
-        if judged.kind == "scoring"
-        else (drawn, enough, replies)
-    )
+    return drawn, enough, replies
 
 
 def _labels_for(

@@ -220,11 +220,12 @@ def of_kind(
     held = table["kind"].drop_nulls().unique().sort().to_list()
     chosen = held[0] if kind is None and len(held) == 1 else kind
     if chosen is None or chosen not in held:
-        names = ", ".join(held) or "none of the dataset"
-        raise DataError(
-            f"labels: must answer questions of one kind, got {names}; choose one with "
-            "`kind`"
+        got = (
+            f"of one kind, got {', '.join(held)}; choose one with `kind`"
+            if held
+            else f"of the dataset, got {labels.table['name'][0]!r}"
         )
+        raise DataError(f"{labels.file}: {labels.by} must name questions {got}")
     return chosen, replace(
         labels,
         table=table.filter(pl.col("kind").fill_null(chosen) == chosen).drop(
@@ -305,15 +306,18 @@ def place(
             maintain_order="left",
         )
     )
-    _warn(labels.file, items, rows["y"])
+    _warn(labels.file, items, rows["y"], answers["label"])
     return rows, (
         *labels.problems,
         *(Problem(labels.file, *reason) for reason in reasons),
     )
 
 
-def _warn(file: str, items: Items, labels: pl.Series) -> None:
-    """Warn of labels on another scale than the judge's answers, or against them."""
+def _warn(
+    file: str, items: Items, labels: pl.Series, stated: pl.Series
+) -> None:
+    """Warn of labels on another scale than the judge's answers, or against them, or all
+    ``stated`` alike."""
     both = pl.DataFrame({"judge": items.rows["said"], "label": labels})
     both = (
         both.fill_nan(None)
@@ -329,6 +333,8 @@ def _warn(file: str, items: Items, labels: pl.Series) -> None:
         and OTHER_SCALE * label <= judge,
         "labels go against the judge's answers; are their letters or their scale "
         "reversed?": r < AGAINST,
+        f"all {len(stated)} labels are {next(iter(stated), None)}": stated.n_unique()
+        == 1,
     }
     for doubt in filter(doubts.get, doubts if len(both) >= MANY else ()):
         warnings.warn(f"{file}: {doubt}", stacklevel=2)

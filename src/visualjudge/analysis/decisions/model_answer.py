@@ -91,10 +91,6 @@ def _more(pair: PairOfModels) -> str:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
-def _mean(pair: PairOfModels) -> str:
-    return number3(pair.mean_difference) + ", opposite" * pair.conflict
-
-
 PAIR = Layout[PairOfModels](
     named("a", "First"),
     named("b", "Second"),
@@ -113,7 +109,12 @@ PAIR = Layout[PairOfModels](
         ),
     ),
     of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
-    of_row("Score difference", _mean),
+    of_row(
+        "Score difference",
+        lambda pair: (
+            number3(pair.mean_difference) + ", opposite" * pair.conflict
+        ),
+    ),
     *as_named("by"),
     of_row("Further images needed", _more),
 )

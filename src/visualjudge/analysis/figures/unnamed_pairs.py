@@ -28,10 +28,6 @@ def _rows(judge: JudgeResult) -> tuple[PairsOfTask, ...]:
     return (*answer.tasks, *([answer.whole] if len(answer.tasks) > 1 else []))
 
 
-def _needed(task: PairsOfTask) -> int | None:
-    return task.needs_images if task.state == "too_few" else None
-
-
 COLUMNS = Layout[PairsOfTask](
     named(
         "task", "Task", lambda task: plain_name(task) or ALL_TASKS, text=True
@@ -41,7 +37,12 @@ COLUMNS = Layout[PairsOfTask](
     *figure("accuracy", "accuracy", "Right", ends="ci95"),
     named("constant", "Best constant answer", percent),
     *figure("gain", "gain", "Above it, points", points),
-    Column("needs_images", _needed, "Images needed", number),
+    Column(
+        "needs_images",
+        lambda task: task.needs_images if task.state == "too_few" else None,
+        "Images needed",
+        number,
+    ),
 )
 
 

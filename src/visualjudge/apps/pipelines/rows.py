@@ -3,7 +3,7 @@ others. Lines of results are in ``results.py``.
 """
 
 import hashlib
-import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,11 +15,10 @@ from pydantic import BaseModel, Field, StrictStr, ValidationError
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.plurals import pluralize
 from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import BOUNDS
+from visualjudge.formats.samples import warn_once
 
-_NOT_JSON = "is not JSON"
 MOST_IMAGES = 100
 """Maximum number of edited images in a row."""
 
@@ -52,6 +51,16 @@ class Row:
             "input_image": self.input_image,
             "edited_images": list(self.edited_images),
         }
+
+
+DOUBTS: Mapping[str, Callable[[Row], bool]] = {
+    "key: there is none, so it has its number": lambda row: row.numbered,
+    "instruction: is empty": lambda row: not row.instruction.strip(),
+    "input_image, edited_images: one image is named twice": lambda row: (
+        len({row.input_image, *row.edited_images}) <= len(row.edited_images)
+    ),
+}
+"""What is judged, but hardly meant."""
 
 
 def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
@@ -88,19 +97,18 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
             raise DataError(
                 f"{file}: must have at most {BOUNDS['table'].items:,} rows"
             )
-    if not rows and problems and problems[0].reason.startswith(_NOT_JSON):
+    if not rows and (not problems or problems[0].field == "row"):
+        first = problems[0].reason if problems else "is not there"
         raise DataError(
             f"{file}: must hold one JSON object per line, such as "
             '{"key": "1", "instruction": "…", "input_image": "in.png", '
-            '"edited_images": '
-            f'["a.png", "b.png"]}}; its first line {problems[0].reason}'
+            f'"edited_images": ["a.png", "b.png"]}}; its first line {first}'
         )
-    if not rows and not problems:
-        raise DataError(f"{file}: holds no rows")
-    if numbered := sum(row.numbered for row in rows.values()):
-        warnings.warn(
-            f"{file}: key: {pluralize(numbered, 'row')} without one, numbered",
-            stacklevel=2,
+    for doubt, doubtful in DOUBTS.items():
+        warn_once(
+            file,
+            doubt,
+            [f"row {row.key}" for row in rows.values() if doubtful(row)],
         )
     return list(rows.values()), problems
 
@@ -110,7 +118,7 @@ def _row(line: bytes, file: Path, number: int, place: int) -> Row | Problem:
     try:
         value = jsons.loads(line)
     except ValueError as error:
-        return Problem(str(file), where, "row", f"{_NOT_JSON}: {error}")
+        return Problem(str(file), where, "row", f"is not JSON: {error}")
     if isinstance(value, dict) and "key" in value:
         where += f" ({str(value['key'])[:80]})"
     try:
