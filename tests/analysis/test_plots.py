@@ -315,6 +315,10 @@ def test_ticks_are_round_and_few(low: float, high: float) -> None:
     assert len({round(b - a, 9) for a, b in pairwise(found)}) == 1
 
 
+def test_an_axis_with_room_for_four_numbers_has_more_than_one() -> None:
+    assert ticks(-15.6, 15.6, 4) == [-10, 0, 10]
+
+
 def test_a_long_name_keeps_its_end_and_has_all_of_it_as_a_tooltip() -> None:
     canvas = Canvas(300)
     canvas.text(0, 10, "classification 0.25", room=100)

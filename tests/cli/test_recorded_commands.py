@@ -11,7 +11,7 @@ import pytest
 
 from commanding import command
 from docs.workspace import make_workspace
-from recording import check, contents
+from recording import check, contents, files_in
 
 VOTE = '{"output": "0-sdxl.png", "prompt": "a", "source": "s", "score": 1}'
 BOX = "<xmin>1</xmin><ymin>2</ymin><xmax>40</xmax><ymax>50</ymax>"
@@ -61,7 +61,7 @@ def test_commands_with_other_options(
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(content, "utf-8")
     for number, line in enumerate(LINES.read_text("utf-8").splitlines()):
-        before = {*home.rglob("*")}
+        before = files_in(home)
         ended = call(line)
         done[f"{number}-{line.split()[0]}"] = {
             "status": ended.returncode,

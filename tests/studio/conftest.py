@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from fastapi.testclient import TestClient
 from PIL import Image
 
@@ -21,6 +23,18 @@ from visualjudge.studio.places import find_places
 from visualjudge.studio.studio_data import Site
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_event_loop() -> Iterator[None]:
+    """A client starts a thread and an event loop for each request, which cost as much
+    as a page; all clients share these."""
+    with (
+        start_blocking_portal() as portal,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(TestClient, "portal", portal)
+        yield
 
 
 @pytest.fixture

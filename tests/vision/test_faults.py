@@ -125,7 +125,7 @@ def test_a_label_map_needs_memory_for_its_pixels_not_for_its_classes() -> None:
     """Forty classes whose boxes are the whole map took 40 bytes a pixel and side."""
     names = {number: f"class {number}" for number in range(1, 41)}
     real = np.resize(
-        np.repeat(np.arange(1, 41, dtype=np.uint8), 50), (800, 4000)
+        np.repeat(np.arange(1, 41, dtype=np.uint8), 50), (400, 2000)
     )
     tracemalloc.start()
     truth, prediction = (

@@ -181,7 +181,7 @@ def test_a_box_is_displaced_within_the_image_wherever_it_is(
             key=key,
             pairing="matched",
         )
-        for key in range(12)
+        for key in range(4)
     ]
     boxes = [item.prediction.items[0].xyxy for g in groups for item in g]  # type: ignore[attr-defined]
     assert boxes and all(inside(box, SIZE) for box in boxes)

@@ -204,8 +204,8 @@ OF_PAIRS = (
 )
 OF_FAVOUR = (
     "Favour: how far the judge’s value lies above what the true scores of the model "
-    "explain. Proven: by a test, adjusted by Holm over the models, and over this table "
-    "and those by task."
+    "explain. It is proven only where a last column says so: tests are adjusted by Holm "
+    "over the models, and over this table and those by task."
 )
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: "

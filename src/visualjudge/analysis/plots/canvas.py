@@ -120,7 +120,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
         step * 10.0**power for power in range(-8, 9) for step in (1, 2, 2.5, 5)
     )
     step = next(
-        (step for step in steps if span / step <= most - 1 + 1e-9), span or size
+        (step for step in steps if int(span / step + 1e-9) < most), span or size
     )
     first = int(-(-low // step))
     count = int((high - first * step) / step + 1e-9)

@@ -4,6 +4,7 @@ in ``paper_tables.py``.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,4 +42,7 @@ def save_all(analysis: Analysis, folder: Path) -> list[str]:
 def _tables(section: Section) -> Iterator[tuple[str, str]]:
     for k, table in enumerate(section.tables, 1):
         for suffix, writer in WRITERS.items():
-            yield f"{section.anchor}-{k}{suffix}", writer([table])
+            yield (
+                f"{section.anchor}-{k}{suffix}",
+                writer([replace(table, title=table.title or section.title)]),
+            )

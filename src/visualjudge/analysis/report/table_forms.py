@@ -6,6 +6,7 @@ files.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from visualjudge.analysis.plots.plot import data_uri
@@ -120,9 +121,13 @@ WRITERS = {".csv": as_csv, ".md": as_markdown, ".tex": as_latex}
 """What writes the tables to a file, by its suffix."""
 
 
-def links(table: Table, name: str) -> dict[str, str]:
-    """Return the table as each format, as data URIs by file name."""
+def links(table: Table, name: str, title: str) -> dict[str, str]:
+    """Return the table as each format, as data URIs by file name; ``title`` is that of
+    a table without one.
+    """
     return {
-        f"{name}{suffix}": data_uri(writer([table]), "text/plain")
+        f"{name}{suffix}": data_uri(
+            writer([replace(table, title=table.title or title)]), "text/plain"
+        )
         for suffix, writer in WRITERS.items()
     }

@@ -135,11 +135,15 @@ def _sums(
     their squares and products, 5×3: first, second, first², first·second, second².
     """
     total = np.zeros((5, 3))
-    # some at a time, as each needs 240 bytes
+    # some at a time, as each needs 100 bytes; whole numbers, so exact in any order
     for part in np.array_split(place, 1 + place.size // PIXELS_AT_ONCE):
         a, b = (
-            image.reshape(-1, 3)[part].astype(np.float64)
+            np.ascontiguousarray(image.reshape(-1, 3)[part].T, np.float64)
             for image in (first, second)
         )
-        total += [column.sum(axis=0) for column in (a, b, a * a, a * b, b * b)]
+        total += [
+            a.sum(axis=1),
+            b.sum(axis=1),
+            *(np.einsum("cp,cp->c", x, y) for x, y in ((a, a), (a, b), (b, b))),
+        ]
     return total
