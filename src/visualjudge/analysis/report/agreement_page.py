@@ -167,8 +167,7 @@ def sentence(result: PeopleAgreement) -> str:
     if units := sum(row.units for row in rows):
         same = percent(sum((r.same or 0) * r.units for r in rows) / units, 0)
         words = f"Two people rate the same output equally in {same} of cases"
-        known = [row.alpha for row in rows if row.alpha is not None]
-        if known:
+        if known := [row.alpha for row in rows if row.alpha is not None]:
             ends = map(number, sorted({min(known), max(known)}))
             words += f"; Krippendorff’s α {' to '.join(ends)}"
         parts.append(f"{words}.")
