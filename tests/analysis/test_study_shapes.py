@@ -23,6 +23,7 @@ from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.figure_text import number, with_ends
+from visualjudge.analysis.figures.answer import SYSTEM
 from visualjudge.analysis.figures.comparisons import COMPARISONS
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.report.card import card_of
@@ -511,7 +512,10 @@ def test_severities_of_errors_are_not_ranked_as_models_are(
     assert answer.state == "yes"
     assert ("of 120 verdicts," in answer.sentence) is controlled
     # one task has the answer of all, which stands at the top
-    assert "As the truth?" not in page_of(analyse([run]))
+    analysis = analyse([run])
+    assert "As the truth?" not in page_of(analysis)
+    [kind] = analysis.judges[0][SYSTEM].kinds
+    assert ("of 2 errors by" in kind.order) is controlled
 
 
 @each(

@@ -280,7 +280,7 @@ def test_a_source_named_twice_is_refused_before_anything_is_written(
 def test_a_missing_file_is_one_line(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(scene, "--pred", f"{scene}/none.json", "--source", "x") == 1
+    assert call(scene, "--pred", f"{scene}/none.json", "--source", "x") == 2
     assert (
         capsys.readouterr().err
         == f"visualjudge: {scene}/none.json: no such file\n"

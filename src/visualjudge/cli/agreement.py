@@ -83,33 +83,35 @@ def agreement(
     """
     import polars as pl
 
-    from visualjudge.analysis.people_agreement import agreement as figures
-    from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
+    from visualjudge.analysis import (
+        people_agreement,
+        rating_table,
+        table_layout,
+    )
     from visualjudge.analysis.report.agreement_page import (
         html,
         sentence,
         tables_of,
     )
-    from visualjudge.analysis.table_layout import plain
     from visualjudge.core.text_tables import folded
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
     columns = pairs_of(column, "--column", "item=image")
-    read = [read_ratings(path, columns) for path in ratings or []]
+    read = [rating_table.read_ratings(path, columns) for path in ratings or []]
     problems = [problem for _, outcome in read for problem in outcome]
     tell(problems)
-    of_runs = ratings_of_runs(run or [])
+    of_runs = rating_table.ratings_of_runs(run or [])
     every = pl.concat(
         [*(table for table, _ in read), of_runs.table], how="diagonal"
     )
-    result = figures(
+    result = people_agreement.agreement(
         every, judge or (), level=level, epsilon=alt_test, of_tasks=not ratings
     )
     lost = _unmatched(every, [*(judge or []), *of_runs.judges])
     if not result.rows:
         raise DataError(lost[0] if lost else NOTHING)
-    write(json, plain(asdict(result)))
+    write(json, table_layout.plain(asdict(result)))
     write(out, html(result) if out else None)
     print(
         "\n\n".join(

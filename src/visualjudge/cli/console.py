@@ -37,7 +37,13 @@ from typing import (
 import typer
 from typer.core import TyperCommand
 
-from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
+from visualjudge.core.errors import (
+    DataError,
+    Problem,
+    UsageError,
+    must_end_in,
+    summarized,
+)
 from visualjudge.core.escaping import SURROGATE, for_terminal
 from visualjudge.core.output_files import OutputFile, together
 from visualjudge.core.plurals import pluralize
@@ -253,14 +259,13 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
     """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C
     lets pending calls finish, a second one cancels them.
     """
-    from visualjudge.runs.job_runner import run_until_stopped
-    from visualjudge.runs.progress_display import Display
+    from visualjudge.runs import job_runner, progress_display
 
     async def main(stop: Stop) -> Result:
-        with Display(title) as display:
+        with progress_display.Display(title) as display:
             return await work(on_event=display.update, stop=stop)
 
-    return run_until_stopped(main)
+    return job_runner.run_until_stopped(main)
 
 
 # ---------------------------------------------------------------- output files
@@ -326,20 +331,24 @@ class Checked(Described, TyperCommand):
             if isinstance(values.get(option.name), OutputFile)
         }
         values |= {option.name: output for option, output in outputs.items()}
-        for option in self.params:
-            value = values.get(option.name)
-            if any(
-                isinstance(text, str)
-                and SURROGATE.search(text)
-                and not Path(text).exists()
-                for text in (
-                    value if isinstance(value, list | tuple) else [value]
-                )
-            ):
+        stated = [
+            (option, text)
+            for option in self.params
+            for text in _texts(values.get(option.name))
+        ]
+        for option, text in stated:
+            if SURROGATE.search(str(text)) and not _is_there(text):
                 raise UsageError(
-                    f"{option.opts[0]} must be text in UTF-8, got {value!r:.80}"
+                    f"{option.opts[0]} must be text in UTF-8, got {text!r:.80}"
                 )
-        inputs = [*_files([values[name] for name in values if name != "out"])]
+        inputs = [
+            Path(text)
+            for option, text in stated
+            if option.name != "out"
+            and _is_there(text)
+            # a text that names a folder may be a task
+            and (isinstance(text, Path) or Path(text).is_file())
+        ]
         ended: typer.Exit | None = None
         with (
             warnings.catch_warnings(),
@@ -354,6 +363,10 @@ class Checked(Described, TyperCommand):
                 super().invoke(ctx)
             except typer.Exit as status:  # done, with something to tell
                 ended = status
+            except DataError as error:
+                if any(_is_absent(text, error) for _, text in stated):
+                    raise UsageError(str(error)) from None
+                raise
         say(*replaced)
         if ended is not None:
             raise ended
@@ -384,16 +397,25 @@ def _check_outputs(outputs: Mapping[Any, OutputFile]) -> None:
             must_end_in(name, path, suffixes)
 
 
-def _files(value: Any) -> Iterator[Path]:
-    """Yield the files that an argument or option names, whatever its type, and the
-    folders that one of paths does."""
+def _texts(value: Any) -> Iterator[str | Path]:
+    """Yield the texts and paths of an argument or option, whatever its type."""
     if isinstance(value, list | tuple):
         for item in value:
-            yield from _files(item)
+            yield from _texts(item)
     elif isinstance(value, str | Path) and not isinstance(value, OutputFile):
-        with suppress(OSError, ValueError):  # too long, or no path at all
-            # A text that names a folder may be a task.
-            if Path(value).is_file() or (
-                isinstance(value, Path) and value.exists()
-            ):
-                yield Path(value)
+        yield value
+
+
+def _is_there(text: str | Path) -> bool:
+    with suppress(OSError, ValueError):  # too long, or no path at all
+        return Path(text).exists()
+    return False
+
+
+def _is_absent(text: str | Path, error: DataError) -> bool:
+    """Return whether an error says that what the command line names is not there."""
+    return (
+        str(error).startswith((f"{text}: ", f"{text} is "))
+        and "no such" in str(error)
+        and not _is_there(text)
+    )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.console import end_with, following, write
-from visualjudge.cli.label import KindOption
+from visualjudge.cli.label import KindOption, TaskOption
 from visualjudge.cli.options import JsonFile, MovedDataset
 from visualjudge.core.plurals import pluralize
 
@@ -24,6 +24,7 @@ def correct(
     ],
     json: JsonFile = None,
     kind: KindOption = None,
+    task: TaskOption = None,
     gap: Annotated[
         float | None,
         typer.Option(
@@ -41,7 +42,9 @@ def correct(
     from visualjudge.analysis.decisions.correct import LEADERBOARD
     from visualjudge.apps.frontdoor.decisions import correct as figures
 
-    board = figures(run, labels, kind=kind, dataset=dataset, gap=gap)
+    board = figures(
+        run, labels, kind=kind, tasks=task or (), dataset=dataset, gap=gap
+    )
     write(json, LEADERBOARD.json(board))
     print(board)
     if board.unlabelled:
@@ -49,6 +52,7 @@ def correct(
             "label",
             run,
             *(("--kind", kind) if kind else ()),
+            *(word for name in task or () for word in ("--task", name)),
             "--labels",
             labels,
             "--out",
@@ -56,9 +60,14 @@ def correct(
         )
     else:
         following("report", run)
-    count = (
-        [f"{pluralize(len(board.problems), 'label')} left out"]
-        if board.problems
-        else []
+    end_with(
+        [
+            *board.problems,
+            *(
+                [f"{pluralize(len(board.problems), 'label')} left out"]
+                if board.problems
+                else ()
+            ),
+            *board.remarks.problems,
+        ]
     )
-    end_with([*board.problems, *count, *board.remarks.problems])

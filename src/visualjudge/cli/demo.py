@@ -93,6 +93,7 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
     labels = study / "labels.csv"
     runs = [study / "runs" / name for name in STUDY_JUDGES]
     careful, hasty = runs
+    first = ("--task", STUDY_TASKS[0])
     return {
         "1  Predictions of four models on 100 photographs, in two tasks: two or all four "
         "models for each photograph": [
@@ -130,34 +131,28 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
         ],
         "4  The answer for object detection: may the four models be ranked with the judge "
         "“careful”?": [
-            ("card", careful, "--task", STUDY_TASKS[0]),
+            ("card", careful, *first),
             (
                 "report",
                 *runs,
-                "--task",
-                STUDY_TASKS[0],
+                *first,
                 "--out",
                 study / "report.html",
                 "--json",
                 study / "metrics.json",
             ),
         ],
-        f"5  The leaderboard of the judge “{hasty.name}”, over both tasks, corrected "
+        f"5  The leaderboard of the judge “{hasty.name}” for object detection, corrected "
         f"with {LABELS} human labels (here simulated by the ground truth)": [
             (
-                "label",
-                hasty,
-                "--kind",
-                "pairwise",
-                "--n",
-                LABELS,
-                "--out",
-                labels,
+                *("label", hasty, "--kind", "pairwise", *first),
+                *("--n", LABELS, "--out", labels),
             ),
             partial(fill_labels, dataset, labels),
             (
                 "correct",
                 hasty,
+                *first,
                 "--labels",
                 labels,
                 "--json",

@@ -182,7 +182,6 @@ def _of_model(
     lock: Lock, model: ModelOptions, dataset: Dataset, tolerance: float
 ) -> Check:
     """Ask the canaries and, if they do not decide, all questions of the lock."""
-    from visualjudge.analysis.analysing import analyse
     from visualjudge.apps.gate.check import (
         Check,
         changes,
@@ -193,7 +192,6 @@ def _of_model(
         locked_questions,
         questions_of,
     )
-    from visualjudge.options import Choice
 
     pairs = locked_questions(lock.questions, dataset, "pairwise")
     asked = questions_of(dataset, pairs)
@@ -201,47 +199,42 @@ def _of_model(
         return Check("stale", stale)
     canaries = tuple(row["id"] for row in lock.canaries)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
-        few = _judged(
-            lock,
-            model,
-            dataset.choose(Choice(ids=canaries)),
-            Path(scratch, "canaries"),
-        )
-        result = check_canaries(lock, analyse([few]), tolerance)
+        few = _judged(lock, model, dataset, canaries, Path(scratch, "canaries"))
+        result = check_canaries(lock, few, tolerance)
         if (
             result.state != "can't tell"
             or len(canaries) == lock.questions["number"]
         ):
             return result
         say(f"{len(canaries)} canaries do not decide; asking all questions")
-        whole = _judged(
-            lock,
-            model,
-            dataset.choose(Choice(ids=pairs)),
-            Path(scratch, "all"),
-        )
-        return check_run(lock, analyse([whole]), dataset, tolerance)
+        whole = _judged(lock, model, dataset, pairs, Path(scratch, "all"))
+        return check_run(lock, whole, dataset, tolerance)
 
 
 def _scores_of_model(
     lock: ScoreLock, model: ModelOptions, dataset: Dataset, tolerance: float
 ) -> Check:
     """Ask all questions of a lock of scores."""
-    from visualjudge.analysis.analysing import analyse
     from visualjudge.apps.gate.lock import locked_questions
     from visualjudge.apps.gate.score_lock import check_scores
-    from visualjudge.options import Choice
 
+    asked = locked_questions(lock.questions, dataset, "scoring")
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
-        asked = Choice(ids=locked_questions(lock.questions, dataset, "scoring"))
-        run = _judged(lock, model, dataset.choose(asked), Path(scratch, "all"))
-        return check_scores(lock, analyse([run]), dataset, tolerance)
+        run = _judged(lock, model, dataset, asked, Path(scratch, "all"))
+        return check_scores(lock, run, dataset, tolerance)
 
 
 def _judged(
-    lock: Lock | ScoreLock, model: ModelOptions, dataset: Dataset, out: Path
-) -> Path:
+    lock: Lock | ScoreLock,
+    model: ModelOptions,
+    dataset: Dataset,
+    ids: tuple[str, ...],
+    out: Path,
+) -> Any:
+    """Return the analysis of a run over some questions, asked as the lock says."""
     from visualjudge import judge
+    from visualjudge.analysis.analysing import analyse
+    from visualjudge.options import Choice
 
     parameters = {**(lock.judge.get("parameters") or {}), **lock.judge}
     stated = {
@@ -250,11 +243,11 @@ def _judged(
     sent = {name: stated[name] for name in SENT if name in stated}
     options = {name: stated[name] for name in JUDGED if name in stated}
     judge(
-        dataset,
+        dataset.choose(Choice(ids=ids)),
         # what the model answered before says nothing of the model now
         model.client(concurrency=16, cache=False, **sent),
         out,
         progress=False,
         **options,
     )
-    return out
+    return analyse([out])

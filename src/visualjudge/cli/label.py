@@ -20,6 +20,11 @@ KindOption = Annotated[
     ),
 ]
 
+TaskOption = Annotated[
+    list[str] | None,
+    typer.Option("--task", help="Only this task; repeatable.", metavar="NAME"),
+]
+
 
 def label(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
@@ -33,6 +38,7 @@ def label(
         ),
     ] = None,
     kind: KindOption = None,
+    task: TaskOption = None,
     labels: Annotated[
         Path | None,
         typer.Option(help="Labels so far: not drawn again.", metavar="FILE"),
@@ -47,7 +53,15 @@ def label(
     """
     from visualjudge.apps.frontdoor.decisions import label as draw
 
-    queue = draw(run, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+    queue = draw(
+        run,
+        n,
+        kind=kind,
+        tasks=task or (),
+        labels=labels,
+        dataset=dataset,
+        seed=seed,
+    )
     write(out, for_csv(queue.table()).write_csv())
     say(*queue.remarks.warnings)
     print(
@@ -65,5 +79,9 @@ def label(
         out,
         title="or ask people",
     )
-    following("correct", run, "--labels", out)
+    following(
+        *("correct", run),
+        *(word for name in task or () for word in ("--task", name)),
+        *("--labels", out),
+    )
     end_with([*queue.problems, *queue.remarks.problems])

@@ -68,9 +68,11 @@ def infer(
 
     Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx
     """
-    from visualjudge.apps.mmbench.ask_model import infer as ask_all
-    from visualjudge.apps.mmbench.question_prompt import choice_template
-    from visualjudge.apps.mmbench.table_images import image_problems
+    from visualjudge.apps.mmbench import (
+        ask_model,
+        question_prompt,
+        table_images,
+    )
 
     if not run.resume:
         for suffix in (".jsonl", ".run.json"):
@@ -81,19 +83,19 @@ def infer(
             f"{data}: no column 'image' (columns: {', '.join(table.columns)[:300]})"
         )
     rows = table.rows[: run.limit]
-    problems = image_problems(table, rows)
+    problems = table_images.image_problems(table, rows)
     _left_out(
         problems.values(),
         f"{data}: {pluralize(len(problems), 'image')}",
         skip_invalid,
     )
     asking = partial(
-        ask_all,
+        ask_model.infer,
         table,
         [row for row in rows if row.index not in problems],
         # the most probable reply, unless --set temperature=null leaves it to the server
         _model(model, temperature=0.0, concurrency=run.concurrency),
-        choice_template(template),
+        question_prompt.choice_template(template),
         out.path,
         resume=run.resume,
         concurrency=run.concurrency,

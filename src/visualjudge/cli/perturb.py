@@ -137,11 +137,10 @@ def truth_reader(
         If the task has no ground truth, or its importer has no such option or needs
         another.
     """
-    from visualjudge.vision.predictions import TYPES
-    from visualjudge.vision.tasks import task_named
+    from visualjudge.vision import predictions, tasks
 
-    kind = task_named(task).type
-    if not TYPES.find(kind).errors:
+    kind = tasks.task_named(task).type
+    if not predictions.TYPES.find(kind).errors:
         raise UsageError(
             f"{task} has no controlled errors: its scores are given, not computed"
         )

@@ -535,6 +535,14 @@ def test_scores_without_model_names_have_a_mean_by_task(tmp_path: Path) -> None:
             1.5, abs=0.4
         )
         assert means[task].rank_set is None
+    of_art = vj.label(run, n=60, tasks=["art"]).table()
+    assert set(of_art["task"]) == {"art"}
+    of_art.with_columns(
+        score=of_art["annotation_id"].replace_strict(person)
+    ).write_csv(tmp_path / "art.csv")
+    alone = vj.correct(run, tmp_path / "art.csv", tasks=["art"])
+    assert [row.source for row in alone.rows] == ["art"]
+    assert alone.labels == 60
 
 
 def test_pairs_without_model_names_can_be_labelled(tmp_path: Path) -> None:

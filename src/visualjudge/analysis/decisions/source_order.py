@@ -37,6 +37,7 @@ from visualjudge.analysis.statistics.favour import (
     fair_fit,
     means_by_image,
 )
+from visualjudge.analysis.study_shape import shape_of
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import (
     Column,
@@ -83,12 +84,14 @@ class OrderOfKind:
     """Sources, with their groups, that no usable reply compares with another; no figure
     here includes them.
     """
+    noun: str = "model"
+    """What a source is: a model, or a controlled error."""
 
     @property
     def order(self) -> str:
         """How well the judge orders the sources, as a description."""
         tau = self.models.tau_b
-        models = many(len(self.sources), "model")
+        models = many(len(self.sources), self.noun)
         least = (
             f"; were every pair that is not separated in the wrong order, "
             f"{number3(tau.interval[0])}"
@@ -227,11 +230,13 @@ def sources_table(kind: OrderOfKind) -> Table:
         notes.append(
             f"Left out, because no usable reply compares them: {left}."
         )
-    rows = sorted(kind.sources, key=lambda row: (row.group, row.rank))
-    hidden = [] if apart else ["group"]
-    title = f"Models by {MEASURES[kind.kind]}"
     return grid(
-        SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden
+        SOURCE,
+        sorted(kind.sources, key=lambda row: (row.group, row.rank)),
+        title=f"{kind.noun.title()}s by {MEASURES[kind.kind]}",
+        notes=notes,
+        keys=1 + apart,
+        hidden=[] if apart else ["group"],
     )
 
 
@@ -293,11 +298,12 @@ def _ordered(study: Study, run: int, level: float) -> SourceOrder:
     compared = [separate(row) if row.judge.size else None for row in rows]
     models = next((result for result in compared if result is not None), None)
     exact = study.has_exact_scores(run)
+    errors = shape_of(study, run) == "controlled_errors"
     kinds = tuple(
         kind
         for result, pairs in zip(asked, compared, strict=True)
         if pairs is not None
-        and (kind := _measured(result, pairs, exact, level)) is not None
+        and (kind := _measured(result, pairs, exact, level, errors)) is not None
     )
     if kinds:
         return SourceOrder(kinds, models=models)
@@ -325,7 +331,11 @@ def _why_none(judged: Items) -> str:
 
 
 def _measured(
-    asked: Items, models: PairsOfModels, exact: bool, level: float
+    asked: Items,
+    models: PairsOfModels,
+    exact: bool,
+    level: float,
+    errors: bool,
 ) -> OrderOfKind | None:
     result, silent = asked.answered()
     if not result.names:
@@ -381,4 +391,5 @@ def _measured(
         tuple(sources),
         fair is not None,
         silent,
+        "error" if errors else "model",
     )

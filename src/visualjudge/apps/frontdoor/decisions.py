@@ -66,6 +66,7 @@ def correct(
     labels: str | Path,
     *,
     kind: QuestionType | None = None,
+    tasks: list[str] | tuple[str, ...] = (),
     dataset: str | Path | None = None,
     gap: float | None = None,
 ) -> Leaderboard:
@@ -80,6 +81,8 @@ def correct(
     kind
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``: which labels count, if they
         answer questions of several kinds.
+    tasks
+        Use only questions of these tasks; default: of all, together.
     gap
         Difference for which to compute the number of labels needed to detect it.
 
@@ -99,7 +102,7 @@ def correct(
     from visualjudge.analysis.load import load_study
 
     return correct_study(
-        load_study([folder_of(run)], dataset=dataset),
+        load_study([folder_of(run)], dataset=dataset, tasks=tuple(tasks)),
         labels,
         kind=kind,
         gap=gap,
@@ -111,6 +114,7 @@ def label(
     n: int | None = None,
     *,
     kind: QuestionType | None = None,
+    tasks: list[str] | tuple[str, ...] = (),
     labels: str | Path | None = None,
     dataset: str | Path | None = None,
     seed: int = 0,
@@ -125,6 +129,8 @@ def label(
     kind
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring,
         pairwise and ranking that the run answered.
+    tasks
+        Draw only from these tasks.
     labels
         Existing labels, drawn with equal probabilities: their items are not drawn
         again, and appear in the queue.
@@ -148,7 +154,7 @@ def label(
     from visualjudge.analysis.load import load_study
 
     return label_study(
-        load_study([folder_of(run)], dataset=dataset),
+        load_study([folder_of(run)], dataset=dataset, tasks=tuple(tasks)),
         n,
         kind=kind,
         labels=labels,

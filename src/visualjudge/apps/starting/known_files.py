@@ -430,7 +430,7 @@ KNOWN = (
     ),
     Known(
         r"dataset_info\.json",
-        "a data set of Hugging Face without a column `objects`; write it as Parquet "
+        "a data set of Hugging Face without a column of objects; write it as Parquet "
         "(Dataset.to_parquet) for visualjudge adopt, if it has verdicts",
         has=('"features"',),
     ),
