@@ -107,9 +107,8 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     annotator test. Rows without a figure are only counted.
     """
     tables = []
-    dimensions = {row.dimension for row in result.rows}
-    hidden = ["dimension"] if dimensions in ({"ratings"}, {"votes"}) else []
-    keys = 2 - len(hidden)
+    unnamed = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
+    hidden = ["dimension"] if unnamed else []
     for title, choices in (
         ("Scores", False),
         ("Choices between two options", True),
@@ -140,7 +139,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
                     rows,
                     title=title,
                     notes=[note for note, holds in notes.items() if holds],
-                    keys=keys,
+                    keys=2 - unnamed,
                     hidden=hidden,
                 )
             )
@@ -153,7 +152,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         result.alt_test,
         title="Could a judge replace people?",
         notes=[OMEGA],
-        keys=keys,
+        keys=2 - unnamed,
         hidden=hidden,
     )
     return [*tables, tests] if result.alt_test else tables
