@@ -328,11 +328,10 @@ def test_models_that_are_scored_are_planned_by_pair(tmp_path: Path) -> None:
 def test_a_pilot_of_pairs_and_one_without_truth_are_planned_too(
     tmp_path: Path,
 ) -> None:
-    rng = np.random.default_rng(6)
     rows = []
     for k in range(40):
         true = "AB"[k % 2]
-        said = true if rng.random() < 0.85 else "BA"[k % 2]
+        said = "A" if k in (1, 9, 17, 25, 33) else true
         rows.append({"item": f"q{k}", "verdict": said, "truth": true})
     (run,) = adopted(rows, tmp_path / "s", PAIRS)
     plan = vj.plan(run)

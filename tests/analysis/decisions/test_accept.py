@@ -123,6 +123,27 @@ def test_without_a_bad_prediction_among_them_few_prove_nothing() -> None:
     assert chosen_score(cases(200, 0.0), 0.05).threshold is not None
 
 
+def test_images_that_are_named_are_those_of_a_score_that_can_be_chosen() -> (
+    None
+):
+    # a sequence of tests starts at two scores; the others need fewer images
+    kept = []
+    for seed in range(40):
+        pilot = cases(80, 0.3, seed=seed)
+        needed = chosen_score(pilot, 0.05).images_needed
+        if needed is None:
+            continue
+        later = cases(needed - 80, 0.3, seed=100 + seed)
+        image, *columns = (
+            np.concatenate([getattr(part, name) for part in (pilot, later)])
+            for name in ("image", "score", "bad", "weight")
+        )
+        image[pilot.image.size :] += 80
+        kept.append(chosen_score(Cases(image, *columns), 0.05).threshold)
+    assert len(kept) > 20
+    assert sum(score is not None for score in kept) > len(kept) / 3
+
+
 def test_a_study_answers_by_task_and_error_type(tmp_path: Path) -> None:
     found = accept(study(tmp_path, 90), risk=0.05)
     assert found.thresholds == {"object_detection": pytest.approx(8.1)}

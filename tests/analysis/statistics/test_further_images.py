@@ -1,4 +1,5 @@
-"""Further images after which a pair is probably separated."""
+"""Further images after which a pair is probably separated, or a figure told from its
+bar."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from scipy import stats
 
 from folding import each
 from visualjudge.analysis.resolution import further_images
+from visualjudge.analysis.statistics.score_bar import images_needed
+from visualjudge.analysis.value_and_interval import Estimate
 
 TIMES = np.geomspace(0.05, 20, 60)
 PARTS = np.linspace(0.025, 0.975, 20)
@@ -71,3 +74,20 @@ def test_further_images_are_those_of_judge_and_truth_both_being_proven(
             sides, np.array([2, 0, 1, 3]), images, tail, freedom
         )
         assert found == expected
+
+
+def test_promised_images_decide_as_often_as_stated() -> None:
+    rng = np.random.default_rng(0)
+    end = stats.norm.isf(0.025)
+    decided = []
+    for true in rng.uniform(-6, 6, 4000):
+        now = true + rng.normal()
+        figure = Estimate(now, (now - end, now + end), 100, 100)
+        needed = images_needed(100, ["open"], [(figure, 0.0)])
+        if abs(now) >= end or needed is None:
+            continue
+        times = needed / 100
+        further = true + rng.normal() / np.sqrt(times - 1)
+        later = (now + (times - 1) * further) / times
+        decided.append(abs(later) > end / np.sqrt(times))
+    assert 0.77 < np.mean(decided) < 0.84

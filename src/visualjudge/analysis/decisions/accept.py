@@ -56,8 +56,9 @@ ALL = "all"
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The score chosen for the predictions of one task, or of all; None if no score
-    keeps the risk. Then ``images_needed`` is about how many such images would probably
-    have one (None: no score has a smaller share of bad predictions).
+    keeps the risk. Then ``images_needed`` is how many such images could have one, if the
+    shares of bad ones stay as they are: of simulated studies, 27 to 85 % had one then.
+    None: no score has a smaller share of bad predictions.
     """
 
     task: str
@@ -69,9 +70,7 @@ class Chosen:
         """What a score would need."""
         if self.images_needed is None:
             return "no score has a smaller share of bad ones: another judge is needed"
-        return (
-            f"it needs about {float(f'{self.images_needed:.2g}'):,.0f} images"
-        )
+        return f"it needs at least {float(f'{self.images_needed:.2g}'):,.0f} images"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +130,9 @@ class Acceptance:
             f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
             f"(true score below {self.bad_below:g}; 95 % confidence)"
         )
+        without = (row for row in self.chosen if row.threshold is None)
+        lacks = _listed(((row.task, row.lack) for row in without), ": ")
         if not self.thresholds:
-            lacks = _listed(((row.task, row.lack) for row in self.chosen), ": ")
             return f"{self.judge}: no score keeps the promise that {promise}; {lacks}"
         scores = [row for row in self.chosen if row.threshold is not None]
         score = _listed((row.task, f"{row.threshold:g}") for row in scores)
@@ -143,8 +143,6 @@ class Acceptance:
             share = percent(self.parts[0].accepted)
             good = percent(self.parts[0].recall or 0.0)
             sentences.append(f"{share} are accepted, {good} of the good ones")
-        without = (row for row in self.chosen if row.threshold is None)
-        lacks = _listed(((row.task, row.lack) for row in without), ": ")
         if lacks:
             sentences.append(f"No score keeps it for {lacks}")
         return ". ".join([*sentences, *self._tasks_at_risk()])
@@ -428,15 +426,19 @@ def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
             chosen = score
         else:
             level = 0.0
-    needed = None if chosen is not None else _images_needed(cases, risk, scores)
+    needed = (
+        _images_needed(cases, risk, filter(levels.get, scores))
+        if chosen is None
+        else None
+    )
     return Chosen(task, chosen, needed)
 
 
 def _images_needed(
     cases: Cases, risk: float, scores: Iterable[float]
 ) -> int | None:
-    """Return how many such images the score needs that needs the fewest; None if no
-    score has a smaller share of bad predictions.
+    """Return how many such images the score needs that needs the fewest of those at
+    which a sequence starts; None if none has a smaller share of bad predictions.
     """
     images = int(cases.image.max()) + 1
     needed = math.inf

@@ -561,10 +561,7 @@ def more_images(images: int, needed: int | None) -> str:
         return f"About {many(needed - images, 'more image')} would probably decide."
     if images < LEAST_IMAGES:
         return f"At least {LEAST_IMAGES} images are needed."
-    return (
-        "It lies too close to what is required for a number of images to be "
-        "promised."
-    )
+    return "These images say too little for a number of further ones to be promised."
 
 
 NO_ANSWER = "it answered no question on the models"

@@ -198,13 +198,13 @@ def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
 
 def _gain_ends(gaps: ImageSums) -> Ends:
     """Return the interval of the share ``own`` less the share ``other``."""
-    variances = [
-        gaps.ratio(name, "n")[1].variance for name in ("own", "other", "gap")
-    ]
     return difference_ends(
         gaps.shares("own", "n"),
         gaps.shares("other", "n", graded=True),
-        *variances,
+        *(
+            gaps.ratio(name, "n")[1].variance
+            for name in ("own", "other", "gap")
+        ),
     )
 
 

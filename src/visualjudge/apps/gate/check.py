@@ -47,7 +47,7 @@ STATUS: dict[State, int] = {
 WORSE = 0.015
 EXCLUDED = 0.05
 LEAST_IMAGES = 10
-"""Images from which on the gate holds where no question has fewer right answers."""
+"""Images from which on the gate holds."""
 QUESTIONS = {
     "prompts": "the wording of the prompts",
     "prompt_versions": "the versions of the prompts",
@@ -218,7 +218,7 @@ def compared(
     if best < 0 and change < -tolerance / 2:
         return Check("broken", (f"{about}, beyond chance",), *figures)
     excluded = worst > -tolerance
-    if excluded or (not lost.any() and sums.height >= LEAST_IMAGES):
+    if sums.height >= LEAST_IMAGES and (excluded or not lost.any()):
         why = f"{loss} is excluded" if excluded else "no question has fewer"
         reasons = [f"{about}; {why}"]
         if worst > 0 and change > tolerance:
@@ -242,7 +242,11 @@ def compared(
             else LEAST_IMAGES / sums.height
         )
         more = math.ceil(sums.height * max(0.1, times - 1) - 1e-9)
-    needs = "" if more is None else f"; about {more} more images would decide"
+    needs = (
+        ""
+        if more is None
+        else f"; about {more} more images would probably decide"
+    )
     return Check(
         "can't tell",
         (f"{about}; {loss} cannot be excluded{needs}",),
