@@ -254,7 +254,7 @@ def filled(queue: Path, rows: int = 10**6) -> bytes:
     table = pl.read_csv(queue, infer_schema=False).with_row_index()
     score = (
         pl.when(pl.col("index") < rows)
-        .then(pl.lit("7"))
+        .then((pl.col("index") % 5 + 3).cast(pl.String))
         .otherwise(pl.lit(None, dtype=pl.String))
     )
     table.with_columns(score=score).drop("index").write_csv(queue)
