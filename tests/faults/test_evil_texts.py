@@ -50,6 +50,9 @@ BY_WIDTH = {"\\", "\\resizebox", "\\textwidth"}
 BY_LENGTH = {"text", "title", "line", "code", "wbr", "br", "mark", "span"}
 """Elements whose number depends on how long a text is, its backticks, and what is read
 of it."""
+GRID = re.compile('<polyline class="grid"[^>]*></polyline>')
+"""Lines of a plot, of which there are as many as the names beside them leave room
+for."""
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe]"
 )
@@ -248,6 +251,7 @@ def _studio(root: Path, identity: str) -> dict[str, str]:
 def _structure(name: str, text: str) -> Counter[str]:
     """The parts that a text of others must not change."""
     suffix = name.rpartition(".")[2]
+    text = GRID.sub("", text)
     if suffix == "html":
         return Elements(text).counts
     if suffix in ("svg", "xml"):

@@ -167,6 +167,15 @@ def test_ranges_cover_what_they_state():
     ]
 
 
+def test_a_category_has_thirty_images_each_counted_once():
+    judged = np.repeat([1.0, 2.0, 3.0], 30)
+    image = np.arange(90)
+    image[30] = image[31]
+    ranges = score_ranges(judged, judged, image).ranges
+    categories = [(own.score, own.score_high, own.images) for own in ranges]
+    assert categories == [(1.0, 1.0, 30), (2.0, 3.0, 59)]
+
+
 def test_abstaining_gains_where_confidence_means_something():
     rng = np.random.default_rng(2)
     sure = rng.integers(1, 6, 300) / 5
