@@ -517,12 +517,9 @@ def _compared(
     outcomes = cells.judge, cells.truth
     direct = [_by_questions(cells, outcome) for outcome in outcomes]
     strong = [np.full((5, len(cells.twos)), np.nan) for _ in outcomes]
-    for table in strong:
-        table[ERROR] = np.inf
     rejected = [np.zeros(len(cells.twos), dtype=bool) for _ in outcomes]
-    gap, gap_test = _differences(cells)
-    by_fit = gap.copy()
-    by_fit_test = gap_test.copy()
+    gap = _differences(cells)
+    fitted_gap = np.full_like(gap, np.nan)
     groups = np.unique(cells.rows.groups, return_inverse=True)[1]
     for group in range(int(groups.max(initial=-1)) + 1):
         places = np.flatnonzero(groups[cells.twos[:, 0]] == group)
@@ -547,11 +544,14 @@ def _compared(
                         share,
                     )
             if len(far) == 2:
-                variance = ((far[0] - far[1]) ** 2).sum(0)
                 images = cells.images[part]
-                by_fit[part] = strong[0][0, part] - strong[1][0, part]
-                found_spread = Spread(variance, images, images.astype(float))
-                by_fit_test[part] = test(by_fit[part], found_spread)
+                found_spread = Spread(
+                    ((far[0] - far[1]) ** 2).sum(0),
+                    images,
+                    images.astype(float),
+                )
+                value = strong[0][0, part] - strong[1][0, part]
+                fitted_gap[:, part] = value, test(value, found_spread)
     by = [
         _by_fit(own, other) & ~misfit
         for own, other, misfit in zip(direct, strong, rejected, strict=True)
@@ -560,10 +560,7 @@ def _compared(
         Preferences(*np.where(chosen, other, own))
         for own, other, chosen in zip(direct, strong, by, strict=True)
     )
-    both = by[0] & by[1]
-    differ = _signs_of(
-        np.where(both, by_fit, gap), np.where(both, by_fit_test, gap_test)
-    )
+    differ = _signs_of(*np.where(by[0] & by[1], fitted_gap, gap))
     return judged, true, by, differ
 
 
@@ -613,8 +610,8 @@ def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
     )
 
 
-def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
-    """Return judge minus truth of each pair by its own questions, and its p."""
+def _differences(cells: Cells) -> FloatArray:
+    """Return judge minus truth of each pair by its own questions, and its p, (2, K)."""
     gap = cells.judge - cells.truth
     known = np.isfinite(gap)
     count = len(cells.twos)
@@ -628,7 +625,7 @@ def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
         apart,
         sums(pair, ones, count),
     )
-    return value, np.where(result.enough, p, np.nan)
+    return np.array([value, np.where(result.enough, p, np.nan)])
 
 
 def _strengths(

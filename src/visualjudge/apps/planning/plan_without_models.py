@@ -52,7 +52,6 @@ LABELLED = "To label: images that tell it from the bar with a power of 80 %."
 TO_JUDGE = ("State", "Images", "Images needed")
 OPEN = ("too_few", "undecided")
 DECIDED = "Needed: images that decide the answer with a power of 80 %."
-NO_NUMBER = "no number"
 NEW_STUDY = "To plan a new study with such a judge, add `effect`."
 
 
@@ -66,11 +65,6 @@ class Needed:
     words: str
     images: int | None
     needs_images: int | None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether more images may decide it."""
-        return self.state in OPEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +88,10 @@ class ShapePlan:
 
     def __str__(self) -> str:
         unknown = self.shape == "no_truth"
-        notes = [LABELLED if unknown else DECIDED]
-        if self.shape == "named_pairs":
-            notes.append(NEW_STUDY)
+        notes = (
+            LABELLED if unknown else DECIDED,
+            *[NEW_STUDY] * (self.shape == "named_pairs"),
+        )
         table = Table(
             TO_LABEL if unknown else (self._case.title(), *TO_JUDGE),
             tuple(
@@ -104,13 +99,13 @@ class ShapePlan:
                     case.case,
                     case.words,
                     *(() if unknown else (number(case.images),)),
-                    NO_NUMBER
-                    if case.is_open and case.needs_images is None
+                    "no number"
+                    if case.state in OPEN and case.needs_images is None
                     else number(case.needs_images),
                 )
                 for case in self.cases
             ),
-            tuple(notes),
+            notes,
         )
         head = f"{QUESTIONS[self.shape]} {self._todo}"
         answer = "\n".join(map(folded, (head, *self.answer)))
@@ -124,7 +119,7 @@ class ShapePlan:
                 "draws questions for people; so many decide whether the judge may be "
                 "used:"
             )
-        left = [case for case in self.cases if case.is_open]
+        left = [case for case in self.cases if case.state in OPEN]
         if not left:
             return f"More images are not needed: no {self._case} is open."
         if self.images is not None:
