@@ -138,7 +138,7 @@ GUARDS = (
     *("core/output_files.py", "core/escaping.py", "clients/masked_secrets.py"),
 )
 """The doors in, those out, and what hides keys."""
-MOST_GUARDS = 509
+MOST_GUARDS = 508
 """Statements of all guards without docstrings; to become 400."""
 
 

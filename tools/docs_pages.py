@@ -49,7 +49,7 @@ METRICS = {
 
 COMMANDS_PURPOSE = (
     "Every command with its options, as `--help` prints them. Exit status: 0 on "
-    "success, 1 for invalid input or a failed check, 2 for wrong usage."
+    "success, 1 for invalid input or a failed check, 2 for wrong usage, such as a path that is not there."
 )
 TASKS_PURPOSE = (
     "The tasks whose predictions can be judged. Each page shows how to import "
@@ -72,7 +72,8 @@ AGENTS = """# For agents
 visualjudge measures how far a vision-language model can be trusted as a judge of vision models. The
 recipes below are the commands of five pages, which a test runs as written.
 
-- Exit status: 0 success; 1 invalid input, a failed check or missing verdicts; 2 wrong usage.
+- Exit status: 0 success; 1 invalid input, a failed check or missing verdicts; 2 wrong usage,
+  such as a path that is not there.
   Errors are one line on stderr: file, record, field, "must …, got …".
 - `visualjudge COMMAND --help` is one screen. `visualjudge doctor --json` checks keys and servers.
 - Nothing asks back. `judge --dry-run` costs nothing, `--resume` continues a run, `--max-calls` and

@@ -69,7 +69,7 @@ def ratings(
             "source": f"model{s}",
             "rater": f"r{r}",
             "dimension": dimension,
-            "score": 9 - 2 * s,
+            "score": 9 - 2 * s - (r + image) % 2,
         }
         for image in range(6)
         for s in range(4)
@@ -254,8 +254,8 @@ def filled(queue: Path, rows: int = 10**6) -> bytes:
     table = pl.read_csv(queue, infer_schema=False).with_row_index()
     score = (
         pl.when(pl.col("index") < rows)
-        .then(pl.lit("7"))
-        .otherwise(pl.lit(None, dtype=pl.String))
+        .then(7 - pl.col("index") % 2)
+        .otherwise(None)
     )
     table.with_columns(score=score).drop("index").write_csv(queue)
     return queue.read_bytes()
@@ -388,7 +388,7 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
     table = ratings(there / "people.csv", 2, **other)
     out, err = said(capsys, monkeypatch, "agreement", table, "--run", made.run)
     assert (
-        out.startswith("People give the same answer in")
+        out.startswith("Two people rate the same output")
         and "out each item" in out
     )
     assert (

@@ -285,7 +285,7 @@ def test_calls_fail_once_none_was_answered_for_the_longest_wait() -> None:
     async def main() -> tuple[list[Reply | BaseException], Reply]:
         questions = (client.ask(HELLO) for _ in range(40))
         failed = await asyncio.gather(*questions, return_exceptions=True)
-        await asyncio.sleep(0.11)
+        await asyncio.sleep(0.21)
         crowd.outcome = lambda n: None
         return failed, await client.ask(HELLO)
 
@@ -294,6 +294,16 @@ def test_calls_fail_once_none_was_answered_for_the_longest_wait() -> None:
         "no reply within 9 s; no call was answered"
     }
     assert later.text == "A"
+
+
+@each("told_s", [None, 0.1])
+def test_waits_between_calls_are_no_rest(told_s: float | None) -> None:
+    """Neither those that the server asks for, nor those that grow."""
+    crowd = Crowd(lambda n: ApiError(503, "busy", retry_after=told_s))
+    policy = RetryPolicy(attempts=20, first_wait_s=0.3, patience_s=0.1)
+    client = Retrying(Limited(crowd, 4, 0.1), policy)
+    with pytest.raises(TransportError, match="no call was answered"):
+        run(client.ask(HELLO))
 
 
 def test_a_cancelled_waiter_gives_its_turn_on() -> None:

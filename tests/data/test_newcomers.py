@@ -15,6 +15,9 @@ from PIL import Image
 
 from corpus.workspace import coco_files, coco_words, dump, gray, photo
 from visualjudge.cli.main import run
+from visualjudge.data.importing import Imported, doubts
+from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.raster.masks import mask_from_array
 
 Make = Callable[[Path], tuple[str, ...]]
 DETECTION = coco_words("object_detection")
@@ -307,7 +310,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a depth map on its side": (
         depths(lambda metres: metres.T, "--gt-scale", "1/1000"),
         1,
-        "height and width seem to be swapped",
+        "are height and width swapped, or is it of",
     ),
     "a JPEG of labels": (
         label_maps(".jpg"),
@@ -317,7 +320,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "labels on their side": (
         label_maps(".png", lambda values: values.T),
         1,
-        "height and width seem to be swapped",
+        "are height and width swapped, or is it of",
     ),
     "the degraded image as --pred": (
         pairs("low", "high", "low"),
@@ -533,3 +536,19 @@ def test_a_third_source_does_not_hide_two_equal_ones(
     _, output = told(tmp_path, capsys, "describe", "{}/data")
     assert "warning: sources 'm' and 'twin' have the same predictions" in output
     assert "next: visualjudge plan" in output
+
+
+@pytest.mark.parametrize(
+    ("marked", "told"),
+    [(False, "no prediction marks anything"), (True, "no common")],
+)
+def test_masks_that_are_all_empty_are_told(marked: bool, told: str) -> None:
+    masks = np.zeros((2, *SIZE), bool)
+    masks[0, :4, :4] = True
+    masks[1, 9:, 9:] = marked
+    truth, result = (
+        Masks(SIZE, (Instance("the cat", mask_from_array(mask)),))
+        for mask in masks
+    )
+    done = Imported(annotations=1, tried=[(result, truth)])
+    assert told in next(doubts("referring_segmentation", done))

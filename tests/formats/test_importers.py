@@ -322,6 +322,35 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(
     assert "segments_info: 3 of a.png is missing" in str(problem(read))
 
 
+@pytest.mark.parametrize(("area", "told"), [(50, 0), (None, 0), (49, 1)])
+def test_areas_of_segments_tell_the_pngs_of_another_file(
+    tmp_path: Path,
+    area: int | None,
+    told: int,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    ids = np.zeros((HEIGHT, WIDTH, 3), dtype=np.uint8)
+    ids[:, :5, 0] = 3
+    gray(tmp_path / "png" / "a.png", ids)
+    segment = {"id": 3, "category_id": 1}
+    segments = [segment if area is None else {**segment, "area": area}]
+    row = {"image_id": 7, "file_name": "a.png", "segments_info": segments}
+    gt = ground_truth(tmp_path, [row])
+    only(
+        coco(
+            "semantic_segmentation",
+            gt,
+            None,
+            tmp_path / "images",
+            gt_pngs=tmp_path / "png",
+        )
+    )
+    texts = [str(warning.message) for warning in recwarn]
+    assert (
+        sum("are these the PNGs of this file" in text for text in texts) == told
+    )
+
+
 class TestVoc:
     def xml(self, tmp_path: Path, objects: str) -> Path:
         photo(tmp_path / "images" / "a.jpg")
@@ -745,7 +774,8 @@ class TestImages:
         ]  # type: ignore[union-attr]
 
     @pytest.mark.parametrize(
-        ("wider", "remedy"), [(0, "seem to be swapped"), (1, "`resize_pred`")]
+        ("wider", "remedy"),
+        [(0, "seem to be swapped"), (1, "`resize_pred`")],
     )
     def test_the_image_that_has_another_size_is_named(
         self, tmp_path: Path, wider: int, remedy: str

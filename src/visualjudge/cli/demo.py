@@ -82,7 +82,7 @@ def demo(
         print(f"\nDone in {time.monotonic() - started:.0f} s.")
     print(f"\nOpen {(study / 'report.html').resolve()}\n\nWhat else there is:")
     for command, purpose in _further(out, everything=everything):
-        print(f"  {command:<42}  {purpose}")
+        print(f"  {purpose + ':':<31} {command}")
 
 
 def _study(study: Path, seed: int) -> dict[str, list[Step]]:

@@ -30,7 +30,7 @@ class Limited(Wrapping):
     that is longer than ``longest_wait_s``.
 
     If no call was answered for as long, all fail, until the client was left alone for
-    as long.
+    twice as long, which ``Retrying`` never waits.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Limited(Wrapping):
 
     async def _enter(self) -> int:
         # Wait for a place; returns the number of the call.
-        if time.monotonic() - self._failed_at > self.longest_wait_s:
+        if time.monotonic() - self._failed_at > 2 * self.longest_wait_s:
             self._silent_since = None
         while True:
             self._check_silence()

@@ -27,7 +27,6 @@ _KEY_SHAPE = re.compile(
     r"|^eyJ[\w-]{8,}\.",
     re.IGNORECASE,
 )
-NAME_KEY = "or give `api_key`"
 
 
 class Redactor:

@@ -28,7 +28,7 @@ from visualjudge.clients.http import check_url
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
-from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.jsons import Fields, Json, check
 from visualjudge.core.registry import Registry, lacking
 from visualjudge.core.typed_records import first_problem
 
@@ -120,6 +120,7 @@ class ClientConfig(
     def _no_flag(cls, value: Any) -> Any:
         if isinstance(value, bool):
             raise ValueError("must be a number or text")
+        check(value)
         return value
 
 

@@ -22,7 +22,6 @@ from pydantic import SecretStr
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
 from visualjudge.clients.http import Answer, Wire, check_url, in_pieces
 from visualjudge.clients.masked_secrets import (
-    NAME_KEY,
     Redactor,
     public_url,
     secrets_in,
@@ -44,6 +43,7 @@ from visualjudge.clients.server_errors import (
     one_line,
 )
 from visualjudge.clients.tool_calls import LONGEST_REPLY
+from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import (
     ApiError,
     ClientError,
@@ -55,6 +55,7 @@ from visualjudge.core.records import Served
 from visualjudge.prompts import provider_payloads
 
 CONTENT_FILTER = "content filter"
+NAME_KEY = "or give `api_key`"
 _RESERVED_HEADERS = frozenset(
     {
         "authorization",
@@ -160,7 +161,10 @@ class RemoteClient(ABC):
             }
         )
         self.effort = effort
-        self.extra = dict(extra_body or {})
+        try:
+            self.extra = orjson.loads(json_bytes(dict(extra_body or {})))
+        except TypeError as error:
+            raise UsageError(f"`extra_body` must be JSON: {error}") from None
         self.refused_parameters = RefusedParameters(self.unsupported)
         self._url = url.rstrip("/")
         self._key = self._secret(api_key)

@@ -40,9 +40,9 @@ class RetryPolicy:
     attempts
         Total number of calls, including the first.
     first_wait_s, longest_wait_s
-        Seconds before the second call, doubled each time up to the longest. Half of the
-        wait is jitter (AWS's "equal jitter"), so that clients refused together do not
-        retry together.
+        Seconds before the second call, doubled each time up to the longest, or to
+        ``patience_s`` if that is less. Half of the wait is jitter (AWS's "equal
+        jitter"), so that clients refused together do not retry together.
     patience_s
         If Retry-After is longer than this many seconds, the failure is reported at
         once, as :data:`LONG_WAIT`.
@@ -77,13 +77,16 @@ class RetryPolicy:
         ):
             return None
         backoff = min(
-            self.longest_wait_s, self.first_wait_s * 2.0 ** (failures - 1)
+            self.longest_wait_s,
+            self.patience_s,
+            self.first_wait_s * 2.0 ** (failures - 1),
         )
         wish = error.retry_after if isinstance(error, ApiError) else None
-        if wish is None:
-            return backoff * (0.5 + draw / 2)
-        wish = max(0.0, wish)
-        return wish + draw * min(backoff, self.first_wait_s)
+        return (
+            backoff * (0.5 + draw / 2)
+            if wish is None
+            else wish + draw * min(backoff, self.first_wait_s)
+        )
 
 
 def cause_of(error: ClientError) -> str:

@@ -21,7 +21,8 @@ _JSON = {
     "true": "true",
     "false": "false",
 }
-LONGEST_NUMBER = 400
+# No number: longer than this, or a whole one that may have more than 64 bits.
+_LONG = re.compile(r".{400}|-?\d{19,}\Z", re.DOTALL)
 
 
 def read_yaml(path: str | Path, prepared: Callable[[str], str] = str) -> Any:
@@ -100,7 +101,7 @@ def _loader() -> Any:
 def _scalar(loader: Any, node: Any) -> Any:
     """Return what JSON writes so, if it is without quotes, or else a text."""
     text = loader.construct_scalar(node)
-    if node.style or len(text) > LONGEST_NUMBER:
+    if node.style or _LONG.match(text):
         return text
     try:
         return from_json(

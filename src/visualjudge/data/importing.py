@@ -650,10 +650,16 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
     if done.mistake:
         yield done.mistake
     elif mean < UNEXPLAINED and done.tried:
+        places = type_of(task).places
+        blank = places is not None and not any(
+            places(side).any() for side, _ in done.tried
+        )
         yield (
-            f"the mean score is {mean:.1f} of 10, and no common mistake explains it; "
-            "compare the classes, the coordinates and the pairing of predictions and "
-            f"ground truth{_names_of_one_side(task, done)}"
+            f"the mean score is {mean:.1f} of 10: no prediction marks anything"
+            if blank
+            else f"the mean score is {mean:.1f} of 10, and no common mistake explains "
+            "it; compare the classes, the coordinates and the pairing of predictions "
+            f"and ground truth{_names_of_one_side(task, done)}"
         )
     if done.joined:
         pairs = [

@@ -793,6 +793,15 @@ def _segments(
             raise InvalidRecord(
                 Problem.of(error, file.name, f"{where}.segments_info[{k}]")
             ) from None
+    unlike = any(
+        segment.get("area", item.mask.area) != item.mask.area
+        for segment, item in zip(segments, items, strict=True)
+    )
+    warn_once(
+        f"{file.name}: segments_info",
+        "an area is not that of its pixels; are these the PNGs of this file?",
+        [str(pngs)] * unlike,
+    )
     lacking = set(np.unique(ids).tolist()) - {0, *seen}
     if lacking:
         raise invalid(

@@ -70,7 +70,10 @@ def _sample(row: Any, number: int) -> Sample:
             f"{type(row).__name__}"
         )
     values = {
-        str(name): value for name, value in row.items() if not _missing(value)
+        str(name): value
+        for name, value in row.items()
+        # a missing cell of pandas is NaN
+        if not (value is None or (isinstance(value, float) and np.isnan(value)))
     }
     if "score" in values:
         values.setdefault("final_score", values.pop("score"))
@@ -88,11 +91,6 @@ def _sample(row: Any, number: int) -> Sample:
     if "image_id" not in values:
         raise DataError("image_id: must be given if the image is not a file")
     return Sample(**{**values, "image_id": str(values["image_id"])})
-
-
-def _missing(value: Any) -> bool:
-    """Return whether a value is missing: None, or NaN as in pandas."""
-    return value is None or (isinstance(value, float) and np.isnan(value))
 
 
 def _typed(task: str, sample: Sample, folder: Path) -> Sample:

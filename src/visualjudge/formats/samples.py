@@ -143,9 +143,12 @@ def other_size(
     """Return the error for a ``what`` whose (height, width) differs from its image,
     with a likely reason.
     """
-    if actual == size[::-1]:
-        remedy = "height and width seem to be swapped"
-    hint = exif_hint(actual, size, image) or (f"; {remedy}" if remedy else "")
+    likely = (
+        "are height and width swapped, or is it of another image?"
+        if actual == size[::-1]
+        else remedy
+    )
+    hint = exif_hint(actual, size, image) or (f"; {likely}" if likely else "")
     return DataError(
         f"{what} must be {size[0]}×{size[1]}, got {actual[0]}×{actual[1]} "
         f"(height×width){hint}"

@@ -144,6 +144,7 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
                     jsons.Json,
                     jsons.lenient(line, str(path), number),
                     f"{path}: line {number}",
+                    hint="; an array of objects is a .json file",
                 )
     elif suffix in (".csv", ".tsv"):
         yield from _separated(path, "\t" if suffix == ".tsv" else ",")
@@ -192,7 +193,8 @@ def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
         names = [name for name in table.fieldnames or () if name.strip()]
         if len(set(names)) < len(names):
             raise DataError(
-                f"{path}: a header must name a column once, got {', '.join(names)}"
+                f"{path}: a header must name a column once, got {', '.join(names)}; "
+                "is the first row a header?"
             )
         for number, row in enumerate(table, 2):
             if None in row or None in row.values():

@@ -72,6 +72,8 @@ def holding_itself() -> Any:
         (lambda: vj.encode("object_detection", "pixel_s0_m0", BOXES, io.BytesIO()), "image"),
         (lambda: vj.import_samples("keypoint", [], "/dev/null", source="s"), "/dev/null"),
         (lambda: vj.client(model="m", api_key=5), "api_key"),
+        (lambda: vj.client(model="m", api_key="x", seed=10**30), "seed"),
+        (lambda: vj.client(model="m", api_key="x", extra_body={"a": {1j}}), "extra_body"),
         (lambda: vj.build("data", "o", seed=10**30), "seed"),
         (lambda: vj.open_run("a\0b"), "path"),
         (lambda: vj.load_dataset('{"name": 1}' * 99), "path"),

@@ -58,7 +58,7 @@ class Chosen:
     """The score chosen for the predictions of one task, or of all; None if no score
     keeps the risk. Then ``images_needed`` is how many such images could have one, if the
     shares of bad ones stay as they are: of simulated studies, 27 to 85 % had one then.
-    None: no score has a smaller share of bad predictions.
+    None: no score at which a sequence starts has a smaller share of bad predictions.
     """
 
     task: str
@@ -69,7 +69,10 @@ class Chosen:
     def lack(self) -> str:
         """What a score would need."""
         if self.images_needed is None:
-            return "no score has a smaller share of bad ones: another judge is needed"
+            return (
+                "neither the 15 % nor the 40 % of the predictions with the highest "
+                "scores have a smaller share of bad ones: another judge is needed"
+            )
         return f"it needs at least {float(f'{self.images_needed:.2g}'):,.0f} images"
 
 

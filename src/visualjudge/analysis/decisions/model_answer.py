@@ -170,12 +170,12 @@ def _resolved(models: PairsOfModels) -> str:
     more = (
         ""
         if models.resolution_twice is None
-        else f", or {percent(models.resolution_twice, 0)} with twice the images"
+        else f" ({percent(models.resolution_twice, 0)} with twice the images)"
     )
     return (
-        "Resolution: these images separate two models reliably (with a power of 80 %) from "
-        f"where one truly wins {_least(models.resolution)}{more}; models that differ less "
-        "may be separated too."
+        "Resolution: these images separate two models reliably (with a power of 80 %) if "
+        f"one truly wins {_least(models.resolution)}{more}; models that differ less may be "
+        "separated too, but not reliably."
     )
 
 

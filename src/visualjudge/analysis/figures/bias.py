@@ -299,9 +299,8 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
         estimates_of_judges(
             "leanings",
             "Preference for one kind of option",
-            "How much more often the judge chooses this kind of option than it would "
-            "without the preference, in points of a hundred answers: 50 for a judge that "
-            "looks at nothing else.",
+            "How much more often, in points, the judge chooses this kind of option than it "
+            "would without the preference: 50 for a judge that looks at nothing else.",
             _leanings,
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",

@@ -503,9 +503,11 @@ def _section(view: Shown) -> Section:
         "compared",
         "Which judge is better?",
         "Judges are compared by their accuracy on the questions that both were asked, "
-        "where a missing answer counts as wrong; where they gave scores, by those of the "
-        "same items (ρ: mean over tasks). p is clustered by image and adjusted by Holm’s method over all "
-        "comparisons; rows with p below 5 % are bold. Intervals are not adjusted.",
+        "where a missing answer counts as wrong"
+        + "; where they gave scores, by those of the same items (ρ: mean over tasks)"
+        * any(row.measure != "accuracy" for row in view.analysis[COMPARISONS])
+        + ". p is clustered by image and adjusted by Holm’s method over all comparisons; "
+        "rows with p below 5 % are bold. Intervals are not adjusted.",
         [table],
     )
 

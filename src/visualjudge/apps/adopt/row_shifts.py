@@ -62,10 +62,10 @@ def misfit(judged: Sequence[Answered]) -> str | None:
             f"{before}, with the truth reversed {after}; are letters, columns or the "
             "scale reversed, as of ranks, or does it judge against the truth?"
         )
-    rows_away = f"{abs(shift)} {'below' if shift > 0 else 'above'}"
     return (
-        f"{before}, with the truth of the row {rows_away} {after}; are the rows of two "
-        "tables shifted against each other?"
+        f"{before}, with the truth of the row {abs(shift)} "
+        f"{'below' if shift > 0 else 'above'} {after}; are the rows of two tables "
+        "shifted against each other?"
     )
 
 

@@ -74,12 +74,11 @@ class GoogleBatches(Provider):
         # key.
         stated = answer.headers.get("X-Goog-Upload-URL", "")
         target = "/".join([*start.split("/", 3)[:3], *stated.split("/", 3)[3:]])
-        rest = {
+        headers = self.client.headers() | {
             "X-Goog-Upload-Offset": "0",
             "X-Goog-Upload-Command": "upload, finalize",
         }
         with path.open("rb") as file:
-            headers = self.client.headers() | rest
             answer = await self.client.wire.send(
                 "POST", target, headers, file, bulk=True
             )
