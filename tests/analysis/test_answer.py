@@ -37,9 +37,11 @@ def compared(
     right: float,
     seed: int,
     lifted: float = 0.0,
+    turned: int | None = None,
 ) -> PairsOfModels:
     """Models of these mean scores, each pair judged once an image; model 0 is preferred
-    more often than it should by ``lifted``.
+    more often than it should by ``lifted``, and the answers on pair ``turned`` are
+    reversed.
     """
     rng = np.random.default_rng(seed)
     first, second = np.triu_indices(len(means), 1)
@@ -48,6 +50,8 @@ def compared(
     )
     difference = scores[:, first] - scores[:, second]
     chance = np.where(difference > 0, right, 1 - right) + lifted * (first == 0)
+    if turned is not None:
+        chance[:, turned] = 1 - chance[:, turned]
     rows = first.size * images
     return separate(
         Comparisons(
@@ -96,6 +100,17 @@ def test_a_judge_that_reverses_a_pair_is_wrong_about_it() -> None:
     assert (state(found), state(found, "m1", "m2")) == ("wrong", "right")
     found = compared((5.0, 5.0, 8.0), 150, 0.9, 0)
     assert (state(found), state(found, "m1", "m2")) == ("close", "right")
+
+
+def test_the_truth_is_the_same_beside_every_judge() -> None:
+    means = (4.0, 5.5, 6.0, 8.0)
+    fair = compared(means, 60, 0.9, 0).pairs
+    # no strengths fit its preferences
+    unfair = compared(means, 60, 0.9, 0, turned=2).pairs
+    assert {pair.by for pair in fair} != {pair.by for pair in unfair}
+    assert [(pair.truth, pair.truth_ci95, pair.truth_by) for pair in fair] == [
+        (pair.truth, pair.truth_ci95, pair.truth_by) for pair in unfair
+    ]
 
 
 def test_models_equal_by_truth_are_rarely_separated() -> None:

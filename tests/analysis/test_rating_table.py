@@ -287,7 +287,7 @@ def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() ->
         {"quality"},
         {"two tasks"},
     ]
-    assert [len(table.notes) for table in tables] == [2, 2]
+    assert [len(table.notes) for table in tables] == [3, 2]
     assert ["Same order" in " ".join(table.notes) for table in tables] == [
         True,
         False,  # of one source, no pairs of sources can be ordered
@@ -397,16 +397,28 @@ def test_one_dimension_has_one_alpha_in_the_sentence(tmp_path: Path) -> None:
 def test_a_judge_is_compared_with_one_person_in_the_sentence() -> None:
     result = agreement(long_table(), ["gpt"])
     rho = {row.rater: row.spearman or 0.0 for row in result.rows}
-    below = sum(rho[name] < rho["gpt"] for name in ("ann", "bob", "cat"))
-    more = f"more than {below}" if below else "no more than any"
-    words = f"ρ {rho['gpt']:.2f}, {more} of 3 people"
+    assert rho["gpt"] < min(rho[name] for name in ("ann", "bob", "cat"))
+    words = f"ρ {rho['gpt']:.2f}, less than each of 3 people"
     assert f"gpt agrees with the mean of all people with {words}" in sentence(
         result
     )
     one = agreement(long_table().filter(pl.col("rater") != "bob"), ["gpt"])
     assert "of 2 people" in sentence(one)
     alone = long_table().filter(pl.col("rater").is_in(["ann", "gpt"]))
-    assert "more than" not in sentence(agreement(alone, ["gpt"]))
+    assert "than" not in sentence(agreement(alone, ["gpt"]))
+
+
+def test_choices_are_compared_by_equal_answers_not_by_ranks(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "votes.csv"
+    votes = ("1,A,A,B", "2,B,B,B", "3,A,B,A", "4,A,A,B", "5,B,B,A", "6,B,B,B")
+    path.write_text("\n".join(("item,ann,bob,gpt", *votes)))
+    result = agreement(read_ratings(path)[0], ["gpt"])
+    same = {row.rater: row.same for row in result.rows}
+    assert (same["gpt"], same["ann"]) == (5 / 12, 5 / 6)
+    assert "42 % of cases, less than each of 2 people" in sentence(result)
+    assert {row.same for row in agreement(long_table(), ["gpt"]).rows} == {None}
 
 
 def test_a_page_of_agreement_has_its_figure_for_a_paper() -> None:

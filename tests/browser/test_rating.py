@@ -266,7 +266,7 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
         said = browser.until(
             "return document.querySelector('.feedback')?.textContent"
         )
-        assert said in ("✓ Right.", "✕ The better one is B.")
+        assert said in ("✓ Right: A is better.", "✕ B is better.")
         browser.keys("b")  # not before the feedback was read
         browser.keys("\ue007")
         slot = browser.until(NEXT, slot)

@@ -46,14 +46,16 @@ async def shown_by(source: str, names: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def outputs() -> list[str]:
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     async def every() -> list[str]:
         names: dict[str, Any] = {}
         return [
             await shown_by("".join(cell["source"]), names) for cell in CELLS
         ]
 
-    with warnings.catch_warnings():
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        # where the notebook makes its folder, which it leaves to its reader
+        patch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("home")))
         warnings.simplefilter("error", UserWarning)
         return asyncio.run(every())
 

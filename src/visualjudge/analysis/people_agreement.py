@@ -73,7 +73,8 @@ class Panel:
 @dataclass(frozen=True)
 class RaterRow:
     """Agreement of one rater with others in one dimension; ``by_source`` holds ρ in the
-    order of the sources.
+    order of the sources, and ``same``, where two options were chosen from, the share of
+    the others' answers that are equal.
     """
 
     dimension: str
@@ -89,6 +90,7 @@ class RaterRow:
     pairwise_ci95: Interval | None
     pairs: int
     by_source: tuple[float | None, ...] = ()
+    same: float | None = None
 
 
 @dataclass(frozen=True)
@@ -202,10 +204,11 @@ def _images(part: pl.DataFrame) -> IntArray:
 
 def _mean(scores: FloatArray) -> FloatArray:
     """Return the mean over the raters who gave a score; NaN where none did."""
-    rated = np.isfinite(scores).sum(0)
-    total = np.where(np.isfinite(scores), scores, 0).sum(0)
+    mean = estimate.divided(
+        np.nansum(scores, 0), np.isfinite(scores).sum(0), np.nan
+    )
     # 0.1 + 0.2 and 0.3 must tie: rounding errors must not decide the order
-    return np.round(estimate.divided(total, rated, np.nan), 9)
+    return np.round(mean, 9)
 
 
 def _per_source(
@@ -237,12 +240,13 @@ def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _row(
     who: tuple[str, str, str, Kind],
     a: FloatArray,
-    b: FloatArray,
+    others: FloatArray,
     images: IntArray,
 ) -> RaterRow:
-    """Return all figures of rater ``a`` against ``b``, both items × sources. The items
-    of each image are left out in turn.
+    """Return all figures of rater ``a``, items × sources, against the mean of
+    ``others``. The items of each image are left out in turn.
     """
+    b = _mean(others)
     groups = correlation.jackknife_groups(images)
     weights = np.vstack(
         [
@@ -253,7 +257,6 @@ def _row(
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
     rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
-    items = int((rated > 0).sum())
     sizes = estimate.sums(groups, rated, int(groups.max()) + 1)
     mean_rho = _over_sources(rho)
     mean_tau = _over_sources(tau)
@@ -261,19 +264,30 @@ def _row(
         estimate.sums(images, values, int(images.max()) + 1)
         for values in pair_order(a, b)
     )
-    share = estimate.shares(alike, measured, graded=True)
+    share = estimate.shares(alike, measured, graded=True)[0]
     return RaterRow(
         *who,
-        items=items,
+        items=int((rated > 0).sum()),
         spearman=known(mean_rho[0]),
         spearman_ci95=_ends(mean_rho, sizes),
         kendall_tau=known(mean_tau[0]),
         kendall_ci95=_ends(mean_tau, sizes),
-        pairwise_accuracy=share[0].value,
-        pairwise_ci95=share[0].interval,
+        pairwise_accuracy=share.value,
+        pairwise_ci95=share.interval,
         pairs=int(measured.sum()),
         by_source=tuple(known(value) for value in rho[0]),
+        same=_same_choice(a, others),
     )
+
+
+def _same_choice(own: FloatArray, others: FloatArray) -> float | None:
+    """Return the share of the others' answers that equal a rater's, where all choose
+    between two options (0, ½ or 1)."""
+    both = np.isfinite(own) & np.isfinite(others)
+    if own.shape[1] > 1 or not both.any():
+        return None
+    choices = np.isin(others[both], (0.0, 0.5, 1.0)).all()
+    return float((own == others)[both].mean()) if choices else None
 
 
 def _over_sources(values: FloatArray) -> FloatArray:
@@ -308,14 +322,13 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     mean, and add the mean over people.
     """
     name = panel.dimension
-    images = panel.images
     people = panel.people
     rows = [
         _row(
             (name, panel.raters[i], "the people's mean", "judge"),
             scores,
-            _mean(people),
-            images,
+            people,
+            panel.images,
         )
         for i, scores in enumerate(panel.scores)
         if panel.is_judge[i] and people.shape[0]
@@ -329,8 +342,8 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
         _row(
             (name, rater, OTHERS, "person"),
             people[i],
-            _mean(np.delete(people, i, 0)),
-            images,
+            np.delete(people, i, 0),
+            panel.images,
         )
         for i, rater in enumerate(panel.persons)
     ]
@@ -339,20 +352,26 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
 
 def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
     """Return the mean over people of their agreement with the others."""
-    names = ("spearman", "kendall_tau", "pairwise_accuracy")
+    names = ("spearman", "kendall_tau", "pairwise_accuracy", "same")
     figures = np.array(
         [[getattr(row, name) for row in people] for name in names], dtype=float
     )
-    rho, tau, share = (known(value) for value in _over_sources(figures))
-    items = max(row.items for row in people)
-    pairs = sum(row.pairs for row in people)
-    who: tuple[str, str, str, Kind] = (
+    rho, tau, share, same = (known(value) for value in _over_sources(figures))
+    return RaterRow(
         people[0].dimension,
         "people, mean",
         OTHERS,
         "ceiling",
+        items=max(row.items for row in people),
+        spearman=rho,
+        spearman_ci95=None,
+        kendall_tau=tau,
+        kendall_ci95=None,
+        pairwise_accuracy=share,
+        pairwise_ci95=None,
+        pairs=sum(row.pairs for row in people),
+        same=same,
     )
-    return RaterRow(*who, items, rho, None, tau, None, share, None, pairs)
 
 
 def level_of(panel: Panel, of_tasks: bool = False) -> Level:
@@ -372,12 +391,19 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """
     people = panel.people.reshape(len(panel.persons), -1)
     units = int((np.isfinite(people).sum(0) > 1).sum())
-    images = np.repeat(panel.images, len(panel.sources))
-    enough = units >= LEAST_UNITS
-    value, ends = alpha(people, level, images) if enough else (None, None)
-    same = _same(people)
+    value, ends = (
+        alpha(people, level, np.repeat(panel.images, len(panel.sources)))
+        if units >= LEAST_UNITS
+        else (None, None)
+    )
     return AlphaRow(
-        panel.dimension, len(people), level, units, value, ends, same
+        panel.dimension,
+        len(people),
+        level,
+        units,
+        value,
+        ends,
+        _same(people),
     )
 
 
@@ -386,8 +412,8 @@ def _same(ratings: FloatArray) -> float | None:
     equal."""
     first, second = np.triu_indices(len(ratings), 1)
     both = np.isfinite(ratings[first]) & np.isfinite(ratings[second])
-    equal = ratings[first] == ratings[second]
-    return float(equal[both].mean()) if both.any() else None
+    equal = (ratings[first] == ratings[second])[both]
+    return float(equal.mean()) if both.any() else None
 
 
 def alt_rows(
@@ -399,11 +425,13 @@ def alt_rows(
     human = dict(zip(panel.persons, map(_answers, panel.people), strict=True))
     rows = []
     for i in np.flatnonzero(panel.is_judge):
-        images = int(
-            np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size
-        )
+        rated = np.isfinite(panel.scores[i]).any(1)
         row = AltRow(
-            panel.dimension, panel.raters[i], epsilon, len(human), images
+            panel.dimension,
+            panel.raters[i],
+            epsilon,
+            people=len(human),
+            images=np.unique(panel.images[rated]).size,
         )
         try:
             _same_scale(panel.scores[i], panel.people)
@@ -414,16 +442,17 @@ def alt_rows(
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
-            row = replace(
-                row,
-                people=result.people,
-                omega=result.omega,
-                omega_by_image=result.by_image,
-                advantage=result.advantage,
+            rows.append(
+                replace(
+                    row,
+                    people=result.people,
+                    omega=result.omega,
+                    omega_by_image=result.by_image,
+                    advantage=result.advantage,
+                )
             )
         except UsageError as error:
-            row = replace(row, why=str(error))
-        rows.append(row)
+            rows.append(replace(row, why=str(error)))
     return rows
 
 

@@ -12,7 +12,8 @@ these tests; nothing else decides whether two models differ.
 Preferences are those of the questions that compare the two models (a share with Korn
 and Graubard's interval), or of two strengths (Bradley and Terry's model with errors
 clustered by image), where their standard error is smaller, a test by image at 5 % does
-not reject them for this pair, and the pair's own questions do not prove the opposite.
+not reject them for this pair, and the pair's own questions do not prove the opposite:
+for judge and truth each, so that the truth is the same beside every judge.
 
 The resolution (:mod:`visualjudge.analysis.resolution`) has the level of a pair that is
 clearer than the other open ones.
@@ -64,6 +65,8 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 PairState = Literal["right", "wrong", "undecided", "close", "unknown"]
 AnswerState = Literal["yes", "in_part", "no", "too_few"]
 Side = Literal["judge", "truth"]
+Basis = Literal["questions", "strengths"]
+BASES: tuple[Basis, Basis] = ("questions", "strengths")
 Ends = tuple[float, float]
 Model = tuple[str, str]
 """A model with the group in which it is compared: (group, name)."""
@@ -165,7 +168,8 @@ class PairOfModels:
     is, else 0. ``needs_images`` is the range of further images that would probably
     separate the two, None if no number can be promised. ``mean_difference`` is that of
     the true scores, in points, and ``conflict`` whether it is proven to have the
-    opposite sign of the truth's win rate.
+    opposite sign of the truth's win rate. ``by`` and ``truth_by`` say what the two
+    win rates are of.
     """
 
     a: str
@@ -179,7 +183,8 @@ class PairOfModels:
     images: int
     group: str
     mean_difference: float | None = None
-    by: Literal["questions", "strengths"] = "questions"
+    by: Basis = "questions"
+    truth_by: Basis = "questions"
     judge_order: int = 0
     truth_order: int = 0
     conflict: bool = False
@@ -336,7 +341,7 @@ NO_PAIRS = PairsOfModels((), None, None, 0, None)
 def separate(rows: Comparisons) -> PairsOfModels:
     """Return each pair of models by judge and truth, and the resolution."""
     cells = cells_of(rows)
-    judged, true, by_strengths, differ = _compared(cells)
+    judged, true, by, differ = _compared(cells)
     images = cells.images
     states = _states(judged, true, differ)
     means, mean_order = _mean_differences(cells)
@@ -386,7 +391,8 @@ def separate(rows: Comparisons) -> PairsOfModels:
             int(images[k]),
             rows.groups[a],
             None if math.isnan(means[k]) else float(means[k] * order[k]),
-            "strengths" if by_strengths[k] else "questions",
+            BASES[int(by[0][k])],
+            BASES[int(by[1][k])],
             int(judged.order[k]),
             int(true.order[k]),
             bool(conflict[k]),
@@ -504,19 +510,16 @@ class _Strengths:
 
 def _compared(
     cells: Cells,
-) -> tuple[Preferences, Preferences, BoolArray, IntArray]:
-    """Return the preferences of judge and truth, where they are by strengths, and the
-    proven sign of their difference.
+) -> tuple[Preferences, Preferences, list[BoolArray], IntArray]:
+    """Return the preferences of judge and truth, where each is by strengths, and the
+    proven sign of their difference: by strengths where both are.
     """
     outcomes = cells.judge, cells.truth
     direct = [_by_questions(cells, outcome) for outcome in outcomes]
     strong = [np.full((5, len(cells.twos)), np.nan) for _ in outcomes]
-    for table in strong:
-        table[ERROR] = np.inf
-    rejected = np.zeros(len(cells.twos), dtype=bool)
-    gap, gap_test = _differences(cells)
-    by_fit = gap.copy()
-    by_fit_test = gap_test.copy()
+    rejected = [np.zeros(len(cells.twos), dtype=bool) for _ in outcomes]
+    gap = _differences(cells)
+    fitted_gap = np.full_like(gap, np.nan)
     groups = np.unique(cells.rows.groups, return_inverse=True)[1]
     for group in range(int(groups.max(initial=-1)) + 1):
         places = np.flatnonzero(groups[cells.twos[:, 0]] == group)
@@ -527,13 +530,13 @@ def _compared(
         for start in range(0, len(places), CHUNK):
             part = places[start : start + CHUNK]
             far = []
-            for result, outcome, table in zip(
-                fits, outcomes, strong, strict=True
+            for result, outcome, table, misfit in zip(
+                fits, outcomes, strong, rejected, strict=True
             ):
                 if result is not None:
                     share = result.moved_share(cells.twos[part], table[0, part])
                     far.append(share)
-                    rejected[part] |= _rejected(
+                    misfit[part] = _rejected(
                         cells,
                         outcome,
                         part,
@@ -541,23 +544,33 @@ def _compared(
                         share,
                     )
             if len(far) == 2:
-                variance = ((far[0] - far[1]) ** 2).sum(0)
                 images = cells.images[part]
-                by_fit[part] = strong[0][0, part] - strong[1][0, part]
-                found_spread = Spread(variance, images, images.astype(float))
-                by_fit_test[part] = test(by_fit[part], found_spread)
-    by = (strong[0][ERROR] < direct[0][ERROR]) & ~rejected
-    for own, other in zip(direct, strong, strict=True):
-        against = (own[0] - 0.5) * (other[0] - 0.5) < 0
-        by &= ~(against & (Preferences(*own).order != 0))
+                found_spread = Spread(
+                    ((far[0] - far[1]) ** 2).sum(0),
+                    images,
+                    images.astype(float),
+                )
+                value = strong[0][0, part] - strong[1][0, part]
+                fitted_gap[:, part] = value, test(value, found_spread)
+    by = [
+        _by_fit(own, other) & ~misfit
+        for own, other, misfit in zip(direct, strong, rejected, strict=True)
+    ]
     judged, true = (
-        Preferences(*np.where(by, other, own))
-        for own, other in zip(direct, strong, strict=True)
+        Preferences(*np.where(chosen, other, own))
+        for own, other, chosen in zip(direct, strong, by, strict=True)
     )
-    differ = _signs_of(
-        np.where(by, by_fit, gap), np.where(by, by_fit_test, gap_test)
-    )
+    differ = _signs_of(*np.where(by[0] & by[1], fitted_gap, gap))
     return judged, true, by, differ
+
+
+def _by_fit(own: FloatArray, fitted: FloatArray) -> BoolArray:
+    """Return where a preference by strengths is the more precise one, and the pair's
+    own questions do not prove the opposite.
+    """
+    against = (own[0] - 0.5) * (fitted[0] - 0.5) < 0
+    proven = Preferences(*own).order != 0
+    return np.asarray((fitted[ERROR] < own[ERROR]) & ~(against & proven))
 
 
 ERROR = 3
@@ -597,8 +610,8 @@ def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
     )
 
 
-def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
-    """Return judge minus truth of each pair by its own questions, and its p."""
+def _differences(cells: Cells) -> FloatArray:
+    """Return judge minus truth of each pair by its own questions, and its p, (2, K)."""
     gap = cells.judge - cells.truth
     known = np.isfinite(gap)
     count = len(cells.twos)
@@ -612,7 +625,7 @@ def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
         apart,
         sums(pair, ones, count),
     )
-    return value, np.where(result.enough, p, np.nan)
+    return np.array([value, np.where(result.enough, p, np.nan)])
 
 
 def _strengths(

@@ -82,9 +82,8 @@ def accept(
     print(result)
     remark(
         {
-            "a build asks about more images with a larger `scoring_groups`": any(
-                row.images_needed for row in result.chosen
-            )
+            "where a build left images out, a larger `scoring_groups` asks "
+            "about them": any(row.images_needed for row in result.chosen)
         }
     )
     if not result.thresholds:

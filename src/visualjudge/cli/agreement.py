@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 NOTHING = (
     "nothing to compare: ratings of people are needed, and a judge (--judge or --run) "
-    "or a second person; of judges alone, `visualjudge report` has κ and α"
+    "or a second person (copies made by probes do not count); of judges alone, "
+    "`visualjudge report` has κ and α"
 )
 
 

@@ -134,6 +134,7 @@ OPTIONS = {
         name: f"--set {name}"
         for name in (
             *("accept_changes", "attempts", "cache_dir", "encoding_groups"),
+            "extra_body",
             *("encoding_pairs", "form", "longest_wait", "max_side"),
             *("max_tokens_total", "max_tool_calls", "min_margin", "mode"),
             *("per_group", "ranking_groups", "repeats", "retries"),

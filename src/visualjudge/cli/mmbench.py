@@ -184,7 +184,7 @@ def evaluate(
                 f"{len(rows)} {what}: {', '.join(map(str, rows[:SHOWN]))}": rows
                 for what, rows in (
                     (
-                        "lack a rotation and count neither way",
+                        "lack a row or a reply for a rotation; circular leaves them out",
                         number["invalid_groups"],
                     ),
                     (

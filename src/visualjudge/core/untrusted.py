@@ -291,8 +291,11 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
         # NotImplementedError: an unknown compression.
         raise DataError(
             f"{path}: cannot be unpacked: {error}"
-            + "; for Zstandard run: pip install 'visualjudge[logs]'"
-            * isinstance(error, NotImplementedError)
+            + (
+                "; for Zstandard run: pip install 'visualjudge[logs]'"
+                if isinstance(error, NotImplementedError)
+                else "; is it damaged, or another kind of file?"
+            )
         ) from None
 
 

@@ -383,6 +383,8 @@ def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
     assert [cell["value"] for cell in found.values()] == pytest.approx(
         [1 / 2, 2 / 3, 4 / 6]
     )
+    # of the rows that a line counts, whatever its others lack
+    assert found["circular"]["extraction_rate"] == 1
 
 
 def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):

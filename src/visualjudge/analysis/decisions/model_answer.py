@@ -27,6 +27,8 @@ from visualjudge.analysis.figure_text import (
 from visualjudge.analysis.separation import (
     NO_PAIRS,
     AnswerState,
+    Basis,
+    Ends,
     PairOfModels,
     PairsOfModels,
     PairState,
@@ -54,9 +56,8 @@ STATE_WORDS: dict[PairState, str] = {
 }
 TRUTH_OPEN = "truth can’t tell yet"
 STRENGTHS = (
-    " †: by judge and truth from all pairs of models together (Bradley and Terry), which "
-    "is more precise than from one pair; where this does not fit, from the pair alone, so "
-    "the same truth may differ beside another judge."
+    " †: from all pairs of models together (Bradley and Terry), where these fit this pair "
+    "and are more precise; else from the pair alone."
 )
 FURTHER = (
     " Further images needed: besides these, the likely least and most that separate "
@@ -76,11 +77,12 @@ def state_words(pair: PairOfModels) -> str:
     return f"{words} *" if pair.adjusted_away else words
 
 
-def _share(value: float | None, ends: tuple[float, float] | None) -> str:
+def _share(value: float | None, ends: Ends | None, by: Basis) -> str:
     if ends is None:
         return f"{percent(value, 0)} ({NONE})"
     low, high = (f"{100 * end:.0f}" for end in ends)
-    return f"{percent(value, 0)} ({low} to {high})"
+    mark = " †" * (by == "strengths")
+    return f"{percent(value, 0)} ({low} to {high}){mark}"
 
 
 def _more(pair: PairOfModels) -> str:
@@ -103,19 +105,19 @@ PAIR = Layout[PairOfModels](
     Column("difference", "mean_difference"),
     of_row(
         "By the judge",
-        lambda pair: (
-            _share(pair.judge, pair.judge_ci95)
-            + " †" * (pair.by == "strengths")
-        ),
+        lambda pair: _share(pair.judge, pair.judge_ci95, pair.by),
     ),
-    of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
+    of_row(
+        "By truth",
+        lambda pair: _share(pair.truth, pair.truth_ci95, pair.truth_by),
+    ),
     of_row(
         "Score difference",
         lambda pair: (
             number3(pair.mean_difference) + ", opposite" * pair.conflict
         ),
     ),
-    *as_named("by"),
+    *as_named("by", "truth_by"),
     of_row("Further images needed", _more),
 )
 
@@ -146,7 +148,7 @@ def pairs_table(models: PairsOfModels) -> Table:
         notes.append(
             "By the judge, by truth: how often the first is better, over images; each "
             "image weighs the same, whatever the number of its questions."
-            f"{STRENGTHS * any(pair.by == 'strengths' for pair in models.pairs)}"
+            f"{STRENGTHS * any('strengths' in (p.by, p.truth_by) for p in models.pairs)}"
             " Intervals are 95 %; a pair is separated if "
             f"its test, adjusted by Holm over {count}, is significant."
             f"{' Score difference: in mean true score, of 10.' * has_scores}"

@@ -2,6 +2,7 @@
 computed in ``analysis/people_agreement.py``.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from markupsafe import Markup
@@ -33,10 +34,10 @@ from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
-INTERVALS = (
+INTERVALS = "Intervals (95 %) leave out each item in turn, with the others of its image."
+OVER_MODELS = (
     "Items: what the models were given, such as prompts; Spearman and Kendall are means "
-    "over models. Intervals (95 %) leave out each item in turn, with the others of its "
-    "image."
+    "over models."
 )
 SAME_ORDER = "Same order: pairs of models of an item that are put in the order of the people."
 CHOICES = "/pairwise"
@@ -68,6 +69,7 @@ RATER = Layout[RaterRow](
         number,
         shown=lambda row: None if row.kind == "ceiling" else row.items,
     ),
+    named("same", "Same answer", percent),
     named("spearman", "Spearman", number3),
     named("spearman_ci95", "95 %", span),
     named("kendall_tau", "Kendall", number3),
@@ -78,7 +80,7 @@ ALPHA = Layout[AlphaRow](
     named("dimension", "Dimension", plain_name, text=True),
     named("alpha", "Krippendorff’s α", number3),
     named("ci95", "95 %", span),
-    named("units", "Outputs compared", number),
+    named("units", "Rated by two or more", number),
     named("level", "Level"),
     named("people", "People", number),
 )
@@ -105,9 +107,8 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     annotator test. Rows without a figure are only counted.
     """
     tables = []
-    dimensions = {row.dimension for row in result.rows}
-    hidden = ["dimension"] if dimensions in ({"ratings"}, {"votes"}) else []
-    keys = 2 - len(hidden)
+    unnamed = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
+    hidden = ["dimension"] if unnamed else []
     for title, choices in (
         ("Scores", False),
         ("Choices between two options", True),
@@ -115,7 +116,8 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         own = [
             row
             for row in result.rows
-            if row.dimension.endswith(CHOICES) == choices
+            if (row.same is not None or row.dimension.endswith(CHOICES))
+            == choices
         ]
         rows = [
             row
@@ -124,6 +126,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         ]
         few = len(own) - len(rows)
         notes = {
+            OVER_MODELS: any(len(row.by_source) > 1 for row in rows),
             SAME_ORDER: any(row.pairwise_accuracy is not None for row in rows),
             INTERVALS: True,
             f"{many(few, 'row')} with too few items, or equal scores, left out.": few
@@ -136,12 +139,11 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
                     rows,
                     title=title,
                     notes=[note for note, holds in notes.items() if holds],
-                    keys=keys,
+                    keys=2 - unnamed,
                     hidden=hidden,
                 )
             )
-    several = [row for row in result.alpha if row.people > 1]
-    if several:
+    if several := [row for row in result.alpha if row.people > 1]:
         tables.append(
             grid(ALPHA, several, title="Do people agree?", hidden=hidden)
         )
@@ -150,7 +152,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         result.alt_test,
         title="Could a judge replace people?",
         notes=[OMEGA],
-        keys=keys,
+        keys=2 - unnamed,
         hidden=hidden,
     )
     return [*tables, tests] if result.alt_test else tables
@@ -161,51 +163,58 @@ def sentence(result: PeopleAgreement) -> str:
     dimensions."""
     parts = []
     rows = [row for row in result.alpha if row.same is not None]
-    units = sum(row.units for row in rows)
-    if units:
+    if units := sum(row.units for row in rows):
         same = percent(sum((r.same or 0) * r.units for r in rows) / units, 0)
-        words = f"Two people rate the same output alike in {same} of cases"
-        known = [row.alpha for row in rows if row.alpha is not None]
-        if known:
-            ends = " to ".join(map(number, sorted({min(known), max(known)})))
-            words += f"; Krippendorff’s α {ends}"
+        words = f"Two people rate the same output equally in {same} of cases"
+        if known := [row.alpha for row in rows if row.alpha is not None]:
+            ends = map(number, sorted({min(known), max(known)}))
+            words += f"; Krippendorff’s α {' to '.join(ends)}"
         parts.append(f"{words}.")
-    for rho in _rho(result, "ceiling").values():
-        parts.append(
+    if all(row.same is not None for row in result.rows):
+        people = _mean_of(result, "same", "person")
+        parts += [
+            f"{name} gives the answer of a person in {percent(same, 0)} of cases"
+            f"{_beside(same, people)}."
+            for name, same in _mean_of(result, "same", "judge").items()
+        ]
+    else:
+        people = _mean_of(result, "spearman", "person")
+        parts += [
             f"One person agrees with the mean of the others with ρ {number(rho)}, as "
             "the mean over people."
-        )
-    people = _rho(result, "person").values()
-    for name, rho in _rho(result, "judge").items():
-        fewer = sum(own < rho for own in people)
-        beside = (
-            f", more than {fewer} of {len(people)} people with that of the others"
-            if fewer
-            else f", no more than any of {len(people)} people with that of the others"
-        )
-        parts.append(
+            for rho in _mean_of(result, "spearman", "ceiling").values()
+        ]
+        parts += [
             f"{name} agrees with the mean of all people with ρ {number(rho)}"
-            f"{beside if people else ''}."
-        )
-    against = dict.fromkeys(
-        row.rater
+            f"{_beside(rho, people)}."
+            for name, rho in _mean_of(result, "spearman", "judge").items()
+        ]
+    parts += dict.fromkeys(
+        f"{row.rater} orders items against the others; is its scale reversed?"
         for row in result.rows
         if row.items >= LEAST_UNITS
         and ((row.spearman_ci95 or (None, row.spearman))[1] or 0.0) < 0
     )
-    parts += [
-        f"{name} orders items against the others; is its scale reversed?"
-        for name in against
-    ]
     return " ".join(parts)
 
 
-def _rho(result: PeopleAgreement, kind: Kind) -> dict[str, float]:
-    """Return ρ of each rater of a kind, as the mean over dimensions."""
+def _beside(value: float, people: Mapping[str, float]) -> str:
+    """Return how many people agree less with the other people."""
+    below = sum(own < value for own in people.values())
+    least = min(people.values(), default=value)
+    part = "less than each" if value < least else f"more than {below}"
+    return f", {part} of {len(people)} people with the others" if people else ""
+
+
+def _mean_of(
+    result: PeopleAgreement, name: str, kind: Kind
+) -> dict[str, float]:
+    """Return a figure of each rater of a kind, as the mean over dimensions."""
     known: dict[str, list[float]] = {}
     for row in result.rows:
-        if row.kind == kind and row.spearman is not None:
-            known.setdefault(row.rater, []).append(row.spearman)
+        value = getattr(row, name)
+        if row.kind == kind and value is not None:
+            known.setdefault(row.rater, []).append(value)
     return {rater: sum(own) / len(own) for rater, own in known.items()}
 
 
@@ -221,8 +230,8 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         if not several:
             collected.setdefault("rater", {})[row.rater] = rho
         elif row.kind != "person":
-            series = collected.setdefault(row.rater, {})
-            series[plain_name(row.dimension)] = rho
+            name = plain_name(row.dimension)
+            collected.setdefault(row.rater, {})[name] = rho
     return estimates_plot(
         "agreement",
         "Rank correlation with people",

@@ -95,7 +95,9 @@ def _file(
     content = contents(path)
     log = log_of(path, content, form)
     cells = content if log is None else rows_of(log, path, content)
-    rows = record_of(Rows, cells, path)
+    rows = record_of(
+        Rows, cells, path, hint="; a table is a list of objects, one a row"
+    )
     check_rows(path, len(rows), max(map(len, rows), default=0))
     if log is None:
         return _placed(path.name, rows), None

@@ -38,7 +38,7 @@ USUAL = JudgeModel(
 SHARED = {
     "image": "on one image",
     "pair": "on one pair",
-    "order": "of one question in one order",
+    "order": "on one question asked again",
 }
 """What two verdicts share at a level, in words."""
 COST = "A dry run of judge estimates the cost."
@@ -240,7 +240,7 @@ def _without_pilot() -> tuple[str, ...]:
     image, pair, order = USUAL.shared
     return (
         f"No pilot: a typical judge is assumed, right {100 * USUAL.level:.0f} % of the "
-        f"time unless stated above; verdicts correlate {image:g} {SHARED['image']}, "
+        f"time unless stated above; correlations of verdicts: {image:g} {SHARED['image']}, "
         f"{pair:g} {SHARED['pair']}, {order:g} {SHARED['order']}; "
         f"{100 * USUAL.failed:.0f} % of replies fail. To use your judge's, plan from a "
         "run of 50 to 200 questions.",

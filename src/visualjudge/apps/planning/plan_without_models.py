@@ -52,7 +52,7 @@ LABELLED = "To label: images that tell it from the bar with a power of 80 %."
 TO_JUDGE = ("State", "Images", "Images needed")
 OPEN = ("too_few", "undecided")
 DECIDED = "Needed: images that decide the answer with a power of 80 %."
-NEW_STUDY = "A new study with such a judge: `effect`."
+NEW_STUDY = "To plan a new study with such a judge, add `effect`."
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,10 @@ class ShapePlan:
 
     def __str__(self) -> str:
         unknown = self.shape == "no_truth"
-        notes = [LABELLED if unknown else DECIDED]
-        if self.shape == "named_pairs":
-            notes.append(NEW_STUDY)
+        notes = (
+            LABELLED if unknown else DECIDED,
+            *[NEW_STUDY] * (self.shape == "named_pairs"),
+        )
         table = Table(
             TO_LABEL if unknown else (self._case.title(), *TO_JUDGE),
             tuple(
@@ -98,11 +99,13 @@ class ShapePlan:
                     case.case,
                     case.words,
                     *(() if unknown else (number(case.images),)),
-                    number(case.needs_images),
+                    "no number"
+                    if case.state in OPEN and case.needs_images is None
+                    else number(case.needs_images),
                 )
                 for case in self.cases
             ),
-            tuple(notes),
+            notes,
         )
         head = f"{QUESTIONS[self.shape]} {self._todo}"
         answer = "\n".join(map(folded, (head, *self.answer)))
@@ -116,14 +119,16 @@ class ShapePlan:
                 "draws questions for people; so many decide whether the judge may be "
                 "used:"
             )
-        judged = [case.images or 0 for case in self.cases if case.state in OPEN]
-        if not judged:
+        left = [case for case in self.cases if case.state in OPEN]
+        if not left:
             return f"More images are not needed: no {self._case} is open."
         if self.images is not None:
+            promised = sum(case.needs_images is not None for case in left)
             return (
-                f"Judge {many(self.images, 'image')} of each open {self._case}."
+                f"Judge {many(self.images, 'image')} of each open {self._case}: they "
+                f"probably decide {promised} of {len(left)}."
             )
-        if max(judged) < LEAST_IMAGES:
+        if max(case.images or 0 for case in left) < LEAST_IMAGES:
             return f"At least {LEAST_IMAGES} images are needed."
         return f"No number of images can be promised for any open {self._case}."
 

@@ -224,8 +224,9 @@ def plan_of(
     notes = [*there.notes, *exact]
     if goal == "rank":
         notes.append(
-            f"The models' order is known from {many(there.pool.images, 'image')} only; "
-            "the power is its mean over what they leave open."
+            f"The true order of the models is estimated from "
+            f"{many(there.pool.images, 'image')}; the power is averaged over what they "
+            "leave open."
         )
         if not result:
             notes.append("Score more images, then plan again.")
@@ -275,8 +276,8 @@ def _rank(target: Target, effect: float | None) -> _Question:
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        "the models and their scores are those of the data, and the judge is as often "
-        "right in each pair of models that differ as much; the goal is that the "
+        "the models and their scores are those of the data, and the judge is right "
+        "equally often in pairs that differ by the same amount; the goal is that the "
         f"{wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
         "more are all separated in the right order"
     )
@@ -623,7 +624,7 @@ def _caps(
     # it takes one pair of each group in turn
     drawn = many(len({*chosen[:wanted]}), "image")
     return Caps(0, 0, len(chosen), wanted, 0, 0), (
-        f"`build` draws {many(wanted, 'pair')} on {drawn}.",
+        f"With this plan, `build` draws {many(wanted, 'pair')} on {drawn}.",
     )
 
 
