@@ -18,7 +18,7 @@ import numpy as np
 from visualjudge.analysis.estimate import shares, sums
 from visualjudge.analysis.figure_text import many, number, percent, percents
 from visualjudge.apps.mmbench.doubts import doubts
-from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
+from visualjudge.apps.mmbench.evaluate import Difference, Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.text_tables import Table
@@ -44,7 +44,7 @@ CATEGORIES: Mapping[str, Callable[[Row], str]] = {
 
 def scores(evaluation: Evaluation) -> Json:
     """Return one evaluation as plain JSON; shares are in 0..1, None without cases."""
-    result: Json = {
+    return {
         "rules": evaluation.rules,
         **block(evaluation.whole),
         "invalid_groups": [group.index for group in evaluation.invalid],
@@ -74,20 +74,23 @@ def scores(evaluation: Evaluation) -> Json:
         "unknown": list(evaluation.unknown),
         "matched": evaluation.matched,
         "doubts": list(doubts(evaluation.rows)),
+        **(
+            {"differs": [*map(_difference, evaluation.differences)]}
+            if evaluation.rules == "vlmevalkit"
+            else {}
+        ),
     }
-    if evaluation.rules == "vlmevalkit":
-        result["differs"] = [
-            {
-                "index": difference.row.index,
-                "strict": difference.strict.letter,
-                "vlmevalkit": difference.vlmevalkit.letter,
-                "prediction": difference.prediction,
-                "why_strict": difference.strict.why,
-                "why_vlmevalkit": difference.vlmevalkit.why,
-            }
-            for difference in evaluation.differences
-        ]
-    return result
+
+
+def _difference(difference: Difference) -> Json:
+    return {
+        "index": difference.row.index,
+        "strict": difference.strict.letter,
+        "vlmevalkit": difference.vlmevalkit.letter,
+        "prediction": difference.prediction,
+        "why_strict": difference.strict.why,
+        "why_vlmevalkit": difference.vlmevalkit.why,
+    }
 
 
 def block(part: Slice) -> Json:
