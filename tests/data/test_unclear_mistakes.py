@@ -18,6 +18,7 @@ from visualjudge.formats.coco import coco
 from visualjudge.formats.samples import Sample
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
+from visualjudge.vision.masks.record import masks_from_label_map
 from visualjudge.vision.misplacements import fitted_scales
 from visualjudge.vision.predictions import (
     DepthMap,
@@ -182,6 +183,8 @@ def _poses(change: Any) -> list[Any]:
     return sides
 
 
+MPII = [16, 14, 12, 11, 13, 15, 0, 0, 0, 0, 10, 8, 6, 5, 7, 9, 0]
+HUMAN36M = [0, 12, 14, 16, 11, 13, 15, 0, 0, 0, 0, 5, 7, 9, 6, 8, 10]
 OPENPOSE = [0, 6, 8, 10, 5, 7, 9, 12, 14, 16, 11, 13, 15, 2, 1, 4, 3]
 
 
@@ -189,6 +192,8 @@ OPENPOSE = [0, 6, 8, 10, 5, 7, 9, 12, 14, 16, 11, 13, 15, 2, 1, 4, 3]
     ("change", "reason"),
     [
         (lambda points: points[OPENPOSE], "order of OpenPose"),
+        (lambda points: points[MPII], "order of MPII"),
+        (lambda points: points[HUMAN36M], "order of Human3.6M"),
         (lambda points: points.T.reshape(-1, 3), "all x stand before all y"),
         (
             lambda points: np.abs(points - [80, 0, 0]),
@@ -202,6 +207,34 @@ def test_orders_of_keypoints_are_named(
     path = images / "i0.png"
     mistake = likely_mistake("keypoint", _poses(change), {}, [path] * 8)
     assert mistake is not None and reason in mistake
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_moved_label_maps_are_named_and_poor_ones_are_not(
+    images: Path, moved: bool
+) -> None:
+    generator = np.random.default_rng(4)
+    sides: list[Any] = []
+    for _ in range(8):
+        grids = generator.integers(1, 4, (2, 6, 8))
+        truth, other = (
+            np.kron(grid, np.ones((10, 10), np.int64)) for grid in grids
+        )
+        ours = np.roll(truth, (7, 12), (0, 1)) if moved else other
+        sides.append(
+            tuple(
+                masks_from_label_map(
+                    side, {1: "road", 2: "sky", 3: "car"}, unlabelled=()
+                )
+                for side in (ours, truth)
+            )
+        )
+    path = images / "i0.png"
+    mistake = likely_mistake(
+        "semantic_segmentation", sides, {}, [path] * len(sides)
+    )
+    assert ("masks are moved" in (mistake or "")) is moved
+    assert moved or mistake is None
 
 
 @pytest.mark.parametrize(

@@ -445,7 +445,14 @@ def _misread(
                 ]
                 after = _scores(task, changed, options)
                 if after is not None:
-                    yield Trial(row.told, before, after, row.fitted, of_truth)
+                    yield Trial(
+                        row.told,
+                        before,
+                        after,
+                        row.fitted,
+                        of_truth,
+                        least=row.least,
+                    )
 
 
 def _renamed(task: str, sides: Sequence[Any]) -> Iterator[Misreading]:

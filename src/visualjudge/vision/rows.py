@@ -256,11 +256,14 @@ class Misreading:
     fitted
         ``mended`` fits the truth, and can make right what is only bad: more images must
         agree.
+    least
+        Mean score that corrected predictions must have.
     """
 
     told: str
     mended: Callable[[Any, Any], Prediction]
     fitted: bool = False
+    least: float = 1.0
 
 
 # (corners, (n, 4), (width, height, width, height) of the image or of each) → corners.

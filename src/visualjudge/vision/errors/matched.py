@@ -53,9 +53,11 @@ def exchanged(severity: float, total: int) -> int:
     """Return how many of ``total`` parts come from the decoy; the numbers for s and 1 −
     s (s ≠ ½) add up to ``total``.
     """
-    if severity > 0.5:
-        return total - exchanged(round(1 - severity, 4), total)
-    return math.floor(severity * total + 0.5 - 1e-9)
+    return (
+        total - exchanged(round(1 - severity, 4), total)
+        if severity > 0.5
+        else math.floor(severity * total + 0.5 - 1e-9)
+    )
 
 
 def side(severity: float, levels: int, rng: Rng) -> int:

@@ -127,17 +127,18 @@ def masks_from_label_map(
         tuple(
             Instance(
                 name,
-                budget.admit(mask_from_array(_any_of(values, numbers[name]))),
+                # np.isin takes eight bytes a pixel
+                budget.admit(
+                    mask_from_array(
+                        reduce(
+                            np.logical_or, (values == number for number in own)
+                        )
+                    )
+                ),
             )
-            for name in numbers
+            for name, own in numbers.items()
         ),
     )
-
-
-def _any_of(values: Any, numbers: Sequence[int]) -> BoolArray:
-    """Return where an array has one of the numbers; np.isin takes eight bytes a
-    pixel."""
-    return reduce(np.logical_or, (values == number for number in numbers))
 
 
 # ---------------------------------------------------------------- reading

@@ -107,16 +107,17 @@ OTHER = "#"
 def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
     """Write one object per part of a mask; an empty mask has one object with an empty
     polygon."""
-    if style.ids:
-        heads = [
+    heads = (
+        [
             ({"instance_id": k, "label": item.label}, item.mask)
             for k, item in enumerate(scene.masks.items, 1)
         ]
-    else:
-        heads = [
+        if style.ids
+        else [
             ({"label": label}, mask)
             for label, mask in scene.once(masks_by_label).items()
         ]
+    )
     lines = [
         compact({**head, "polygon": part})
         for head, mask in heads

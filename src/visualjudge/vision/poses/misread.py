@@ -5,6 +5,7 @@ order than COCO's, which an import tries. Wrong *predictions* are in ``faults.py
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray
@@ -17,12 +18,19 @@ _OTHER_SIDE = [0, *(k for left, right in MIRRORED for k in (right, left))]
 
 # Width and height of what models of poses are commonly given and return.
 CROPS = (1, 1), (192, 256), (288, 384), (256, 256), (48, 64), (72, 96), (64, 64)
-# The place of each of COCO's keypoints in OpenPose's order, without the neck.
-_OPENPOSE = [0, 14, 13, 16, 15, 4, 1, 5, 2, 6, 3, 10, 7, 11, 8, 12, 9]
+# The place of each of COCO's keypoints in the order of others: of OpenPose without the
+# neck, of MPII and Human3.6M, whose head stands for the face.
+_ORDERS = {
+    "OpenPose": [0, 14, 13, 16, 15, 4, 1, 5, 2, 6, 3, 10, 7, 11, 8, 12, 9],
+    "MPII": [*[9] * 5, 13, 12, 14, 11, 15, 10, 3, 2, 4, 1, 5, 0],
+    "Human3.6M": [*[9] * 5, 11, 14, 12, 15, 13, 16, 4, 1, 5, 2, 6, 3],
+}
 
 
 def _changed(
-    prediction: People, change: Callable[[FloatArray], FloatArray]
+    change: Callable[[FloatArray], FloatArray],
+    prediction: People,
+    _truth: People,
 ) -> People:
     return People(
         tuple(
@@ -46,33 +54,31 @@ def _in_the_image(
         x1, y1, x2, y2 = box
         width, height = crop or (x2 - x1, y2 - y1)
         factors = [(x2 - x1) / width, (y2 - y1) / height, 1.0]
-        points = item.keypoints * factors + [x1, y1, 0.0]
-        people.append(replace(item, keypoints=points))
+        people.append(
+            replace(item, keypoints=item.keypoints * factors + [x1, y1, 0.0])
+        )
     return People(tuple(people))
 
 
 MISREADINGS = (
     Misreading(
         "left and right keypoints are exchanged",
-        lambda prediction, _: _changed(
-            prediction, lambda points: points[_OTHER_SIDE]
-        ),
+        partial(_changed, itemgetter(_OTHER_SIDE)),
     ),
-    Misreading(
-        "keypoints are in the order of OpenPose",
-        lambda prediction, _: _changed(
-            prediction, lambda points: points[_OPENPOSE]
-        ),
+    *(
+        Misreading(
+            f"keypoints are in the order of {name}",
+            partial(_changed, itemgetter(order)),
+        )
+        for name, order in _ORDERS.items()
     ),
     Misreading(
         "all x stand before all y",
-        lambda prediction, _: _changed(
-            prediction, lambda points: points.reshape(3, -1).T
-        ),
+        partial(_changed, lambda points: points.reshape(3, -1).T),
     ),
     Misreading(
         "keypoints are in reverse order",
-        lambda prediction, _: _changed(prediction, lambda points: points[::-1]),
+        partial(_changed, lambda points: points[::-1]),
     ),
     Misreading(
         "keypoints are relative to the box of their person",
