@@ -58,15 +58,15 @@ def write(
     lock.write(out)
     if isinstance(lock, Lock):
         content = (
-            f"{100 * lock.accuracy['value']:.2f} % of all answers right, "
+            f"{100 * lock.accuracy.value:.2f} % of all answers right, "
             f"{len(lock.canaries)} canaries"
         )
     else:
         content = f"{len(lock.scores)} scores"
     print(folded(f"{out}: {content}, answer {lock.answer}"))
-    if isinstance(lock, Lock) and lock.accuracy["images"] < LEAST_IMAGES:
+    if isinstance(lock, Lock) and lock.accuracy.images < LEAST_IMAGES:
         say(
-            f"{out}: never holds: it has {lock.accuracy['images']} images, and at "
+            f"{out}: never holds: it has {lock.accuracy.images} images, and at "
             f"least {LEAST_IMAGES} must be asked"
         )
     following("gate", "check", run, "--lock", out)
@@ -128,7 +128,7 @@ def check(
             if isinstance(locked, ScoreLock)
             else locked.asks * len(locked.canaries)
         )
-        calls = first + locked.asks * locked.questions["number"]
+        calls = first + locked.asks * locked.questions.number
         say(
             f"the lock asks for {first:,} calls for its canaries, and for "
             f"{calls - first:,} more for all questions if these do not decide"
@@ -195,7 +195,7 @@ def _asked(
         return Check("stale", stale)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
         if isinstance(lock, Lock):
-            canaries = tuple(row["id"] for row in lock.canaries)
+            canaries = tuple(row.id for row in lock.canaries)
             few = _judged(lock, model, dataset, canaries, Path(scratch, "few"))
             result = check_canaries(lock, few, tolerance)
             if result.state != "can't tell" or len(canaries) == len(every):

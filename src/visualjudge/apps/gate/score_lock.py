@@ -57,8 +57,6 @@ class ScoreLock(Locked):
     """
 
     form = FORMAT
-    answer: str
-    asks: int
     scores: list[float | None]
 
 
@@ -147,15 +145,14 @@ def check_scores(
 def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
     """Compare scores ``before`` and now (``score``) with the ``truth``, by
     ``image``."""
-    columns = ("truth", "before", "score")
     truth, before, now = (
-        table[name].to_numpy().astype(float) for name in columns
+        table[name].to_numpy().astype(float)
+        for name in ("truth", "before", "score")
     )
     groups = image_groups(
         table["image"].rank("dense").to_numpy().astype(np.int64)
     )
     images = int(groups.max()) + 1
-    asked = table.height, table["image"].n_unique()
     moved = (
         float(np.nanmean(np.abs(now - before)))
         if np.isfinite(now).any()
@@ -172,7 +169,6 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             0.0,
             0.0,
             0.0,
-            *asked,
         )
     cost = _error(now, truth) - _error(before, truth)
     cases = sums(groups, np.ones(groups.size), images)
@@ -208,7 +204,7 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
         reasons.append(f"{name} {changed}")
     worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
     state = next(state for state in worst_first if state in states)
-    return Check(state, tuple(reasons), None, None, None, *asked)
+    return Check(state, tuple(reasons))
 
 
 def _error(score: FloatArray, truth: FloatArray) -> FloatArray:
