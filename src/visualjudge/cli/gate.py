@@ -51,10 +51,9 @@ def write(
 
     analysis, questions = _read(run, dataset)
     named = set(analysis.study.joined[0]["kind"].cast(str))
-    of_scores = (
+    lock = (
         None if "pairwise" in named else score_lock_of(analysis, run, questions)
-    )
-    lock = of_scores or lock_of(analysis, run, questions)
+    ) or lock_of(analysis, run, questions)
     lock.write(out)
     if isinstance(lock, Lock):
         content = (

@@ -521,3 +521,18 @@ def test_a_model_is_asked_with_the_rubric_and_the_extractor_of_the_lock(
             "gate", "check", "--dataset", dataset, *model, "--lock", lock
         )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_failed_calls_are_no_proof_that_the_judge_became_worse(
+    tmp_path: Path,
+) -> None:
+    lock = locked(run_of(tmp_path / "a", questions(200)))
+    run = run_of(tmp_path / "b", questions(200), wrong=30)
+    assert checked(lock, run).state == "broken"
+    journal = run / "verdicts.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    for line in lines[:30]:
+        line |= {"value": "failed", "status": "api_error"}
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = checked(lock, run)
+    assert found.state == "can't tell" and "30 calls failed" in found.reasons[0]

@@ -143,9 +143,11 @@ def check_run(
         tolerance,
     )
     # locks of 1.1 have the word in small letters
-    was_yes = lock.answer.lower() == "yes"
-    if was_yes and card_of(analysis).judges[0].models.state == "no":
-        return replace(
+    if (
+        lock.answer.lower() == "yes"
+        and card_of(analysis).judges[0].models.state == "no"
+    ):
+        check = replace(
             check,
             state="broken",
             reasons=(
@@ -153,7 +155,7 @@ def check_run(
                 *check.reasons,
             ),
         )
-    return check
+    return unless_calls_failed(analysis, check)
 
 
 def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
@@ -165,13 +167,29 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     ):
         return Check("stale", stale)
     before = {row.id: row.answers.count(row.right) for row in lock.canaries}
-    return compared(
-        table.with_columns(
-            pl.Series("before", [before[name] for name in table["id"]])
+    return unless_calls_failed(
+        analysis,
+        compared(
+            table.with_columns(
+                pl.Series("before", [before[name] for name in table["id"]])
+            ),
+            lock.asks,
+            tolerance,
+            f"canaries of {lock.questions.number} questions",
         ),
-        lock.asks,
-        tolerance,
-        f"canaries of {lock.questions.number} questions",
+    )
+
+
+def unless_calls_failed(analysis: Analysis, check: Check) -> Check:
+    """Return the check; if it is broken and calls of the first run failed, that one
+    cannot tell: what the judge would have answered is not known."""
+    failed = analysis.study.runs[0].answered["status"].eq("api_error").sum()
+    if check.state != "broken" or not failed:
+        return check
+    return replace(
+        check,
+        state="can't tell",
+        reasons=(f"{failed} calls failed and count as wrong", *check.reasons),
     )
 
 

@@ -31,6 +31,7 @@ from visualjudge.apps.gate.check import (
     Check,
     State,
     not_comparable,
+    unless_calls_failed,
 )
 from visualjudge.apps.gate.lock import (
     NOT_A_LOCK,
@@ -136,9 +137,14 @@ def check_scores(
     table = scored(analysis)
     if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
         return cause
-    return compared_scores(
-        table.with_columns(pl.Series("before", lock.scores, dtype=pl.Float64)),
-        tolerance,
+    return unless_calls_failed(
+        analysis,
+        compared_scores(
+            table.with_columns(
+                pl.Series("before", lock.scores, dtype=pl.Float64)
+            ),
+            tolerance,
+        ),
     )
 
 
@@ -202,8 +208,7 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             else "is not known: too few scores, or all are alike"
         )
         reasons.append(f"{name} {changed}")
-    worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
-    state = next(state for state in worst_first if state in states)
+    state = min(states, key=("broken", "can't tell", "holds").index)
     return Check(state, tuple(reasons))
 
 
