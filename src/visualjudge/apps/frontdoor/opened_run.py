@@ -89,24 +89,23 @@ class Run:
             **dict.fromkeys(numbers, pl.Float64),
         }
         schema |= dict.fromkeys(("repeat", "tokens_in", "tokens_out"), pl.Int64)
-        rows = []
-        for row in self.verdicts.values():
-            text = (
+        rows = [
+            (
                 row.id,
                 row.order,
                 row.status,
                 row.cause,
                 row.raw_response,
                 str(row.value),
-            )
-            known = (
                 row.probability_a,
                 row.expected_score,
                 row.latency_s,
-                (None if isinstance(row.value, str) else float(row.value)),
+                None if isinstance(row.value, str) else float(row.value),
                 row.repeat,
+                *token_counts(row.usage),
             )
-            rows.append((*text, *known, *token_counts(row.usage)))
+            for row in self.verdicts.values()
+        ]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def __repr__(self) -> str:
