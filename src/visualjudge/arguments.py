@@ -77,11 +77,14 @@ def checked(function: Function, name: str = "") -> Function:
             }
         )
         return {
-            key: eval(item.annotation, names)
-            if isinstance(item.annotation, str)
-            else item.annotation
+            key: tuple[hint, ...] if item.kind is item.VAR_POSITIONAL else hint  # type: ignore[valid-type]
             for key, item in signature.parameters.items()
             if item.annotation is not item.empty
+            for hint in [
+                eval(item.annotation, names)
+                if isinstance(item.annotation, str)
+                else item.annotation
+            ]
         }
 
     def prepared(positional: Any, named: Any) -> Arguments:
