@@ -251,7 +251,13 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         assert not re.search(r"\. [a-z]", found.models.sentence), (
             found.models.sentence
         )
-        assert 1 <= len(found.models.verdict.split()) <= 12
+        head, _, unmet = found.models.verdict.partition(";")
+        checks = sum(check.state == "fail" for check in found.checks)
+        if found.models.state != "no" and found.models.shape == "named_pairs":
+            assert unmet.partition(" requirement")[0].strip() == (
+                str(checks) if checks else ""
+            ), "a judge that fails checks does not read as one that passes"
+        assert 1 <= len(head.split()) <= 12
         signs = {reason.sign for reason in found.models.reasons}
         assert signs and ("✓" in signs) >= (found.models.state == "yes")
         assert ("✗" in signs) >= (found.models.state == "no")
@@ -384,8 +390,8 @@ def test_pairs_on_too_few_images_are_not_called_close() -> None:
         PairsOfModels((sure, few, close), 0.7, 0.6, 40, 1), 40, ""
     )
     assert (
-        "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images"
-        in (found.sentence)
+        "; neither judge nor truth separates a and d here; 1 pair "
+        "is on fewer than 5 images" in (found.sentence)
     )
 
 

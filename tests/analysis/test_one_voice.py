@@ -200,7 +200,7 @@ def _of_sentence(judge: JudgeCard) -> list[str]:
         found.append("the number of separated pairs and the sentence")
     if models.state == "yes" and (states["wrong"] or states["undecided"]):
         found.append("yes with a pair that is wrong or open")
-    if "too close, by truth as well" in sentence:
+    if "neither judge nor truth separates" in sentence:
         close = [pair for pair in models.pairs if pair.state == "close"]
         apart = [p for p in close if p.judge_ci95 and p.judge_order]
         found += ["too close, and separated"] if apart or not close else []
@@ -476,7 +476,7 @@ PLANTED: dict[str, Callable[[JudgeCard], JudgeCard]] = {
     ),
     "too close, and separated": lambda judge: _with_models(
         _with_pair(judge, state="close"),
-        sentence="In part: the two are too close, by truth as well",
+        sentence="In part: neither judge nor truth separates the two",
     ),
     "no better than chance, and right in four of five": lambda judge: (
         _with_models(judge, sentence="No: it is no better than chance")

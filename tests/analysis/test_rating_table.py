@@ -418,6 +418,8 @@ def test_choices_are_compared_by_equal_answers_not_by_ranks(
     same = {row.rater: row.same for row in result.rows}
     assert (same["gpt"], same["ann"]) == (5 / 12, 5 / 6)
     assert "42 % of cases, less than each of 2 people" in sentence(result)
+    best = agreement(read_ratings(path)[0], ["ann"])
+    assert "more than each of 2 people" in sentence(best)
     assert {row.same for row in agreement(long_table(), ["gpt"]).rows} == {None}
 
 

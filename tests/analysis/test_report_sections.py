@@ -195,6 +195,19 @@ def test_an_example_opens_in_the_studio_and_says_what_is_wrong(
     assert found.link.endswith(f"/{digest[:16]}/{found.id}")
 
 
+def test_an_example_says_that_the_other_order_was_right(tmp_path: Path) -> None:
+    pairs = [pair(i, (2.0, 8.0)) for i in range(12)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    once, *twice = pairs
+    verdicts = [said(once, "B"), said(once, "A", "BA")]
+    verdicts += [said(q, "A", order) for q in twice for order in ("AB", "BA")]
+    run = write_run(tmp_path / "judge", dataset, verdicts)
+    found = examples(analyse([run]).study, 0, 16)
+    assert {
+        entry.id for entry in found if "right in the other order" in entry.why
+    } == {once.id}
+
+
 def test_an_example_has_what_a_rubric_asked_besides(tmp_path: Path) -> None:
     """Its letters are those that the judge saw, its places in pixels."""
     pairs = [pair(i, (2.0, 8.0), images=("shown.png",)) for i in range(12)]

@@ -127,8 +127,7 @@ def agreement(
     remark(
         {
             f"counted as people: {', '.join(people)[:300]}; --judge NAME says which is a "
-            "judge": not lost
-            and "judge" not in {row.kind for row in result.rows},
+            "judge": not lost and every["kind"].null_count() > 0,
             f"{of_runs.rankings} rankings by people are left out: an order is no "
             "rating. The overview of the study says how often they are equal.": (
                 of_runs.rankings

@@ -68,13 +68,13 @@ def build(
         )
     with stages() as progress:
         built = build_dataset(data, out, options, progress=progress)
-    say(*(f"warning: {message}" for message in built.other_ranges))
     say(
+        *(f"warning: {message}" for message in built.other_ranges),
         *(
             f"warning: {path}: changes nothing; it must be the newest version of an "
             "asset such as questions/layout/v3.yaml"
             for path in options.prompts.unused()
-        )
+        ),
     )
     for line in (*_left_out(built), *_not_drawn(built, options)):
         print(line)

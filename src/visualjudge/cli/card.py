@@ -26,9 +26,7 @@ def card(
     options: AnswerOptions,
     details: Annotated[
         bool,
-        typer.Option(
-            help="Also each task, each check, the models and their order."
-        ),
+        typer.Option(help="Also each check, the models and their order."),
     ] = False,
     json: JsonFile = None,
 ) -> None:

@@ -304,8 +304,11 @@ class Checked(Described, TyperCommand):
 
     options: ClassVar[dict[str, str]] = {}
     """Those of the running command, by the field that each sets."""
+    failed: ClassVar[int] = 1
+    """Exit status of the running command if the data or it failed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        Checked.failed = 1
         flags = [word.partition("=")[0] for word in args]
         Checked.options = {
             str(option.name): option.opts[0]

@@ -142,8 +142,8 @@ def _study(study: Path, seed: int) -> dict[str, list[Step]]:
                 study / "metrics.json",
             ),
         ],
-        f"5  The leaderboard of the judge “{hasty.name}” for object detection, corrected "
-        f"with {LABELS} human labels (here simulated by the ground truth)": [
+        f"5  The other judge, “{hasty.name}”, fails requirements: its leaderboard for object "
+        f"detection, corrected with {LABELS} human labels (here simulated by the ground truth)": [
             (
                 *("label", hasty, "--kind", "pairwise", *first),
                 *("--n", LABELS, "--out", labels),

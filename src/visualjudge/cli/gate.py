@@ -5,13 +5,16 @@ The work is done in ``apps/gate``.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.console import following, say, write as write_to
+from visualjudge.cli.console import Checked, following, say, write as write_to
 from visualjudge.cli.main import command_of
 from visualjudge.cli.options import ModelOptions, MovedDataset, output
 from visualjudge.core.errors import UsageError
@@ -21,25 +24,14 @@ if TYPE_CHECKING:
     from visualjudge.apps.gate.check import Check
     from visualjudge.apps.gate.lock import Lock
     from visualjudge.apps.gate.score_lock import ScoreLock
+    from visualjudge.core.records import QuestionType
     from visualjudge.dataset.folder import Dataset
 
 LockFile = Annotated[
     Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")
 ]
-# Parameters of a run that are options of judging; those of :data:`SENT` are the
-# client's.
-JUDGED = (
-    "mode",
-    "retries",
-    "ties",
-    "read",
-    "tools",
-    "max_tool_calls",
-    "seed",
-    "swap",
-    "repeats",
-)
 SENT = ("temperature", "max_tokens", "top_p", "effort")
+"""Parameters of a run that are the client's; others are options of judging."""
 
 
 def write(
@@ -86,7 +78,13 @@ def check(
     run: Annotated[
         Path | None, typer.Argument(help="A finished run.", metavar="[RUN]")
     ] = None,
-    dataset: MovedDataset = None,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(
+            help="The dataset to ask, or of a run if it has moved.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     tolerance: Annotated[
         float,
         typer.Option(
@@ -119,36 +117,33 @@ def check(
     )
     from visualjudge.dataset.folder import load_dataset
 
-    if (run is None) == (model.model is None or dataset is None):
-        raise UsageError("name a run, or --dataset and --model, to check")
+    Checked.failed = 2  # 1 says that the judge is worse
     locked = read_lock(lock)
-    of_scores = isinstance(locked, ScoreLock)
-    if run is not None:
-        result = (check_scores if of_scores else check_run)(
-            locked,  # type: ignore[arg-type]
-            *_read(run, dataset),
-            tolerance,
+    compare: Any = check_scores if isinstance(locked, ScoreLock) else check_run
+    if run is not None and (model.model is None or dataset is None):
+        result = compare(locked, *_read(run, dataset), tolerance)
+    elif run is None and model.model is not None and dataset is not None:
+        first = (
+            0
+            if isinstance(locked, ScoreLock)
+            else locked.asks * len(locked.canaries)
         )
-    else:
-        assert dataset is not None
-        first = locked.asks * (0 if of_scores else len(locked.canaries))  # type: ignore[union-attr]
         calls = first + locked.asks * locked.questions["number"]
         say(
-            f"the lock asks for {calls:,} calls"
-            if of_scores
-            else f"the lock asks for {first:,} calls for its canaries, and for "
+            f"the lock asks for {first:,} calls for its canaries, and for "
             f"{calls - first:,} more for all questions if these do not decide"
+            if first
+            else f"the lock asks for {calls:,} calls"
         )
         if calls > max_calls:
             raise UsageError(
                 f"--max-calls: {max_calls:,} are fewer than {calls:,} calls"
             )
-        result = (_scores_of_model if of_scores else _of_model)(
-            locked,  # type: ignore[arg-type]
-            model,
-            load_dataset(dataset),
-            tolerance,
+        result = _asked(
+            locked, model, load_dataset(dataset), tolerance, compare
         )
+    else:
+        raise UsageError("name a run, or --dataset and --model, to check")
     print(check_forms.text(result))
     write_to(junit, check_forms.junit(result))
     page = check_forms.markdown(result, locked)
@@ -178,50 +173,36 @@ def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
     )
 
 
-def _of_model(
-    lock: Lock, model: ModelOptions, dataset: Dataset, tolerance: float
+def _asked(
+    lock: Lock | ScoreLock,
+    model: ModelOptions,
+    dataset: Dataset,
+    tolerance: float,
+    compare: Callable[..., Check],
 ) -> Check:
-    """Ask the canaries and, if they do not decide, all questions of the lock."""
-    from visualjudge.apps.gate.check import (
-        Check,
-        changes,
-        check_canaries,
-        check_run,
-    )
+    """Ask the canaries, if there are any, and all questions of the lock if they do not
+    decide."""
+    from visualjudge.apps.gate.check import Check, changes, check_canaries
     from visualjudge.apps.gate.lock import (
+        Lock,
         locked_questions,
         questions_of,
     )
 
-    pairs = locked_questions(lock.questions, dataset, "pairwise")
-    asked = questions_of(dataset, pairs)
-    if stale := tuple(changes(lock, lock.judge, asked)):
+    kind: QuestionType = "pairwise" if isinstance(lock, Lock) else "scoring"
+    every = locked_questions(lock.questions, dataset, kind)
+    if stale := tuple(changes(lock, lock.judge, questions_of(dataset, every))):
         return Check("stale", stale)
-    canaries = tuple(row["id"] for row in lock.canaries)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
-        few = _judged(lock, model, dataset, canaries, Path(scratch, "canaries"))
-        result = check_canaries(lock, few, tolerance)
-        if (
-            result.state != "can't tell"
-            or len(canaries) == lock.questions["number"]
-        ):
-            return result
-        say(f"{len(canaries)} canaries do not decide; asking all questions")
-        whole = _judged(lock, model, dataset, pairs, Path(scratch, "all"))
-        return check_run(lock, whole, dataset, tolerance)
-
-
-def _scores_of_model(
-    lock: ScoreLock, model: ModelOptions, dataset: Dataset, tolerance: float
-) -> Check:
-    """Ask all questions of a lock of scores."""
-    from visualjudge.apps.gate.lock import locked_questions
-    from visualjudge.apps.gate.score_lock import check_scores
-
-    asked = locked_questions(lock.questions, dataset, "scoring")
-    with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
-        run = _judged(lock, model, dataset, asked, Path(scratch, "all"))
-        return check_scores(lock, run, dataset, tolerance)
+        if isinstance(lock, Lock):
+            canaries = tuple(row["id"] for row in lock.canaries)
+            few = _judged(lock, model, dataset, canaries, Path(scratch, "few"))
+            result = check_canaries(lock, few, tolerance)
+            if result.state != "can't tell" or len(canaries) == len(every):
+                return result
+            say(f"{len(canaries)} canaries do not decide; asking all questions")
+        whole = _judged(lock, model, dataset, every, Path(scratch, "all"))
+        return compare(lock, whole, dataset, tolerance)
 
 
 def _judged(
@@ -234,19 +215,31 @@ def _judged(
     """Return the analysis of a run over some questions, asked as the lock says."""
     from visualjudge import judge
     from visualjudge.analysis.analysing import analyse
-    from visualjudge.options import Choice
+    from visualjudge.options import Choice, JudgeOptions
+    from visualjudge.prompts.rubric import rubric_of_json
 
-    parameters = {**(lock.judge.get("parameters") or {}), **lock.judge}
     stated = {
-        name: value for name, value in parameters.items() if value is not None
+        name: value
+        for part in (lock.judge.get("parameters") or {}, lock.judge)
+        for name, value in part.items()
+        if value is not None
     }
+    rubric = stated.pop("rubric", None)
+    reader = stated.pop("extractor", None)
     sent = {name: stated[name] for name in SENT if name in stated}
-    options = {name: stated[name] for name in JUDGED if name in stated}
+    # what the model answered before says nothing of the model now
+    ask: Any = partial(ModelOptions.client, concurrency=16, cache=False, **sent)
+    options = {
+        field.name: stated[field.name]
+        for field in fields(JudgeOptions)
+        if field.name in stated
+    }
     judge(
         dataset.choose(Choice(ids=ids)),
-        # what the model answered before says nothing of the model now
-        model.client(concurrency=16, cache=False, **sent),
+        ask(model),
         out,
+        rubric=rubric and rubric_of_json(rubric),
+        extractor=reader and ask(replace(model, model=reader["model"])),
         progress=False,
         **options,
     )

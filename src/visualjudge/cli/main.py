@@ -236,7 +236,7 @@ def _status() -> int:
         return _run_and_flush()
     except VisualJudgeError as error:
         say(error)
-        return 2 if isinstance(error, UsageError) else 1
+        return 2 if isinstance(error, UsageError) else Checked.failed
     except click_error as error:
         say(
             f"{_misused(error)}; see "
@@ -256,7 +256,7 @@ def _status() -> int:
             f"{type(error).__name__}: {error}; a row of a plug-in may be the cause: "
             f"{', '.join(names)} (show plugins)"
         )
-    return 1
+    return Checked.failed
 
 
 def _misused(error: Any) -> str:

@@ -94,10 +94,13 @@ def report(
         two = [two_judges.named_run(analysis, name) for name in compare or ()]
         progress("writing the report")
         tables = paper_tables.paper_tables(analysis) if table else []
-        if table and out is not None:
-            write(out, WRITERS[out.path.suffix.lower()](tables))
-        elif out is not None:
-            write(out, page.html(analysis, (two[0], two[1]) if two else None))
+        if out is not None:
+            content = (
+                WRITERS[out.path.suffix.lower()](tables)
+                if table
+                else page.html(analysis, (two[0], two[1]) if two else None)
+            )
+            write(out, content)
         if summary is not None:
             write(summary, page.html(analysis, summary=True))
         write(json, analysis.metrics if json else None)

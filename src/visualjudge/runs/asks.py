@@ -253,10 +253,14 @@ def _shape(manifest: Fields) -> Json:
 def _short(value: Any) -> str:
     if isinstance(value, Mapping):
         return _short([part for part in value.values() if part is not None])
-    text = "unset" if value is None else orjson.dumps(value).decode()
     if isinstance(value, list):
         text = " ".join(map(_short, value))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    else:
+        text = "unset" if value is None else orjson.dumps(value).decode()
+    head = text[: _LONGEST - 1]
+    return (
+        text if len(text) <= _LONGEST else f"{head.rpartition(' ')[0] or head}…"
+    )
 
 
 # ---------------------------------------------------------------- cost before the start

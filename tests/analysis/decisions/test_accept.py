@@ -116,6 +116,16 @@ def test_a_usable_score_is_found_although_the_strictest_predictions_are_bad() ->
     assert chosen_score(hopeless, 0.05).threshold is None
 
 
+def test_the_printed_score_accepts_what_was_counted() -> None:
+    # means of three readings, of which .4g would print one above them
+    found = judged(
+        (4.0 + 2 / 3, 900, False), (4.6661, 90, False), (3.0, 800, True)
+    )
+    choice = chosen_score(found, 0.05)
+    assert choice.threshold == float(f"{choice.threshold:.4g}") == 4.666
+    assert found.part("all", 4.666).accepted == pytest.approx(990 / 1790)
+
+
 def test_without_a_bad_prediction_among_them_few_prove_nothing() -> None:
     few = cases(12, 0.0)
     assert few.bound(-np.inf) == (0.0, pytest.approx(1 - 0.05 ** (1 / 12)))

@@ -217,7 +217,7 @@ FEW, NEAR = (
         (
             NEAR,
             choices_of(NEAR, 0.85),
-            "too close, by truth as well",
+            "neither judge nor truth separates",
             "visualjudge plan",
         ),
         (

@@ -85,6 +85,14 @@ def test_the_difference_of_two_judges_is_paired():
     assert (a.spearman - a.spearman).p == 1.0
 
 
+def test_intervals_do_not_depend_on_the_order_of_the_items():
+    own = noisy(450, 1.5, items=2)
+    order = np.random.default_rng(1).permutation(own.true.size)
+    other = scores(own.judged[order], own.true[order], own.image[order])
+    ends = other.mae.estimate.interval
+    assert own.mae.estimate.interval == pytest.approx(ends, abs=1e-12)
+
+
 def test_the_mean_over_tasks_knows_no_difference_between_tasks():
     rng = np.random.default_rng(3)
     task = np.repeat([0, 1], 100)

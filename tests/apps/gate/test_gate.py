@@ -18,7 +18,7 @@ import yaml
 
 from commanding import command
 from judged_records import pair, said, write_dataset, write_run
-from judges.test_rubrics_in_runs import serving, url
+from judges.test_rubrics_in_runs import RUBRIC, serving, url
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.report.card import card_of
@@ -400,6 +400,11 @@ def test_statuses_in_a_shell(
         shell(f"{asked} --tolerance 0.01", tmp_path)[0] == 0
     )  # the same answers
     assert shell(f"{asked} --max-calls 3", tmp_path)[0] == 2
+    text = (tmp_path / "judge.lock").read_text()
+    (tmp_path / "edited.lock").write_text(text.replace("asks: 1", "asks: 2"))
+    for wrong in ("edited", "missing"):  # 1 says that the judge is worse
+        line = f"visualjudge gate check a --lock {wrong}.lock"
+        assert shell(line, tmp_path)[0] == 2
     assert shell("visualjudge gate check a", tmp_path)[0] == 2
     journal = tmp_path / "a" / "verdicts.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
@@ -474,3 +479,21 @@ def test_a_model_is_asked_now_and_not_the_cache_of_its_replies(
             "gate", "check", "--dataset", dataset, *model, "--lock", lock
         )
         assert server.asked >= before + 20, done.stderr
+
+
+def test_a_model_is_asked_with_the_rubric_and_the_extractor_of_the_lock(
+    tmp_path: Path,
+) -> None:
+    dataset = write_dataset(tmp_path / "ds", questions(20))
+    (tmp_path / "mine.yaml").write_text(RUBRIC)
+    lock = tmp_path / "a.lock"
+    more = ("--rubric", tmp_path / "mine.yaml", "--extractor-model", "reader")
+    with serving() as server:
+        model = ("--model", "m", "--base-url", url(server))
+        command("judge", dataset, *model, *more, "--out", tmp_path / "run")
+        command("gate", "write", tmp_path / "run", "--out", lock)
+        (tmp_path / "mine.yaml").unlink()
+        done = command(
+            "gate", "check", "--dataset", dataset, *model, "--lock", lock
+        )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cv2
@@ -571,3 +571,83 @@ def test_a_table_is_verdicts_where_adopt_reads_its_columns(
         assert (adopted.returncode == 0) == (
             f"adopt {tmp_path / name}" in printed
         ), name
+
+
+HALF = np.repeat(np.uint8([[0], [255]]), 12, axis=0).repeat(32, axis=1)
+DEEP = np.ones((24, 32), np.uint16)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (
+            ("gt.png", "lq_x4.png", "restored_net.png"),
+            ("import", "pairs", "--task", "lowlevel-restore", "--gt", "gt.png"),
+        ),
+        (
+            ("a_hr.png", "a_lr_x4.png", "b_hr.png", "b_lr_x4.png"),
+            ("perturb", "--task", "lowlevel-super-resolution", "--gt"),
+        ),
+        (
+            ("blurry.png", "restored_net.png"),
+            ("import", "outputs", "--task", "lowlevel-deblur"),
+        ),
+        (
+            (
+                "masked_0.png",
+                "masked_1.png",
+                "restored_0.png",
+                "restored_1.png",
+            ),
+            ("import", "outputs", "--task", "generation_inpainting_low_level"),
+        ),
+        (
+            ("gt_disparity.png", "left.png", "pred_net.png"),
+            ("import", "depth", "--task", "depth_estimation", "--gt"),
+        ),
+        (("high_tower.png", "tide_low.png"), ("perturb", "--task")),
+    ],
+)
+def test_names_say_what_images_of_one_folder_are(
+    tmp_path: Path, names: Sequence[str], words: Sequence[str]
+) -> None:
+    for name in names:
+        deep = {"gt_disparity.png", "pred_net.png"} & {name}
+        image(tmp_path / name, *([DEEP] if deep else []))
+    if "masked_0.png" in names:
+        image(tmp_path / "mask_0.png", HALF)
+        image(tmp_path / "mask_1.png", HALF)
+    first = look(tmp_path, lambda _header: False)[0]
+    found = [
+        word.name if isinstance(word, Path) else word for word in first.command
+    ]
+    assert found[: len(words)] == [*words]
+
+
+@pytest.mark.parametrize(
+    ("columns", "task"),
+    [
+        ("source,edited,instruction,model", "generation_editing"),
+        ("image,mask,result,prompt", "generation_inpainting_high_level"),
+        ("image,prompt", "generation_t2i"),
+    ],
+)
+def test_a_table_of_images_is_imported_by_its_columns(
+    tmp_path: Path, columns: str, task: str
+) -> None:
+    names = columns.split(",")
+    for name in names:
+        image(tmp_path / f"{name}.png", *([HALF] if name == "mask" else []))
+    cells = ",".join(
+        "text" if name in ("instruction", "prompt", "model") else f"{name}.png"
+        for name in names
+    )
+    (tmp_path / "index.csv").write_text(f"{columns},votes\n{cells},3\n")
+    line = command("init", tmp_path).stdout.partition("next: visualjudge ")[2]
+    line = line.partition("\n")[0].replace(
+        "--score-column NAME", "--score-column votes"
+    )
+    words = shlex.split(line.replace("--source NAME", "--source net"))
+    assert task in words
+    done = command(*words[:-1], tmp_path / "data")
+    assert done.returncode == 0, done.stderr

@@ -25,6 +25,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from decimal import ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,10 @@ class Chosen:
                 "neither the 15 % nor the 40 % of the predictions with the highest "
                 "scores have a smaller share of bad ones: another judge is needed"
             )
-        return f"it needs at least {float(f'{self.images_needed:.2g}'):,.0f} images"
+        return (
+            "with a share of bad ones so near the risk, at least "
+            f"{float(f'{self.images_needed:.2g}'):,.0f} images are needed"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +137,21 @@ class Acceptance:
             f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
             f"(true score below {self.bad_below:g}; 95 % confidence)"
         )
-        without = (row for row in self.chosen if row.threshold is None)
-        lacks = _listed(((row.task, row.lack) for row in without), ": ")
+        lacks = _listed(
+            (
+                (row.task, row.lack)
+                for row in self.chosen
+                if row.threshold is None
+            ),
+            ": ",
+        )
         if not self.thresholds:
             return f"{self.judge}: no score keeps the promise that {promise}; {lacks}"
-        scores = [row for row in self.chosen if row.threshold is not None]
-        score = _listed((row.task, f"{row.threshold:g}") for row in scores)
+        score = _listed(
+            (row.task, f"{row.threshold:.4g}")
+            for row in self.chosen
+            if row.threshold is not None
+        )
         sentences = [
             f"{self.judge}: accept predictions from a judge’s score of {score}: {promise}"
         ]
@@ -182,8 +195,26 @@ class Acceptance:
         rows = [
             row for row in self.parts if not several or row.part in self.tasks
         ]
+        notes = [
+            *(
+                [
+                    "The promise holds for all of them together, the first row, not for "
+                    "each other row."
+                ]
+                if len(rows) > 1 and not several
+                else []
+            ),
+            *(
+                []
+                if self.base_rate is None
+                else [
+                    f"Shares are weighted: {percent(self.base_rate)} of all predictions "
+                    "are bad."
+                ]
+            ),
+        ]
         tables = (
-            [grid(PART, rows, title="At the chosen score", notes=[TOGETHER])]
+            [grid(PART, rows, title="At the chosen score", notes=notes)]
             if rows
             else []
         )
@@ -202,7 +233,6 @@ def _listed(rows: Iterable[tuple[str, str]], between: str = " ") -> str:
     )
 
 
-TOGETHER = "The promise is about all predictions of a task together, or of all tasks, not about each part."
 PART = Layout[AcceptedPart](
     named("part", "Part"),
     named("threshold", "Score from", "{:.4g}".format),
@@ -357,7 +387,9 @@ class Cases:
         """Return the score from which ``share`` of the predictions are accepted, or a
         little more.
         """
-        return float(np.quantile(self.score, 1 - share, method="inverted_cdf"))
+        return as_printed(
+            np.quantile(self.score, 1 - share, method="inverted_cdf")
+        )
 
     def quantiles(self, count: int) -> list[float]:
         """Return scores from the strictest to the most lenient."""
@@ -368,7 +400,7 @@ class Cases:
             if scores.size
             else scores
         )
-        return [float(score) for score in np.unique(at)[::-1]]
+        return sorted({as_printed(score) for score in at}, reverse=True)
 
     def bound(
         self, threshold: float, tail: float = LEVEL
@@ -410,11 +442,17 @@ class Cases:
         )
 
 
+def as_printed(score: np.floating[Any]) -> float:
+    """Return the greatest number of four digits that is not above a score, so that the
+    printed threshold accepts what was counted."""
+    exact = repr(float(score))
+    return float(Context(4, ROUND_FLOOR).create_decimal(exact))
+
+
 def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
     """Return the lowest score whose test succeeds, from strict to lenient."""
-    levels: dict[float, float] = {}
-    for share in np.linspace(STARTS[0], 1, STEPS):
-        levels.setdefault(cases.score_at(share), 0.0)
+    shares = np.linspace(STARTS[0], 1, STEPS)
+    levels = dict.fromkeys(map(cases.score_at, shares), 0.0)
     for share in STARTS:
         start = cases.score_at(share)
         levels[start] = levels.get(start, 0.0) + LEVEL / len(STARTS)
@@ -461,8 +499,10 @@ def _parts(
     """Yield the figures of the predictions, and of each of their tasks and error
     types."""
     yield cases.part(name, threshold)
-    known = {"task": table["task"].n_unique() > 1}
-    known["error_type"] = set(table["error_type"]) != {"(none)"}
+    known = {
+        "task": table["task"].n_unique() > 1,
+        "error_type": set(table["error_type"]) != {"(none)"},
+    }
     for column in (name for name, several in known.items() if several):
         for value in table[column].unique().sort():
             rows = (table[column] == value).to_numpy()

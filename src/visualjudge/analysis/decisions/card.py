@@ -29,6 +29,7 @@ from visualjudge.analysis.decisions.model_answer import (
     disproven,
     model_answer,
     qualified,
+    with_failed,
 )
 from visualjudge.analysis.decisions.pair_answer import pair_answer
 from visualjudge.analysis.decisions.score_answer import (
@@ -256,8 +257,9 @@ def _of_shape(
     state: AnswerState = "too_few"
     if shape == "no_truth":
         sentence = consistency(study, run, pairwise)
-        word, _, rest = sentence.partition(": ")
-        reasons: Reasons = (Reason("?", rest or word),)
+        reasons: Reasons = (
+            Reason("?", sentence.partition(": ")[2] or sentence),
+        )
     elif shape == "probes":
         state, sentence, reasons = _of_probes(study, run)
         qualifiers = ()  # its reason names the probes that fail
@@ -272,7 +274,7 @@ def _of_shape(
         state=state,
         sentence=qualified(state, sentence, qualifiers),
         shape=shape,
-        verdict=sentence.partition(":")[0],
+        verdict=with_failed(state, sentence.partition(":")[0], qualifiers),
         reasons=(*reasons, *disproven(qualifiers)),
     )
 
@@ -364,7 +366,8 @@ def _failed(study: Study, run: int) -> Check:
     return check(
         "failed",
         share,
-        f"no reply failed here, but the true share may be up to {percent(ends[1])}",
+        "no reply failed, but images count, not replies (fewer where some have more "
+        f"replies than others): the true share may be up to {percent(ends[1])}",
     )
 
 

@@ -114,10 +114,10 @@ LEAST_IMAGES = 10
 
 THRESHOLDS: Mapping[str, Threshold] = {
     "macro_accuracy": Threshold(
-        "Accuracy, mean over tasks",
+        "Accuracy (mean of tasks)",
         "at_least",
         0.75,
-        "its accuracy (mean over tasks) is {} (at least {limit} is required)",
+        "its accuracy (of several tasks, the mean) is {} (at least {limit} is required)",
     ),
     "right_in_both_orders": Threshold(
         "Right in both orders",
@@ -140,11 +140,11 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "{} of its replies cannot be used",
     ),
     "favour": Threshold(
-        "Favouritism, in ranks",
+        "Favouritism",
         "at_most",
         0,
         "{why}",
-        lambda value: "none shown" if value == 0 else number(value, 0),
+        lambda value: many(round(value or 0), "rank"),
         unit="",
     ),
 }

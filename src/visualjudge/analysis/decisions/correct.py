@@ -140,7 +140,7 @@ class Leaderboard:
         )
         what = (
             f"{self.measure} of {many(len(self.rows), 'model')} by {self.judge}, over "
-            "their questions, each with the same weight (on the card, each image has)"
+            "their questions; each question counts the same here, each image on the card"
         )
         compared = sum(row.labels for row in self.rows) > self.labels
         notes = [
@@ -162,7 +162,9 @@ class Leaderboard:
         doubtful = [row for row in self.assumptions if not row.holds]
         held = [row.check for row in self.assumptions if row.holds]
         if held:
-            notes.append(f"Assumptions hold: {'; '.join(held)}.")
+            notes.append(
+                f"Assumptions, as far as they can be checked, hold: {'; '.join(held)}."
+            )
         for row in doubtful:
             answer = "not checked" if row.holds is None else "DOES NOT HOLD"
             p = "" if row.p is None else f", p = {row.p:.2g}"

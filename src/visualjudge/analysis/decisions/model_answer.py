@@ -51,7 +51,7 @@ STATE_WORDS: dict[PairState, str] = {
     "right": "separated, right",
     "wrong": "separated, wrong",
     "undecided": "judge can’t tell",
-    "close": "too close by truth",
+    "close": "neither can tell",
     "unknown": "no truth",
 }
 TRUTH_OPEN = "truth can’t tell yet"
@@ -60,8 +60,8 @@ STRENGTHS = (
     "and are more precise; else from the pair alone."
 )
 FURTHER = (
-    " Further images needed: besides these, the likely least and most that separate "
-    "the two."
+    " Further images needed: besides these, the number that separates the two as likely "
+    "as not, and that with a power of 80 %; no number: 20 times the images may not."
 )
 
 
@@ -87,7 +87,7 @@ def _share(value: float | None, ends: Ends | None, by: Basis) -> str:
 
 def _more(pair: PairOfModels) -> str:
     if pair.needs_images is None:
-        unknown = "no help" if _against(pair) else "may not help"
+        unknown = "no help" if _against(pair) else "no number"
         return unknown if pair.state == "undecided" else ""
     low, high = pair.needs_images
     return number(low) if low == high else f"{number(low)} to {number(high)}"
@@ -152,12 +152,12 @@ def pairs_table(models: PairsOfModels) -> Table:
             " Intervals are 95 %; a pair is separated if "
             f"its test, adjusted by Holm over {count}, is significant."
             f"{' Score difference: in mean true score, of 10.' * has_scores}"
-            f"{FURTHER * any(pair.needs_images for pair in models.pairs)}"
+            f"{FURTHER * any(pair.state == 'undecided' for pair in models.pairs)}"
         )
     if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
         notes.append(
-            "*: an interval, before it is rounded, excludes 50 %, but not after that "
-            "adjustment."
+            "*: an interval, of the judge or the truth, excludes 50 %, but its test, so "
+            "adjusted, is not significant."
         )
     if models.resolution is not None:
         notes.append(_resolved(models))
@@ -191,13 +191,23 @@ NOT_THESE = "Not with these images"
 UNKNOWN = "Not known"
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
+RULE = (
+    "Yes: every pair of models that the truth separates is separated, rightly, and these "
+    "are half of all pairs or more. In part: some are. No: a pair is separated wrongly, or "
+    "the judge is no better than chance. A requirement that is not met (✗: a check that "
+    "fails, or what the photograph, the reasons or the probes prove) does not change what "
+    "these pairs show, but other models or images may be ranked wrongly. Undecided checks "
+    "change nothing."
+)
+"""What the answers mean, beside them."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A part of an answer: what is proven, disproven, or open."""
+    """A part of an answer: what is proven, disproven, or open; "–" is what the truth
+    leaves open."""
 
-    sign: Literal["✓", "✗", "?"]
+    sign: Literal["✓", "✗", "?", "–"]
     text: str
 
 
@@ -213,7 +223,7 @@ SIGN_OF: Mapping[Level, Literal["✓", "✗", "?"]] = {
 @dataclass(frozen=True)
 class ModelAnswer(PairsOfModels):
     """The pairs and the resolution, the answer, its sentence without the judge's name,
-    its ``verdict`` in at most 12 words, and the reasons.
+    its ``verdict`` in a line, and the reasons.
     """
 
     state: AnswerState
@@ -300,9 +310,18 @@ def model_answer(
         **vars(models or NO_PAIRS),
         state=result.state,
         sentence=qualified(result.state, result.sentence, qualifiers),
-        verdict=result.verdict,
+        verdict=with_failed(result.state, result.verdict, qualifiers),
         reasons=(*result.reasons, *disproven(qualifiers)),
     )
+
+
+def with_failed(
+    state: AnswerState, verdict: str, qualifiers: Sequence[str]
+) -> str:
+    """Return the verdict with the number of requirements that are not met; a *no* needs
+    no more."""
+    failed = f"; {many(len(qualifiers), 'requirement')} not met"
+    return verdict + failed * (bool(qualifiers) and state != "no")
 
 
 def disproven(qualifiers: Sequence[str]) -> Reasons:
@@ -368,15 +387,17 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
         )
     if len(unknown) == len(pairs):
         return _without_truth(pairs, total)
-    rest = list(_open(undecided, groups))
-    rest += _too_close(close, groups)
+    rest = list(_too_close(close, groups))
     rest += (
         [f"of {many(len(unknown), 'pair')} no truth is known"]
         if unknown
         else []
     )
     rest += _conflicts(pairs, groups)
-    others = tuple(Reason("?", text) for text in rest)
+    others = (
+        *(Reason("?", text) for text in _open(undecided, groups)),
+        *(Reason("–", text) for text in rest),
+    )
     if not right:
         helps = not undecided or not all(map(_against, undecided))
         none = f"none of {total} is separated"
@@ -459,11 +480,14 @@ def _named(
 
 
 def _too_close(close: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
-    """Say which pairs are too close by truth, and how many are on too few images to
+    """Say which pairs neither side separates, and how many are on too few images to
     tell."""
     measured = [pair for pair in close if pair.truth_ci95]
     if measured:
-        yield f"{_named(measured, groups, 'and')} are too close, by truth as well"
+        yield (
+            "neither judge nor truth separates "
+            f"{_named(measured, groups, 'and')} here"
+        )
     if few := len(close) - len(measured):
         yield f"{many(few, 'pair')} {'is' if few == 1 else 'are'} on {too_few()}"
 
@@ -543,8 +567,11 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> _Draft:
 
 
 def _unknown(images: int, accuracy: str | None, why: str | None) -> _Draft:
-    asked = f"it was asked about {many(images, 'image')}"
-    known = f"it is right in {accuracy}" if accuracy else asked
+    known = (
+        f"it is right in {accuracy}"
+        if accuracy
+        else f"it was asked about {many(images, 'image')}"
+    )
     advice = "Import or perturb predictions of two models."
     if why == NO_ANSWER:
         advice = "`visualjudge report` says why its replies could not be used."
@@ -571,7 +598,10 @@ NO_ANSWER = "it answered no question on the models"
 
 def _next(accuracy: str | None, advice: str = "") -> str:
     """Say how accurate the judge is, and what to do."""
-    todo = advice or "More images are needed: `visualjudge plan` says how many."
+    todo = (
+        advice
+        or "More images are needed: `visualjudge plan` says how many, if any number will do."
+    )
     return (
         f"It is right in {accuracy}; {lower_first(todo)}" if accuracy else todo
     )

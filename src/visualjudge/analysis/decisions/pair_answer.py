@@ -27,6 +27,7 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.image_sums import gaps, image_sums
 from visualjudge.analysis.statistics.score_bar import (
+    BEGINS,
     LEAST_IMAGES,
     Bar,
     Level,
@@ -134,10 +135,8 @@ class PairAnswer:
         reasons = "; ".join(reason.text for reason in self.reasons)
         if not self.whole.accuracy.n:
             return f"Not known: {reasons}."
-        begins = {"yes": "Yes", "no": "No", "in_part": "In part"}
-        begin = begins.get(self.state, "Not decided yet")
         more = more_images(self.whole.images, self.whole.needs_images)
-        return f"{begin}: {reasons}.{f' {more}' * (self.state == 'too_few')}"
+        return f"{BEGINS[self.state]}: {reasons}.{f' {more}' * (self.state == 'too_few')}"
 
     @property
     def _by_task(self) -> str:

@@ -33,6 +33,7 @@ from visualjudge.analysis.ranking_and_scoring import scores_of
 from visualjudge.analysis.score_scale import ScoreScale, scale_of
 from visualjudge.analysis.statistics.score_agreement import Scores, of_items
 from visualjudge.analysis.statistics.score_bar import (
+    BEGINS,
     LEAST_IMAGES,
     Bar,
     Level,
@@ -191,10 +192,10 @@ class ScoreAnswer:
         if len(self.tasks) > 1:
             states = "; ".join(reasons[:-1])
             some = {"too_few"} < {task.state for task in self.tasks}
-            begin = f"{_BEGINS[self.state]}{', as far as decided' * some}"
+            begin = f"{BEGINS[self.state]}{', as far as decided' * some}"
             return f"{begin}: {states}. {self._over_all}."
         (only,) = self.tasks
-        answer = f"{_BEGINS[only.state]}: {'; '.join(reasons)}."
+        answer = f"{BEGINS[only.state]}: {'; '.join(reasons)}."
         few = only.images < LEAST_IMAGES
         if only.state == "too_few" and (few or np.ptp(self.whole.scores.true)):
             answer += f" {more_images(only.images, only.needs_images)}"
@@ -247,12 +248,6 @@ class ScoreAnswer:
         yield Reason(SIGN_OF[task.error], error)
 
 
-_BEGINS: dict[ScoreState, str] = {
-    "yes": "Yes",
-    "no": "No",
-    "in_part": "In part",
-    "too_few": "Not decided yet",
-}
 _IN_TASKS: dict[ScoreState, tuple[Level, str]] = {
     "yes": ("met", "yes in"),
     "in_part": ("open", "in part in"),

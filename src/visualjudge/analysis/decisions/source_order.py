@@ -207,8 +207,9 @@ OF_PAIRS = (
 )
 OF_FAVOUR = (
     "Favour: how far the judge’s value lies above what the true scores of the model "
-    "explain. It is proven only where a last column says so: tests are adjusted by Holm "
-    "over the models, and over this table and those by task."
+    "explain. Proven, a column of tables in which any is: by a test, adjusted by Holm over "
+    "the models, and over this table and those by task. Without it none is, even where an "
+    "interval excludes 0."
 )
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: "

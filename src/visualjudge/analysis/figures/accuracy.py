@@ -139,7 +139,7 @@ PAIRWISE = JudgeFigure(
         Column(None, _asked, "Verdicts on pairs", number),
         Column(None, _images, "Images", number),
         Column(None, "accuracy.shown", "Accuracy (95 %)", with_ends),
-        Column(None, _macro, "Accuracy, mean over tasks", percent),
+        Column(None, _macro, "Accuracy (mean of tasks)", percent),
         Column(None, "kappa.value", "Cohen’s κ", number),
         Column(None, _of_read, "Accuracy without failed replies", percent),
         Column(None, "constant", "Best constant answer", percent),

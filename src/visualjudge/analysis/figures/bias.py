@@ -275,7 +275,11 @@ def _preferred(rows: Sequence[Preference]) -> list[str]:
         for row in rows
         if row.flagged
     ]
-    words = f"It {listed(proven)}" if proven else "No preference is proven"
+    words = (
+        f"It {listed(proven)}"
+        if proven
+        else "No preference for a place or a kind of option is proven"
+    )
     tested = any(row.p_holm is not None for row in rows)
     return [f"{words} (Holm, p below 5 %)."] if tested else []
 

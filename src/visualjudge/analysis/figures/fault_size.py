@@ -26,6 +26,7 @@ from visualjudge.analysis.figures.psychometric_curve import (
     COLUMNS,
     CURVE,
     MARKERS,
+    NO_SMALLEST,
     Sensitivity,
     answers,
     curves_of,
@@ -69,7 +70,9 @@ def _section(view: Shown) -> Section:
         "How small an error does the judge see?",
         "Smallest: the side, in pixels as shown, of a square as large as the box of the "
         "costliest error (that which costs the worse option most), at which 75 % of "
-        "verdicts are right.",
+        "verdicts are right."
+        if cells
+        else NO_SMALLEST,
         [by_rows("Questions", view.judges, cells, NONE)],
         answers(
             ((j.name, row) for j in view.judges for row in j[FAULT_SIZE]),

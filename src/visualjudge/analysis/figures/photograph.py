@@ -261,7 +261,8 @@ PHOTOGRAPH = JudgeFigure(
         "Does the judge need the photograph?",
         "The judge was asked the same questions again with uniform grey, and with "
         "another photograph, in place of the photograph, also under the drawn "
-        "predictions. Right answers then come from the predictions alone.",
+        "predictions. Right answers then come from the predictions alone. Fewer than "
+        f"{LEAST_QUESTIONS} questions decide nothing.",
     ),
     plots=(
         estimates_of_judges(

@@ -459,6 +459,12 @@ def answers(
     ]
 
 
+NO_SMALLEST = (
+    "Where accuracy does not rise significantly, the judge is about as often right at all "
+    "differences: well above 75 %, it sees small ones too; below, it misses large ones."
+)
+
+
 def _section(view: Shown) -> Section:
     cells = {
         (
@@ -474,7 +480,9 @@ def _section(view: Shown) -> Section:
         "How small a difference does the judge see?",
         "Smallest: the difference at which 75 % of verdicts are right; lower is better. "
         "It is stated where accuracy rises significantly with the difference and the "
-        "curve fits.",
+        "curve fits."
+        if cells
+        else NO_SMALLEST,
         [by_rows("Difference in", view.judges, cells, NONE)],
         [
             line

@@ -39,7 +39,7 @@ from visualjudge.analysis.ranking_and_scoring import (
     scoring_cells,
 )
 from visualjudge.analysis.score_scale import scale_of
-from visualjudge.analysis.statistics.score_bar import ScoreState
+from visualjudge.analysis.statistics.score_bar import BEGINS
 
 
 def _ranking(judge: JudgeResult) -> Ranking:
@@ -81,12 +81,7 @@ def _mean_scores(judge: JudgeResult) -> Trace:
     )
 
 
-WORDS: dict[ScoreState, str] = {
-    "yes": "yes",
-    "in_part": "in part",
-    "no": "no",
-    "too_few": "not decided yet",
-}
+WORDS = {state: word.lower() for state, word in BEGINS.items()}
 ALL_TASKS = "all"
 
 
@@ -115,7 +110,7 @@ COLUMNS = (
     "r (95 %)",
     "Mean difference (95 %)",
     "Mean error (95 %)",
-    "Always the median",
+    "Error of always the median",
     "Exact",
     "Within one step",
     "Most frequent score",
@@ -191,8 +186,8 @@ def _section(view: Shown) -> Section:
         "How far are its scores from the truth?",
         "Scores of items beside their true scores. ρ is Spearman’s correlation over "
         "all items, r Pearson’s; a judge is lenient where the mean difference is above "
-        "0. Always the median: the error of giving every item the median of the true "
-        "scores.",
+        "0. Error of always the median: that of giving every item the median of the "
+        "true scores.",
         asked=[
             *(scores_table(*item) for item in answers),
             *(ranges_table(*item) for item in answers),

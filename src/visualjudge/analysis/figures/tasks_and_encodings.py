@@ -71,8 +71,8 @@ def _tasks(view: Shown) -> Section:
     return Section(
         "tasks",
         "Tables by task",
-        "Cells give the accuracy on pairs, its 95 % interval, and the number of "
-        "verdicts and images.",
+        "Cells give a figure, of pairs the accuracy, with its 95 % interval and the "
+        "numbers that it rests on.",
         [across("Task", view.judges, BY_TASK, plain_name), _graded(view)],
         detail=True,
     )

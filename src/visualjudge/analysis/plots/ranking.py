@@ -30,7 +30,7 @@ SIGNS: Mapping[Sign, str] = {
     "right": "separated rightly",
     "open": "not separated",
     "wrong": "in the wrong order",
-    "close": "too close by truth",
+    "close": "not separated by truth either",
 }
 
 

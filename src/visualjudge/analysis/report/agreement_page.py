@@ -200,9 +200,9 @@ def sentence(result: PeopleAgreement) -> str:
 
 def _beside(value: float, people: Mapping[str, float]) -> str:
     """Return how many people agree less with the other people."""
-    below = sum(own < value for own in people.values())
-    least = min(people.values(), default=value)
-    part = "less than each" if value < least else f"more than {below}"
+    signs = [(value > own) - (value < own) for own in people.values()]
+    ends = {len(people): "more than each", -len(people): "less than each"}
+    part = ends.get(sum(signs), f"more than {signs.count(1)}")
     return f", {part} of {len(people)} people with the others" if people else ""
 
 

@@ -12,7 +12,7 @@ from visualjudge.analysis.decisions.checks import (
     State,
     checks_table,
 )
-from visualjudge.analysis.decisions.model_answer import pairs_table
+from visualjudge.analysis.decisions.model_answer import RULE, pairs_table
 from visualjudge.analysis.decisions.source_order import sources_table
 from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.answer import CARDS, tasks_table
@@ -29,9 +29,9 @@ Part = Table | Sequence[str]
 FIGURES = ("answer", "checks", "leaderboard", "tasks", "as_published")
 """What the card has in files of each judge, as metrics.json has it."""
 OPEN: Mapping[State, str] = {
-    "fail": "fails",
-    "undecided": "not decided on these images",
-    "not_measured": "not measured",
+    "fail": "Failed",
+    "undecided": "Not decided on these images",
+    "not_measured": "Not measured",
 }
 
 
@@ -88,6 +88,7 @@ class Card:
             yield from (
                 _rest(own) if details else [(open_checks(own.shown_checks),)]
             )
+        yield [RULE] if any(own.models.pairs for own in self.judges) else []
         if details:
             yield benchmarks_table(self.analysis[BENCHMARKS])
         yield tasks_table([own for own in self.judges if own.models.pairs])
@@ -134,11 +135,11 @@ def open_checks(checks: Sequence[Check]) -> str:
     parts = []
     for state, words in OPEN.items():
         rows = [row for row in checks if row.state == state]
-        names = ", ".join(map(_in_words, rows))
+        names = "; ".join(map(_in_words, rows))
         parts += [f"{words}: {names}"] if rows else []
     passed = sum(row.state == "pass" for row in checks)
     rest = f"{passed} of {len(checks)} pass"
-    return f"Checks: {'; '.join([*parts, rest])}."
+    return f"Checks: {'. '.join([rest, *parts])}."
 
 
 def _in_words(row: Check) -> str:

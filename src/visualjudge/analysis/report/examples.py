@@ -71,7 +71,9 @@ class Example:
 def _wrong(table: pl.DataFrame, scale: ScoreScale) -> pl.DataFrame:
     """Return usable but wrong replies with ``distance`` (larger is worse) and
     ``why``."""
-    usable = table.filter("usable")
+    usable = table.with_columns(
+        right_once=pl.col("right").any().over("question", "repeat")
+    ).filter("usable")
     pairs = usable.filter(~pl.col("right"), kind="pairwise")
     ranked = usable.filter(kind="ranking")
     taus = pl.Series(rank_taus(ranked), dtype=pl.Float64)
@@ -81,11 +83,14 @@ def _wrong(table: pl.DataFrame, scale: ScoreScale) -> pl.DataFrame:
     margin = (pl.col("margin") * point).round(1)
     apart = pl.format("wrong, true scores {} apart", margin)
     wide = pl.when(pl.col("margin") > 0).then(apart).otherwise(pl.lit("wrong"))
+    beside = pl.when("right_once").then(pl.lit("; right in the other order"))
     ordered = pl.format("ranked with τ-b {}", taus.round(2))
     missed = pl.format("off by {} points", (off * point).round(1))
     return pl.concat(
         [
-            pairs.with_columns(distance="margin", why=wide),
+            pairs.with_columns(
+                distance="margin", why=wide + beside.otherwise(pl.lit(""))
+            ),
             ranked.with_columns(distance=1 - taus, why=ordered).filter(
                 pl.col("distance") > 1
             ),

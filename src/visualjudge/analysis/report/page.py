@@ -19,7 +19,11 @@ import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import State
-from visualjudge.analysis.decisions.model_answer import ORDER, Reasons
+from visualjudge.analysis.decisions.model_answer import (
+    ORDER,
+    RULE,
+    Reasons,
+)
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
 from visualjudge.analysis.report.card import card_of
@@ -49,7 +53,7 @@ ABSOLUTE = re.compile(r"/\w|\w:[\\/](?!/)|\\\\\w")
 MOST_NAMES = 16
 
 
-SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided"}
+SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided", "–": "not_measured"}
 """Classes of the reasons of an answer."""
 
 
@@ -97,8 +101,7 @@ def _lines(
     """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, Reasons], list[str]] = {}
     for card in sorted(cards, key=lambda card: ORDER.index(card.models.state)):
-        answer = card.models
-        parts = (card.state, answer.verdict, answer.reasons)
+        parts = (card.state, card.models.verdict, card.models.reasons)
         groups.setdefault(parts, []).append(card.judge)
     return [
         {
@@ -239,6 +242,7 @@ def context(
             for figure in analysis.of_study
             for line in figure.sentences(analysis[figure])
         ],
+        "rule": RULE if any(own.models.pairs for own in card.judges) else "",
         "signs": SIGNS,
         "first": first,
         "left_out": [

@@ -128,11 +128,11 @@ def weighted_mean(figures: Sequence[Figure], images: int) -> Figure:
 
 def image_groups(image: IntArray) -> IntArray:
     """Return the group of each item, from 0, given its image: each image is one, up to
-    200; of more, images in the order of their first item are dealt into 200.
+    200; of more, images in ascending order are dealt into 200, so that the order of the
+    items does not matter.
     """
-    _, first, place = np.unique(image, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    return np.asarray(rank[place] % GROUPS, dtype=np.int64)
+    place = np.unique(image, return_inverse=True)[1]
+    return np.asarray(place % GROUPS, dtype=np.int64)
 
 
 def mean_of(

@@ -32,6 +32,12 @@ from visualjudge.core.records import FloatArray
 
 Level = Literal["met", "missed", "open"]
 ScoreState = Literal["yes", "in_part", "no", "too_few"]
+BEGINS: dict[ScoreState, str] = {
+    "yes": "Yes",
+    "no": "No",
+    "in_part": "In part",
+    "too_few": "Not decided yet",
+}
 LEAST_IMAGES = 10
 """Nothing is met or missed on fewer images."""
 TIMES = np.geomspace(1.02, 20, 200)

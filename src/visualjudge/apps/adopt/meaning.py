@@ -159,9 +159,7 @@ class Table:
     @property
     def origin(self) -> Origin:
         """Where the study comes from."""
-        options: dict[str, Any] = {"columns": dict(self.columns)}
-        if not self.pairs:
-            options["score_range"] = self.scale
+        scale = {} if self.pairs else {"score_range": self.scale}
         askable = {"text_a", "text_b"} if self.pairs else {"text_a"}
         return Origin(
             "adopted",
@@ -169,7 +167,7 @@ class Table:
             self.name,
             labels_only=not askable <= set(self.columns),
             left_out=self.left_out,
-            options=options,
+            options={"columns": dict(self.columns), **scale},
             rubric=self.rubric,
         )
 

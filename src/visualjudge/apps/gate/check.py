@@ -50,7 +50,6 @@ LEAST_IMAGES = 10
 """Images from which on the gate holds."""
 QUESTIONS = {
     "prompts": "the wording of the prompts",
-    "prompt_versions": "the versions of the prompts",
     "encodings": "the encodings",
     "labels": "the right answers",
     "content": "the questions' images and options",
@@ -229,8 +228,8 @@ def compared(
         unseen = 1 - EXCLUDED ** (1 / float(spread.effective[0]))
         if unseen > tolerance:
             reasons.append(
-                f"up to {100 * unseen:.0f} % of images may fail as a whole without one "
-                "among these"
+                "on so few images, a judge that now fails on up to "
+                f"{100 * unseen:.0f} % of all may show no failure"
             )
         return Check("holds", tuple(reasons), *figures)
     slack = tolerance + change

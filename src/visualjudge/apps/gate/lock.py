@@ -172,7 +172,6 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
         **({"asked": bits} if len(every) > len(asked) else {}),
         "number": len(asked),
         "encodings": sorted({f"{item.task}/{item.encoding}" for item in asked}),
-        "prompt_versions": dict(dataset.meta.get("prompts") or {}),
         **{
             name: hashlib.sha256(orjson.dumps(row)).hexdigest()[:32]
             for name, row in rows.items()

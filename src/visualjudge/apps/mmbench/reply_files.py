@@ -66,10 +66,10 @@ def write_workbook(
             sheet.write_string(0, place, name)
         for line, (row, prediction) in enumerate(rows, 1):
             sheet.write_number(line, 0, row.index)
-            own = {"category": row.category, "l2_category": row.l2_category}
             texts = {
                 **row.options,
-                **own,
+                "category": row.category,
+                "l2_category": row.l2_category,
                 "question": row.question,
                 "prediction": prediction,
             }

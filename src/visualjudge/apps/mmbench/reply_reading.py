@@ -81,6 +81,18 @@ class ChoiceReading:
     why: str
 
 
+FORMS = {
+    "JSON": "a field of JSON",
+    "box": "a box",
+    "brackets": "brackets",
+    "label": "after “answer:”, “option” or the like",
+    "line": "a line of nothing but a letter",
+    "sentence": "a sentence that chooses",
+    "tag": "a tag",
+}
+"""How a marked answer stands in a reply, by the rule of ``replies/`` that read it."""
+
+
 def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     """Return the option that ``reply`` names as its answer, or None and the reason."""
     if len(reply) > LONGEST_REPLY:
@@ -117,7 +129,7 @@ def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
         for sentence in answer_text
     )
     if result.value in options and not (result.rule == "sentence" and refused):
-        return ChoiceReading(str(result.value), result.rule)
+        return ChoiceReading(str(result.value), FORMS.get(str(result.rule), ""))
     # "A = B" is a tie, which is no option
     if (
         result.value is not None

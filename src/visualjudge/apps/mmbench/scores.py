@@ -18,7 +18,7 @@ import numpy as np
 from visualjudge.analysis.estimate import shares, sums
 from visualjudge.analysis.figure_text import many, number, percent, percents
 from visualjudge.apps.mmbench.doubts import doubts
-from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
+from visualjudge.apps.mmbench.evaluate import Difference, Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.text_tables import Table
@@ -44,7 +44,7 @@ CATEGORIES: Mapping[str, Callable[[Row], str]] = {
 
 def scores(evaluation: Evaluation) -> Json:
     """Return one evaluation as plain JSON; shares are in 0..1, None without cases."""
-    result: Json = {
+    return {
         "rules": evaluation.rules,
         **block(evaluation.whole),
         "invalid_groups": [group.index for group in evaluation.invalid],
@@ -74,20 +74,23 @@ def scores(evaluation: Evaluation) -> Json:
         "unknown": list(evaluation.unknown),
         "matched": evaluation.matched,
         "doubts": list(doubts(evaluation.rows)),
+        **(
+            {"differs": [*map(_difference, evaluation.differences)]}
+            if evaluation.rules == "vlmevalkit"
+            else {}
+        ),
     }
-    if evaluation.rules == "vlmevalkit":
-        result["differs"] = [
-            {
-                "index": difference.row.index,
-                "strict": difference.strict.letter,
-                "vlmevalkit": difference.vlmevalkit.letter,
-                "prediction": difference.prediction,
-                "why_strict": difference.strict.why,
-                "why_vlmevalkit": difference.vlmevalkit.why,
-            }
-            for difference in evaluation.differences
-        ]
-    return result
+
+
+def _difference(difference: Difference) -> Json:
+    return {
+        "index": difference.row.index,
+        "strict": difference.strict.letter,
+        "vlmevalkit": difference.vlmevalkit.letter,
+        "prediction": difference.prediction,
+        "why_strict": difference.strict.why,
+        "why_vlmevalkit": difference.vlmevalkit.why,
+    }
 
 
 def block(part: Slice) -> Json:
@@ -193,13 +196,15 @@ def measures(evaluation: Evaluation) -> dict[str, str]:
     With rotations these are CircularEval, VanillaEval (each question once), and the
     share of all rows. Without rotations, the share of all rows is VanillaEval.
     """
-    if not any(line.row.rotation for line in evaluation.rows):
-        return {"accuracy": "vanilla"}
-    return {
-        "circular_accuracy": "circular",
-        "vanilla_accuracy": "vanilla",
-        "accuracy": "all rotations",
-    }
+    return (
+        {
+            "circular_accuracy": "circular",
+            "vanilla_accuracy": "vanilla",
+            "accuracy": "all rotations",
+        }
+        if any(line.row.rotation for line in evaluation.rows)
+        else {"accuracy": "vanilla"}
+    )
 
 
 def lines(models: Sequence[Model]) -> Iterator[Line]:
@@ -299,7 +304,15 @@ def accuracy_table(models: Sequence[Model]) -> Table:
         for long, name in ABILITIES.items()
         if name in names
     )
-    notes = (f"{short}." * bool(short), *_without_reply(models))
+    notes = (
+        f"{short}." * bool(short),
+        "n: questions, or rows where the measure is all rotations. Read: of the rows "
+        "that were asked for them, those whose reply could be read; the others are "
+        "wrong.",
+        "Intervals are of one model; whether two models differ is not tested."
+        * (len(models) > 1),
+        *_without_reply(models),
+    )
     return Table(
         ("Model", "Measure", first, *NUMBERS, *names),
         tuple(rows),
@@ -313,13 +326,16 @@ def sentence(model: Model) -> str:
     every = list(lines([model]))
     headline = next(line for line in every if line.split == every[-1].split)
     cell = headline.cells["Overall"]
-    better = cell["ci95"] and cell["ci95"][0] > cell["guess"]
+    guess = percent(cell["guess"])
+    beyond = (
+        f"guessing would reach {guess}"
+        if cell["ci95"] and cell["ci95"][0] > cell["guess"]
+        else f"it is not proven better than guessing ({guess})"
+    )
     return (
-        f"{model.name} is right in "
-        f"{'every rotation of ' * headline.label.startswith('circular')}"
-        f"{percent(cell['value'])} ({percents(cell['ci95'])}) of "
-        f"{many(cell['n'], 'question')}; guessing would be in "
-        f"{percent(cell['guess'])}{'' if better else ', and it is not proven to be better'}."
+        f"{model.name} answers {percent(cell['value'])} ({percents(cell['ci95'])}) of "
+        f"{many(cell['n'], 'question')} rightly"
+        f"{' in every rotation' * headline.label.startswith('circular')}; {beyond}."
     )
 
 

@@ -19,7 +19,6 @@ from visualjudge.apps.starting.known_files import (
     FORMATS,
     KNOWN,
     LAST,
-    OUTPUTS,
     OWN,
     PANOPTIC,
     TABLE_OF_CLASSES,
@@ -46,8 +45,6 @@ NO_IMAGES = re.compile(
     r"|/[^/]*_curve\.",
 )
 """Images that are plots of a tool, or measurements that a model is given."""
-IMAGE_FOLDER = {"file_name": "output", "text": "prompt"}
-"""Columns of a ``metadata`` table of Hugging Face, and what they are called here."""
 COCO_TASKS = {
     '"keypoints"': "keypoint",
     '"segmentation"': "instance_segmentation",
@@ -57,21 +54,41 @@ COCO_TASKS = {
 CLEAN = frozenset(
     ("sharp", "gt", "clean", "hq", "hr", "high", "target", "groundtruth")
 )
+ANYHOW = ("lq", "low", "input", "degraded")
+"""Words that do not say how images are degraded."""
 DEGRADED = {
     "blurred": "lowlevel-deblur",
     "blur": "lowlevel-deblur",
+    "blurry": "lowlevel-deblur",
     "rainy": "lowlevel-derain",
     "rain": "lowlevel-derain",
     "snowy": "lowlevel-desnow",
     "snow": "lowlevel-desnow",
     "noisy": "lowlevel-denoise",
     "lr": "lowlevel-super-resolution",
-    "lq": "lowlevel-restore",
-    "low": "lowlevel-restore",
-    "input": "lowlevel-restore",
-    "degraded": "lowlevel-restore",
+    **dict.fromkeys(ANYHOW, "lowlevel-restore"),
 }
-"""Words in names of folders of images for a restoration, in lower case; its task."""
+"""Words in names of images for a restoration, or of their folder, in lower case; its
+task."""
+TASKS = {
+    **DEGRADED,
+    "deblur": "lowlevel-deblur",
+    "derain": "lowlevel-derain",
+    "desnow": "lowlevel-desnow",
+    "masked": "generation_inpainting_low_level",
+    "mask": "generation_inpainting_high_level",
+    "removed": "generation_inpainting_high_level",
+    "edited": "generation_editing",
+    "condition": "generation_controllable",
+}
+"""Words in names of images that models made, and of what they were given; their task."""
+MADE = frozenset(
+    (
+        *("restored", "output", "outputs", "result", "results", "removed"),
+        *("edited", "inpainted", "generated", "pred"),
+    )
+)
+"""Words in names of images that models made."""
 NO_NAMES = frozenset(
     (
         *("labels", "predictions", "results", "results.bbox", "results.segm"),
@@ -88,7 +105,7 @@ _TRUTH = re.compile("gt|truth|annotation", re.IGNORECASE)
 """A part of the name of a folder with ground truth."""
 _PREDICTED = re.compile(r"(^|/)(runs/\w+/|pred)")
 """Folders of labels that a model made."""
-_KEY = re.compile(r"^.+(?=_[A-Za-z]+\.)|\d+")
+_KEY = re.compile(r"^.+(?=_[A-Za-z]+\.)|^[A-Za-z]+(?=_[A-Za-z_]+_[xX]\d\.)|\d+")
 """What images of one folder that belong together share in their names."""
 MAP = re.compile(rb"\x89PNG\r\n\x1a\n.{16}(.)[\x00\x03]", re.DOTALL)
 """Beginning of a PNG file of one channel, or of indices of a palette, with its depth."""
@@ -264,10 +281,18 @@ def _sight(
         "PATHS": [file.path for file in files],
         "FOLDERS": [*dict.fromkeys(folders)],
     }
+    roots = (  # as high as can be
+        root
+        for image in paths
+        if "ROOT" in row.command and image.suffix.lower() in IMAGES
+        for root in reversed(image.parents)
+        if image.relative_to(root).as_posix() in first.text
+    )
     line = re.match(row.line, first.text)
     words = {
         "PATH": first.path,
         "FOLDER": folders[0],
+        "ROOT": next(roots, first.path.parent),
         "IMAGES": _images_of(first.path, images),
         "COLUMNS": ", ".join(first.columns)[:300],
         **(line.groupdict() if line else {}),
@@ -283,8 +308,6 @@ def _sight(
         for word in row.command.split()
         for part in several.get(word, (filled(word),))
     )
-    if row in OUTPUTS:
-        command = _outputs(first, paths)
     text, mark, way = filled(row.text).partition(";")
     more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
     return Sight(first.path, text + more + mark + way, command)
@@ -318,8 +341,19 @@ def _places(paths: list[Path], without: set[Path]) -> Places:
             for pattern, keys in series.items()
             if shared[frozenset(keys)] > 1 < len(keys) and len(series) < 9
         }
+        if not apart and _is_scene(folders[folder]):
+            apart = {path: [path] for path in folders[folder]}
         places |= apart or {folder: folders[folder]}
     return places
+
+
+def _is_scene(files: list[Path]) -> bool:
+    """Return whether the images of a folder belong to one, as ``gt.png``,
+    ``lq_x4.png`` and ``restored_ESRGAN.png``."""
+    first = {re.split("[_-]", path.stem.lower())[0] for path in files}
+    return len(files) < 9 and not (
+        first.isdisjoint(CLEAN) or first.isdisjoint(DEGRADED.keys() | MADE)
+    )
 
 
 def _apart(places: Places) -> tuple[Places, list[Path], list[Path]]:
@@ -570,12 +604,27 @@ def _of_images(places: Places, kinds: Kinds, scene: str = "") -> list[Sight]:
         "" if classes.exists() else f"; write {classes} first, lines of id,name"
     )
     labels = ("label-map", "semantic_segmentation", f"label maps{need}")
+    inverse = "; of disparities, an import needs --gt-inverse --pred-inverse"
+    depths = "depth maps" + inverse * any("disp" in path.name for path in deep)
     return [
+        *_maps(("depth", "depth_estimation", depths), deep, images, scene),
         *_maps(
-            ("depth", "depth_estimation", "depth maps"), deep, images, scene
+            labels,
+            [place for place in masks if not _is_filled(place, images)],
+            images,
+            scene,
+            classes=classes,
         ),
-        *_maps(labels, masks, images, scene, classes=classes),
     ] or _restored(photographs, scene)
+
+
+def _is_filled(mask: Path, images: list[Path]) -> bool:
+    """Return whether a mask says where models fill an image that lies beside it."""
+    return "mask" in _words(mask.name) and any(
+        _words(place.name) & (MADE | CLEAN | TASKS.keys())
+        for place in images
+        if place.parent == mask.parent
+    )
 
 
 def _restored(photographs: Places, scene: str) -> list[Sight]:
@@ -620,52 +669,32 @@ def _photographs(photographs: Places) -> list[Sight]:
         path.stem for place in photographs.values() for path in place
     )
     by_class = len(photographs) > 1 and _SPLIT.fullmatch(first.parent.name)
-    if (names.most_common(1)[0][1] > 1 or "*" in first.name) and not by_class:
-        words = _words(" ".join(place.name for place in photographs))
-        tasks = (DEGRADED[word] for word in DEGRADED if word in words)
+    made = sum(not MADE.isdisjoint(_words(path.stem)) for path in files)
+    recur = names.most_common(1)[0][1] > 1 or "*" in first.name
+    if (recur or 3 * made >= len(files)) and not by_class:
+        beside = first.parent.iterdir() if "*" in first.name else files
+        words = _words(" ".join(path.name for path in (*photographs, *beside)))
+        tasks = (
+            TASKS[word]
+            for word in sorted(TASKS, key=ANYHOW.__contains__)
+            if word in words
+        )
         task = next(tasks, "generation_t2i")
         text = (
-            "images of one name in several folders: outputs of models, if a table has "
-            "the prompt and the score of each; of photographs, visualjudge perturb "
-            "makes controlled errors"
+            "outputs of models, by their names: with a table of the score of each (and "
+            "of its prompt, if it has one), people's or a metric's; of photographs, "
+            "visualjudge perturb makes controlled errors"
         )
+        root = first.parent if recur else files[0].parent
         command: Words = (
             *("import", "outputs", "--task", task, "--table", "TABLE"),
-            *("--root", first.parent, "--out", "data"),
+            *("--root", root, "--out", "data"),
         )
-        return [Sight(first.parent, text, command)]
-    text = "photographs alone: controlled errors test a judge"
-    if by_class:
-        text = f"images by class, which no task judges; as {text}"
+        return [Sight(root, text, command)]
+    kind = "images by class, which no task judges; as " if by_class else ""
     place = first
     if len([*first.glob(f"{files[0].stem}.*")]) > 1:
         place /= f"*{files[0].suffix}"
     command = _study("pairs", "lowlevel-deblur", place, [place], ())
-    return [Sight(first, text, command)]
-
-
-def _outputs(file: File, paths: list[Path]) -> Words:
-    """Return the import of edited images, if the table names their sources, or of
-    generated ones."""
-    header = file.columns
-    roots = (  # as high as can be
-        root
-        for image in paths
-        if image.suffix.lower() in IMAGES
-        for root in reversed(image.parents)
-        if image.relative_to(root).as_posix() in file.text
-    )
-    task = "generation_editing" if "image" in header else "generation_t2i"
-    words = ("import", "outputs", "--task", task, "--table", file.path)
-    renamed = [
-        f"{ours}={name}"
-        for name, ours in IMAGE_FOLDER.items()
-        if name in header and ours not in header
-    ]
-    return (
-        *(*words, "--root", next(roots, file.path.parent)),
-        *(word for pair in renamed for word in ("--column", pair)),
-        *(() if "score" in header else ("--score-column", "NAME")),
-        *(() if "source" in header else ("--source", "NAME")),
-        *("--out", "data"),
-    )
+    text = "photographs alone: controlled errors test a judge"
+    return [Sight(first, kind + text, command)]

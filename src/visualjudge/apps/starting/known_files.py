@@ -18,9 +18,9 @@ class Known:
         What it is, in words, and the way if no command reads it as it is.
     command
         What reads it, without ``visualjudge``. PATH and PATHS are the first file and
-        all files, FOLDER and FOLDERS what ``name`` leaves of their paths, IMAGES the
-        images beside the first; other words in capitals are groups of ``line``. They
-        stand in ``text``, too.
+        all files, FOLDER and FOLDERS what ``name`` leaves of their paths, ROOT the
+        folder of the images that the first names, IMAGES the images beside the first;
+        other words in capitals are groups of ``line``. They stand in ``text``, too.
     has
         Texts in its first or last bytes.
     columns
@@ -125,11 +125,69 @@ OUTPUTS = tuple(
     Known(
         TABLE,
         "scores of generated images: a table with the columns COLUMNS",
-        columns=(name,),
+        f"import outputs --task generation_{'editing' if image else 't2i'} "
+        f"--table PATH --root ROOT{renamed}"
+        f"{'' if score else ' --score-column NAME'}"
+        f"{'' if source else ' --source NAME'} --out data",
+        columns=tuple(f"{names} {image} {score} {source}".split()),
     )
-    for name in ("output", "file_name")
+    for names, renamed in (
+        ("file_name text", " --column output=file_name --column prompt=text"),
+        ("file_name", " --column output=file_name"),
+        ("output", ""),
+    )
+    for image in ("image", "")
+    for score in ("score", "")
+    for source in ("source", "")
 )
-"""Tables with the paths of images; their command names columns."""
+"""Tables with the paths of images; Hugging Face calls the path ``file_name`` and the
+prompt ``text``."""
+IMAGES_OF_ROWS = tuple(
+    Known(
+        TABLE,
+        f"{text}, a row for each; the import needs the score of each, people's or a "
+        "metric's, in a column that --score-column names",
+        f"import outputs --task generation_{task} --table PATH --root ROOT "
+        + " ".join(f"--column {pair}" for pair in pairs.split())
+        + ("" if " source=" in pairs else " --source NAME")
+        + " --score-column NAME --out data",
+        columns=tuple(columns.split()),
+    )
+    for text, task, columns, pairs in (
+        (
+            "edited images",
+            "editing",
+            "source edited instruction model",
+            "output=edited image=source prompt=instruction source=model",
+        ),
+        (
+            "edited images",
+            "editing",
+            "source edited instruction",
+            "output=edited image=source prompt=instruction",
+        ),
+        (
+            "filled images",
+            "inpainting_low_level",
+            "masked restored method",
+            "output=restored image=masked source=method",
+        ),
+        (
+            "filled images",
+            "inpainting_high_level",
+            "image mask result",
+            "output=result",
+        ),
+        (
+            "images of conditions",
+            "controllable",
+            "condition output",
+            "control=condition",
+        ),
+        ("generated images", "t2i", "image prompt", "output=image"),
+    )
+)
+"""Tables with images that were made, and of what, by their columns."""
 KNOWN = (
     # labelling tools
     Known(
@@ -294,6 +352,24 @@ KNOWN = (
     ),
     Known(
         JSON,
+        "details of TIFA's scores; `visualjudge adopt` reads a row for each image, "
+        "with the columns item, score, truth",
+        has=('"tifa_average"',),
+    ),
+    Known(
+        JSON,
+        "questions of TIFA about generated images; `visualjudge adopt` reads the "
+        "answers, a row for each, with the columns item, verdict, truth",
+        has=('"element_type"', '"choices"'),
+    ),
+    Known(
+        JSON,
+        "captions of images to generate",
+        has=('"caption"',),
+        columns=("id", "caption"),
+    ),
+    Known(
+        JSON,
         "edits of MagicBrush; `visualjudge import outputs --task generation_editing` "
         "reads a table of them, with scores",
         has=('"instruction"', '"output"', '"input"'),
@@ -404,6 +480,37 @@ KNOWN = (
         Known(TABLE, f"lists of images{PAIRS}", columns=("prompt", column))
         for column in ("images", "image_path", "image_paths", "generations")
     ),
+    Known(
+        JSON,
+        f"lists of images{PAIRS}",
+        has=('"prompt"', '"images"', "rank"),
+        line=r"\{",
+    ),
+    Known(
+        JSON,
+        "conditions and lists of the images made of each; `visualjudge import outputs "
+        "--task generation_controllable` reads a row for each image, with the columns "
+        "output, control, prompt, source, score",
+        columns=("condition_type", "files"),
+    ),
+    Known(
+        TABLE,
+        "masks of expressions that a model found; `visualjudge import referring` reads "
+        "ground truth, rows of image, expression, segmentation, and these as --pred",
+        columns=("expression", "predicted_mask"),
+    ),
+    Known(
+        JSON,
+        "expressions and boxes of the regions in an image",
+        "import referring --gt PATH --images FOLDER --boxes --out data",
+        has=('"objects"', '"expressions"', '"bbox"'),
+    ),
+    Known(
+        JSON,
+        "expressions of RefCOCO without regions; `visualjudge import referring` reads "
+        "refs(unc).p or refs(google).p with instances.json",
+        has=('"sent"', '"ref_id"'),
+    ),
     *(
         Known(SHEET, f"{text} in a table{ARRAYS}", columns=columns)
         for text, columns in (
@@ -434,14 +541,24 @@ KNOWN = (
         "(Dataset.to_parquet) for visualjudge adopt, if it has verdicts",
         has=('"features"',),
     ),
-    OUTPUTS[0],
+    *(row for row in IMAGES_OF_ROWS if "output" in row.columns),
+    *(row for row in OUTPUTS if "output" in row.columns),
     Known(
         TABLE,
         "verdicts: a table with the columns COLUMNS",
         "adopt PATH --out study",
         verdicts=True,
     ),
-    OUTPUTS[1],
+    *(row for row in OUTPUTS if "file_name" in row.columns),
+    *IMAGES_OF_ROWS[:-1],
+    Known(
+        TABLE,
+        "conditions of images to make; of those that models made, `visualjudge import "
+        "outputs --task generation_controllable` reads a table with the columns "
+        "output, control, prompt, source, score",
+        columns=("condition", "prompt"),
+    ),
+    IMAGES_OF_ROWS[-1],
 )
 """What others write, the surest first: a file is of the first kind that fits."""
 
