@@ -77,14 +77,11 @@ def checked(function: Function, name: str = "") -> Function:
             }
         )
         return {
-            key: tuple[hint, ...] if item.kind is item.VAR_POSITIONAL else hint  # type: ignore[valid-type]
+            key: eval(item.annotation, names)
+            if isinstance(item.annotation, str)
+            else item.annotation
             for key, item in signature.parameters.items()
             if item.annotation is not item.empty
-            for hint in [
-                eval(item.annotation, names)
-                if isinstance(item.annotation, str)
-                else item.annotation
-            ]
         }
 
     def prepared(positional: Any, named: Any) -> Arguments:

@@ -177,7 +177,6 @@ class PromptAssetStore:
         then come the package's own assets, and then the folders of plug-ins.
     """
 
-    @checked
     def __init__(self, *roots: str | Path) -> None:
         self._added = tuple(Path(folder) for folder in FOLDERS)
         self._roots = (*(Path(root) for root in roots), ASSETS, *self._added)

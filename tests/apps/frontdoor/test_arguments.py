@@ -99,7 +99,6 @@ def holding_itself() -> Any:
         (lambda: vj.label("run", kind="best"), "kind"),
         (lambda: vj.label("run", n="5"), "n must be int"),
         (lambda: vj.label("run", n=True), "n must be int"),
-        (lambda: PromptAssetStore("prompts", 5), "roots"),
         (lambda: vj.score("t" * 100_000, BOXES, BOXES), "unknown task"),
     ],
 )  # fmt: skip
