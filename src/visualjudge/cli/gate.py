@@ -103,7 +103,7 @@ def check(
     """Check a run, or a model that is asked now: a few questions (canaries) first, the
     rest only if needed.
 
-    Exit status: 0 holds, 1 broken, 2 a mistake, 3 can't tell, 4 stale.
+    Exit status: 0 holds, 1 broken, 2 not checked, 3 can't tell, 4 stale.
 
     Example: visualjudge gate check --dataset data --model gpt-4o --lock judge.lock
     """

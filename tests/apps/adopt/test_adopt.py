@@ -827,6 +827,17 @@ def test_scores_of_another_range_than_the_truths_are_noticed(
     assert any("one range" in str(item.message) for item in noticed) is warned
 
 
+def test_a_judge_that_counts_from_0_and_people_from_1_are_noticed(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"item": f"i{k}", "truth": 1 + k % 5, "verdict": k % 5}
+        for k in range(30)
+    ]
+    with pytest.warns(UserWarning, match=r"from 1 up to 5 .* from 0 up to 4"):
+        vj.adopt(rows, tmp_path / "study", score_range=(0, 5))
+
+
 @pytest.mark.parametrize(
     ("reply", "kind"), [("{}", "pairwise"), ("8", "scoring")]
 )

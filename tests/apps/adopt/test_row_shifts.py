@@ -106,6 +106,13 @@ MISTAKES: dict[str, tuple[list[Row], str]] = {
         [{**row, "truth": "A"} for row in votes(0.8)],
         "A in all 120",
     ),
+    "zeros for none": (
+        [
+            {**row, "truth": 0 if k % 8 == 0 else 5 + row["truth"] % 5}
+            for k, row in enumerate(INDEPENDENT)
+        ],
+        r"0 in \d+ of \d+ rows, and [5-6].* in the others",
+    ),
     "case": (
         [{**row, "model_a": row["model_a"].upper()} for row in votes(0.8)],
         r"(?i)m(\d), m\1: models whose names differ",

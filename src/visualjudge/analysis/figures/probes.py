@@ -44,6 +44,7 @@ from typing import Literal
 
 import polars as pl
 
+from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
 from visualjudge.analysis.figures.figure_parts import (
     HOLM,
@@ -94,7 +95,7 @@ class ProbeResult:
     about: str = ""
 
 
-MARGIN = 0.15
+MARGIN = THRESHOLDS["photograph"].value
 """A gain below this is too small to matter; same value as for probes that change the
 images."""
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from visualjudge.apps.adopt.adopted_question import Scale
 from visualjudge.apps.adopt.cell_spellings import is_letter
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
 from visualjudge.apps.adopt.files import Records
@@ -37,6 +40,11 @@ COPIES = (
     ("score_a", "score_b"),
 )
 """Roles whose columns are never equal in all rows."""
+# The least part of rows with a score that stands for none, how many others there are,
+# and how much farther it is from them than these from each other.
+FREQUENT = 0.04
+MANY_STEPS = 6
+FAR = 2.5
 ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
 UNFAILED = {"", "0", "0.0", "false", "no", "none", "null", "nan", "ok"}
 
@@ -307,17 +315,37 @@ def answers_told(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         whose = f"{verdict} of {judge}" if len(by_judge) > 1 else verdict
         if not table.without_truth and (how := misfit(answered)):
             yield f"{whose}, {truth}: {how}"
-        yield from _one_answer(
-            whose, [entry.verdict.value for entry in answered]
+        yield from _odd_answers(
+            whose, [entry.verdict.value for entry in answered], table.scale
         )
     if not table.without_truth:
-        yield from _one_answer(truth, [entry.item.answer for entry in judged])
+        yield from _odd_answers(
+            truth, [entry.item.answer for entry in judged], table.scale
+        )
 
 
-def _one_answer(whose: str, answers: Sequence[Answer]) -> Iterator[str]:
+def _odd_answers(
+    whose: str, answers: Sequence[Answer], scale: Scale
+) -> Iterator[str]:
+    """Yield the one answer in all rows; and a least or greatest score, of those from 0
+    to 10, that is frequent and far from all others, as one that stands for none is."""
     if len({*answers}) == 1 and len(answers) >= MANY:
         what = answers[0] if isinstance(answers[0], str) else "one score"
         yield f"{whose}: {what} in all {len(answers)} rows"
+    scores = [answer for answer in answers if not isinstance(answer, str)]
+    values, counts = np.unique(scores, return_counts=True)
+    stated = scale[0] + values * (scale[1] - scale[0]) / 10
+    for end, others in ((0, stated[1:]), (-1, stated[:-1])):
+        if (
+            len(others) >= MANY_STEPS
+            and counts[end] > max(2, FREQUENT * len(scores))
+            and abs(others[end] - stated[end]) > FAR * np.diff(others).max()
+        ):
+            yield (
+                f"{whose}: {stated[end]:g} in {counts[end]} of {len(scores)} rows, and "
+                f"{others[0]:g} to {others[-1]:g} in the others; if it stands for no "
+                "score, empty these cells"
+            )
 
 
 def _alike(names: Iterable[str]) -> list[list[str]]:

@@ -39,12 +39,8 @@ def rubric_of_rows(
         If a name is not that of a criterion, or a column holds sentences.
     """
     names = [role.removeprefix(SAID) for role in roles if role.startswith(SAID)]
-    if not names:
-        return None
-    return Rubric(
-        "adopted@v1",
-        tuple(_criterion(rows, roles, name, pairs) for name in names),
-    )
+    criteria = [_criterion(rows, roles, name, pairs) for name in names]
+    return Rubric("adopted@v1", tuple(criteria)) if criteria else None
 
 
 def _criterion(

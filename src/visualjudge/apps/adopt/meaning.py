@@ -177,9 +177,7 @@ class Table:
         answers = {entry.verdict.value for entry in judged} | {
             item.answer for item in items
         }
-        ties: tuple[str, ...] = ("tie",) if "tie" in answers else ()
-        if "both_bad" in answers:
-            ties = TIES
+        ties = TIES if "both_bad" in answers else TIES[: "tie" in answers]
         for item in items:
             yield replace(item, ties=ties if self.pairs else ())
 
@@ -478,19 +476,23 @@ def _check_ranges(
 ) -> None:
     """Warn where scores look like another range than ``scale`` (0 to 10 unless it is
     stated), or those of the judge and of the truth like two."""
-    tops = {}
+    ends = {}
     for role in sorted({"verdict", *known} & set(roles)):
         numbers = [float(row[role]) for row in rows if is_number(row[role])]
-        tops[role] = max(numbers, default=0.0)
+        ends[role] = min(numbers, default=0.0), max(numbers, default=0.0)
         if scale is None and role in ("verdict", "truth"):
             warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
-    least = min(tops, key=tops.__getitem__)
-    most = max(tops, key=tops.__getitem__)
-    if len(rows) > FEW and 0 < 2 * tops[least] <= tops[most]:
+    least = min(ends, key=lambda role: ends[role][1])
+    most = max(ends, key=lambda role: ends[role][1])
+    start, top = ends[least]
+    first, last = ends[most]
+    # as a judge that counts from 0 does, and people who count from 1
+    counted = (start, first, last - top) == (0, 1, 1) and last < TEN[1]
+    if len(rows) > FEW and (0 < 2 * top <= last or counted):
         warnings.warn(
-            f"{name}: {roles[most]} goes up to {tops[most]:g} and {roles[least]} up to "
-            f"{tops[least]:g}, but one range is read for both; bring them to one range "
-            "in the table first",
+            f"{name}: {roles[most]} goes from {first:g} up to {last:g} and "
+            f"{roles[least]} from {start:g} up to {top:g}, but one range is read for "
+            "both; bring them to one range in the table first, if they have two",
             stacklevel=3,
         )
 
@@ -589,9 +591,11 @@ def meaning(value: Any, answers: Mapping[str, str]) -> str:
 def of_votes(votes: Sequence[Answer]) -> Answer:
     """Return the mean of scores, or the choice of most; a tie if two have as many."""
     numbers = [vote for vote in votes if not isinstance(vote, str)]
-    if numbers:
-        return round(sum(numbers) / len(numbers), 9)
-    return majority(votes, "pairwise") or "tie"
+    return (
+        round(sum(numbers) / len(numbers), 9)
+        if numbers
+        else majority(votes, "pairwise") or "tie"
+    )
 
 
 def _named(answer: Answer, models: tuple[str | None, ...]) -> str:

@@ -271,9 +271,7 @@ def _with_numbers(rows: PlacedRows, roles: Mapping[str, str]) -> dict[str, str]:
     words = sum(
         len(str(cell).split()) for cell in cells if not is_missing(cell)
     )
-    if words < MOST_WORDS * len(rows):
-        return {}
-    return {"verdict": scores[0]}
+    return {} if words < MOST_WORDS * len(rows) else {"verdict": scores[0]}
 
 
 def _check(records: Records, roles: Mapping[str, str]) -> None:

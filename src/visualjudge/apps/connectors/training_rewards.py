@@ -157,6 +157,8 @@ def _text(completion: Completion) -> str:
         else completion[-1]
     )
     content = last.get("content") or "" if isinstance(last, Mapping) else last
-    if isinstance(content, str):
-        return content
-    return "".join(str(part.get("text") or "") for part in content)
+    return (
+        content
+        if isinstance(content, str)
+        else "".join(str(part.get("text") or "") for part in content)
+    )

@@ -290,9 +290,8 @@ def _answer(cell: str) -> tuple[str, AnswerForm]:
     ordered = "".join(sorted(letters))
     if _LIST.fullmatch(cell.strip()):
         return ordered, "list"
-    if _LETTERS.fullmatch(cell.strip()) and letters == ordered:
-        return letters, "letters"
-    return cell, "letter"
+    alone = _LETTERS.fullmatch(cell.strip()) and letters == ordered
+    return (letters, "letters") if alone else (cell, "letter")
 
 
 def _reference(row: Row) -> int | None:

@@ -59,9 +59,11 @@ def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
     if not there and "Z" in tokens:
         return ChoiceReading(None, "Z")
     declared = _DECLARED.search(reply)
-    if declared and declared[1].upper() in options:
-        return ChoiceReading(declared[1].upper(), '"answer is"')
-    return None
+    return (
+        ChoiceReading(declared[1].upper(), '"answer is"')
+        if declared and declared[1].upper() in options
+        else None
+    )
 
 
 # Removed by XLRSBench before letters are looked for, as its code spells them.

@@ -271,9 +271,11 @@ def _oc_env(match: re.Match[str]) -> str:
     """Convert ``${env:NAME:default}`` to its default if the variable is unset.
     Otherwise OmegaConf inserts the variable, so that a key is masked in messages like
     any other."""
-    if match["name"] in os.environ or match["default"] is None:
-        return f"${{oc.env:{match['name']}}}"
-    return match["default"]
+    return (
+        f"${{oc.env:{match['name']}}}"
+        if match["name"] in os.environ or match["default"] is None
+        else match["default"]
+    )
 
 
 def _first_line(error: Exception) -> str:

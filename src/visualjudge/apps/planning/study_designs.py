@@ -34,6 +34,7 @@ from visualjudge.apps.planning.judge_simulation import (
 )
 from visualjudge.apps.planning.plan_inputs import Target, read_target
 from visualjudge.apps.planning.plan_without_models import ShapePlan, shape_plan
+from visualjudge.arguments import checked
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.output_files import OutputFile
@@ -121,6 +122,7 @@ class Plan:
             filter(None, [pilot, answers, assumed, table, notes])
         )
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Write the JSON that ``build --plan`` reads.
 

@@ -379,6 +379,13 @@ KNOWN = (
         "prompts of GenEval; `visualjudge adopt` reads the results, a row each",
         columns=("tag", "include", "prompt"),
     ),
+    Known(
+        JSON,
+        "scores of VIEScore, an object for each image; `visualjudge adopt` reads a row "
+        "for each, with the columns item, model, score, truth",
+        has=('"reasoning"', '"score"'),
+        line=r"\{",
+    ),
     # logs of tools
     Known(r"[^/]+\.eval", "a log of Inspect", ADOPT),
     Known(JSON, "a log of Inspect", ADOPT, has=('"eval"', '"samples"')),
@@ -550,7 +557,7 @@ KNOWN = (
         verdicts=True,
     ),
     *(row for row in OUTPUTS if "file_name" in row.columns),
-    *IMAGES_OF_ROWS[:-1],
+    *(row for row in IMAGES_OF_ROWS[:-1] if "output" not in row.columns),
     Known(
         TABLE,
         "conditions of images to make; of those that models made, `visualjudge import "
