@@ -187,7 +187,8 @@ def _is(value: Any, hint: Any) -> bool:
         is_whole = type(value) is int and abs(value) < LARGEST
         return is_whole or (kind is float and isinstance(value, float))
     if kind is Callable and inner and inner[0] is not Ellipsis:
-        with suppress(ValueError):  # a function of C states no parameters
+        # A function of C states no parameters; a class of C, such as int, is none.
+        with suppress(*[] if isinstance(value, type) else [ValueError]):
             inspect.signature(value).bind(*inner[0])  # or a TypeError
     if kind is Any or kind is Callable or getattr(kind, "_is_protocol", False):
         return kind is not Callable or callable(value)

@@ -57,6 +57,7 @@ def holding_itself() -> Any:
         (lambda: vj.build("data", "o", task="keypoint"), "task"),
         (lambda: vj.build("data", "o", engine="fast"), "engine"),
         (lambda: vj.build("data", "o", progress=lambda stage: None), "progress"),
+        (lambda: vj.build("data", "o", progress=int), "progress"),
         (lambda: vj.build("data", "o", score_range="ab"), "score_range"),
         (lambda: vj.analyse([1]), "runs"),
         (lambda: vj.plan("data", goal="win"), "goal"),
