@@ -106,6 +106,7 @@ def __getattr__(name: str) -> Any:
         value = importlib.import_module("visualjudge.arguments").checked(
             value, name
         )
+        value.__module__ = __name__  # where pickle finds it
     globals()[name] = value
     return value
 

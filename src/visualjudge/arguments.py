@@ -1,6 +1,6 @@
-"""The arguments of the public functions are checked against their annotations, so that
-a wrong type is one line and not a wrong answer. Options of commands are checked in
-``cli/options.py``.
+"""The arguments of the public functions, and of methods that users call, are checked
+against their annotations, so that a wrong type is one line and not a wrong answer.
+Options of commands are checked in ``cli/options.py``.
 """
 
 import builtins
@@ -18,6 +18,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import suppress
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -26,7 +27,9 @@ import visualjudge
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.escaping import SURROGATE
 
-Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+"""Those without a name, and those with one."""
 NO_PATH = re.compile(
     "[\0\ud800-\udbff\udd00-\udfff]|[^/]{256}|^.{4096}", re.DOTALL
 )
@@ -38,7 +41,7 @@ LARGEST = 2**63
 
 
 class ArgumentError(UsageError, TypeError):
-    """A public function was given an argument of a wrong type or name."""
+    """A public function or method was given an argument of a wrong type or name."""
 
 
 class _Names(dict[str, Any]):
@@ -51,10 +54,9 @@ class _Names(dict[str, Any]):
         return getattr(visualjudge if public else builtins, name, Any)
 
 
-def checked(
-    function: Callable[..., Result], name: str
-) -> Callable[..., Result]:
-    """Return the public function ``name``, which refuses arguments of other types.
+def checked(function: Function, name: str = "") -> Function:
+    """Return a function or method that refuses arguments of other types. Its messages
+    begin with ``name``, or with its own name and its class.
 
     Raises
     ------
@@ -63,18 +65,26 @@ def checked(
         another type.
     """
     signature = inspect.signature(function)
-    options = sys.modules.get("visualjudge.options")
-    names = _Names(
-        {**vars(options or builtins), **vars(sys.modules[function.__module__])}
-    )
-    hints = {
-        key: eval(item.annotation, names)
-        if isinstance(item.annotation, str)
-        else item.annotation
-        for key, item in signature.parameters.items()
-    }
+    name = name or function.__qualname__.removesuffix(".__init__")
 
-    def prepared(*positional: Any, **named: Any) -> Callable[[], Any]:
+    @functools.cache
+    def hints() -> dict[str, Any]:
+        # At the first call: a method stands above some names of its annotations.
+        names = _Names(
+            {
+                **vars(sys.modules.get("visualjudge.options", builtins)),
+                **vars(sys.modules[function.__module__]),
+            }
+        )
+        return {
+            key: eval(item.annotation, names)
+            if isinstance(item.annotation, str)
+            else item.annotation
+            for key, item in signature.parameters.items()
+            if item.annotation is not item.empty
+        }
+
+    def prepared(positional: Any, named: Any) -> Arguments:
         try:
             bound = signature.bind(*positional, **named)
         except TypeError as error:
@@ -82,7 +92,7 @@ def checked(
                 f"{name}: {_reason(str(error), signature)}"
             ) from None
         for values, key, parameter in _each(bound):
-            hint = hints[parameter.name]
+            hint = hints().get(parameter.name, Any)
             try:
                 values[key] = _accepted(values[key], hint, parameter.default)
             except Exception:  # whatever the value's own methods raise, too
@@ -90,19 +100,29 @@ def checked(
                 raise ArgumentError(
                     f"{name}: {key} must be {_message(hint)}, got {got:.60}"
                 ) from None
-        return functools.partial(function, *bound.args, **bound.kwargs)
+        return bound.args, bound.kwargs
+
+    return prepared_by(prepared, function)
+
+
+def prepared_by(
+    prepare: Callable[[Any, Any], Arguments], function: Function
+) -> Function:
+    """Return a function or coroutine that is called with the arguments that ``prepare``
+    makes of those stated.
+    """
 
     @functools.wraps(function)
     def called(*positional: Any, **named: Any) -> Any:
-        return prepared(*positional, **named)()
+        positional, named = prepare(positional, named)
+        return function(*positional, **named)
 
     @functools.wraps(function)
     async def awaited(*positional: Any, **named: Any) -> Any:
-        return await prepared(*positional, **named)()
+        return await called(*positional, **named)
 
-    public: Any = awaited if inspect.iscoroutinefunction(function) else called
-    public.__module__ = "visualjudge"  # where pickle finds it
-    return public  # type: ignore[no-any-return]
+    is_awaited = inspect.iscoroutinefunction(function)
+    return awaited if is_awaited else called  # type: ignore[return-value]
 
 
 def _each(
@@ -167,7 +187,9 @@ def _is(value: Any, hint: Any) -> bool:
         is_whole = type(value) is int and abs(value) < LARGEST
         return is_whole or (kind is float and isinstance(value, float))
     if kind is Callable and inner and inner[0] is not Ellipsis:
-        inspect.signature(value).bind(*inner[0])  # or a TypeError
+        # A function of C states no parameters; a class of C, such as int, is none.
+        with suppress(*[] if isinstance(value, type) else [ValueError]):
+            inspect.signature(value).bind(*inner[0])  # or a TypeError
     if kind is Any or kind is Callable or getattr(kind, "_is_protocol", False):
         return kind is not Callable or callable(value)
     if kind is tuple and Ellipsis not in inner:

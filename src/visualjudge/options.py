@@ -7,14 +7,14 @@ functions.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
+from visualjudge.arguments import Arguments, prepared_by
 from visualjudge.core.errors import UsageError, check_score_range, one_of
 
 Result = TypeVar("Result")
@@ -109,9 +109,9 @@ def keywords(
     ]
 
     def decorated(function: Callable[..., Result]) -> Callable[..., Result]:
-        def with_record(values: dict[str, Any]) -> dict[str, Any]:
+        def with_record(positional: Any, values: Any) -> Arguments:
             if "options" in values:
-                return values
+                return positional, values
             own = {
                 item.name: values.pop(item.name)
                 for item in every
@@ -121,19 +121,9 @@ def keywords(
             for name, value in parts.items():
                 whole = own.get(owners[name], inner[owners[name]])
                 own[owners[name]] = type(whole)(**{**vars(whole), name: value})
-            return {**values, "options": record(**own)}
+            return positional, {**values, "options": record(**own)}
 
-        @functools.wraps(function)
-        def called(*positional: Any, **stated: Any) -> Any:
-            return function(*positional, **with_record(stated))
-
-        @functools.wraps(function)
-        async def awaited(*positional: Any, **stated: Any) -> Any:
-            return await cast(Any, function(*positional, **with_record(stated)))
-
-        displayed: Any = (
-            awaited if inspect.iscoroutinefunction(function) else called
-        )
+        displayed: Any = prepared_by(with_record, function)
         stated = inspect.signature(function)
         others = [
             item

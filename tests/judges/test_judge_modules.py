@@ -206,6 +206,8 @@ def test_an_input_that_does_not_fit_is_named_before_any_call(
         judge(ROW | change)
     with pytest.raises(ValueError, match="edited_images"):
         judge({"instruction": "x", "input_image": A})
+    with pytest.raises(ValueError, match=r"^input: .* dictionary"):
+        judge(["x", A, [A, B]])  # type: ignore[arg-type]
     assert client.requests == []
 
 

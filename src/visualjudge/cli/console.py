@@ -308,7 +308,6 @@ class Checked(Described, TyperCommand):
     """Exit status of the running command if the data or it failed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        Checked.failed = 1
         flags = [word.partition("=")[0] for word in args]
         Checked.options = {
             str(option.name): option.opts[0]

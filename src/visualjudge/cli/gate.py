@@ -51,22 +51,21 @@ def write(
 
     analysis, questions = _read(run, dataset)
     named = set(analysis.study.joined[0]["kind"].cast(str))
-    of_scores = (
+    lock = (
         None if "pairwise" in named else score_lock_of(analysis, run, questions)
-    )
-    lock = of_scores or lock_of(analysis, run, questions)
+    ) or lock_of(analysis, run, questions)
     lock.write(out)
     if isinstance(lock, Lock):
         content = (
-            f"{100 * lock.accuracy['value']:.2f} % of all answers right, "
+            f"{100 * lock.accuracy.value:.2f} % of all answers right, "
             f"{len(lock.canaries)} canaries"
         )
     else:
         content = f"{len(lock.scores)} scores"
     print(folded(f"{out}: {content}, answer {lock.answer}"))
-    if isinstance(lock, Lock) and lock.accuracy["images"] < LEAST_IMAGES:
+    if isinstance(lock, Lock) and lock.accuracy.images < LEAST_IMAGES:
         say(
-            f"{out}: never holds: it has {lock.accuracy['images']} images, and at "
+            f"{out}: never holds: it has {lock.accuracy.images} images, and at "
             f"least {LEAST_IMAGES} must be asked"
         )
     following("gate", "check", run, "--lock", out)
@@ -104,7 +103,7 @@ def check(
     """Check a run, or a model that is asked now: a few questions (canaries) first, the
     rest only if needed.
 
-    Exit status: 0 holds, 1 broken, 2 a mistake, 3 can't tell, 4 stale.
+    Exit status: 0 holds, 1 broken, 2 not checked, 3 can't tell, 4 stale.
 
     Example: visualjudge gate check --dataset data --model gpt-4o --lock judge.lock
     """
@@ -128,7 +127,7 @@ def check(
             if isinstance(locked, ScoreLock)
             else locked.asks * len(locked.canaries)
         )
-        calls = first + locked.asks * locked.questions["number"]
+        calls = first + locked.asks * locked.questions.number
         say(
             f"the lock asks for {first:,} calls for its canaries, and for "
             f"{calls - first:,} more for all questions if these do not decide"
@@ -195,7 +194,7 @@ def _asked(
         return Check("stale", stale)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
         if isinstance(lock, Lock):
-            canaries = tuple(row["id"] for row in lock.canaries)
+            canaries = tuple(row.id for row in lock.canaries)
             few = _judged(lock, model, dataset, canaries, Path(scratch, "few"))
             result = check_canaries(lock, few, tolerance)
             if result.state != "can't tell" or len(canaries) == len(every):

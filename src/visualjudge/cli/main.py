@@ -232,6 +232,7 @@ def run() -> None:
 def _status() -> int:
     """Run the command and return its exit status; each error is one line on stderr."""
     click_error: Any = typer.BadParameter.__mro__[2]
+    Checked.failed = 1
     try:
         return _run_and_flush()
     except VisualJudgeError as error:

@@ -57,15 +57,15 @@ def plugins(as_json: AsJson = False) -> None:
     from visualjudge.core.registry import GROUP, plugins as installed
 
     rows = installed()
+    lines = [
+        f"{row.name}  {row.distribution} {row.version}  "
+        f"{row.problem or ', '.join(row.registered)}"
+        for row in rows
+    ] or [f"no plug-in is installed (entry points of the group {GROUP})"]
     if as_json:
         print_json(map(asdict, rows))
-    elif not rows:
-        print(f"no plug-in is installed (entry points of the group {GROUP})")
-    for row in () if as_json else rows:
-        print(
-            f"{row.name}  {row.distribution} {row.version}  "
-            f"{row.problem or ', '.join(row.registered)}"
-        )
+    else:
+        print("\n".join(lines))
     if any(row.problem for row in rows):
         raise typer.Exit(1)
 

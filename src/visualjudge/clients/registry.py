@@ -20,6 +20,7 @@ from pydantic import (
     field_validator,
 )
 
+from visualjudge.arguments import checked
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
@@ -191,6 +192,7 @@ def key_from_environment(variable: str) -> str:
     return key
 
 
+@checked
 def build_client(backend: str = "api", **fields: Any) -> Any:
     """Return the backend's client, constructed with the fields that it accepts.
 
@@ -244,6 +246,7 @@ def _accepted(make: Callable[..., Any]) -> set[str]:
     return names
 
 
+@checked
 def open_client(
     config: Fields,
     *,

@@ -297,8 +297,8 @@ class DataFolder:
         """Yield every valid annotation of ``task`` with its prediction, sorted by
         ``annotation_id``.
         """
-        records = self.images(task)
-        for note in self.entries(task):
+        notes, records = self.entries(task), self.images(task)
+        for note in notes:
             checked = check_entry(
                 note, records.get(note.image_id), str(self.root)
             )

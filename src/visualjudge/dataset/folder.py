@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Required, overload
 import orjson
 from typing_extensions import TypedDict
 
+from visualjudge.arguments import checked
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.folder_kinds import what_it_is
@@ -143,6 +144,7 @@ class Dataset:
             return self._view(lambda questions: range(len(questions))[index])
         return self.questions[index]
 
+    @checked
     def filter(
         self, where: str | Sequence[str] | Condition = (), **fields: Any
     ) -> Dataset:
@@ -183,16 +185,25 @@ class Dataset:
             )
         )
 
+    @checked
     def sample(self, number: int, *, seed: int = 42) -> Dataset:
         """Return a dataset with ``number`` of the questions, balanced over tasks,
         encodings and question types.
+
+        Raises
+        ------
+        UsageError
+            If the number is negative.
         """
+        if number < 0:
+            raise UsageError(f"number must be at least 0, got {number}")
         return self._view(
             lambda questions: sample_positions(
                 questions, range(len(questions)), number, seed
             )
         )
 
+    @checked
     def choose(self, choice: Selection) -> Dataset:
         """Return the dataset with only the questions of a selection or choice.
 
@@ -310,9 +321,8 @@ def load_dataset(path: str | Path) -> Dataset:
             f"files in it; {what_it_is(root, META)}"
         )
     meta = read_meta(root)
-    file = questions_file(root)
-    if file.name == QUESTIONS:
-        questions, digest = read_questions(file)
+    if (root / QUESTIONS).is_file():
+        questions, digest = read_questions(root / QUESTIONS)
         return Dataset(root, questions, meta, digest)
     return Dataset(
         root, ParquetQuestions(root), meta, meta.get("files", {}).get(QUESTIONS)

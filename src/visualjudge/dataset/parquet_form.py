@@ -154,13 +154,10 @@ def write_packed(
 def _schema() -> dict[str, pl.DataType]:
     import polars as pl
 
-    text = pl.String()
-    number = pl.Int64()
-    content = pl.Binary()
     return {
-        **dict.fromkeys((*TYPED, "question", "file"), text),
-        "size": number,
-        "bytes": content,
+        **dict.fromkeys((*TYPED, "question", "file"), pl.String()),
+        "size": pl.Int64(),
+        "bytes": pl.Binary(),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ValidationError, create_model
 
+from visualjudge.arguments import checked
 from visualjudge.clients.base import (
     Client,
     ImagePart,
@@ -30,7 +31,7 @@ from visualjudge.core.records import IMAGE_MARK, QuestionType
 from visualjudge.judges.module_schemas import (
     INPUTS,
     OUTPUTS,
-    checked,
+    fields_of,
     json_schema,
     schema_named,
 )
@@ -179,6 +180,7 @@ class ClientPipe:
 
     default_input: ClassVar[type[BaseModel]]
 
+    @checked
     def __init__(
         self,
         prompt_template: PromptTemplate,
@@ -250,7 +252,7 @@ class ClientPipe:
         DataError
             If an image cannot be read.
         """
-        fields = checked(self.input_schema, input_dict)
+        fields = fields_of(self.input_schema, input_dict)
         images = [fields["input_image"], *fields["edited_images"]]
         source, *edits = await asyncio.to_thread(
             lambda: [image_part(image) for image in images]
@@ -333,23 +335,13 @@ class ClientPipe:
             reply = await self.client.ask(request, attempt=attempt)
             replies.append(reply)
             text = split_criteria(reply.text)[0] if self.rubric else reply.text
-            value = read(text) if self._is_answer(reply) else None
+            value = None if self._incomplete(reply) else read(text)
             if value is not None:
                 return value, replies
         return None, replies
 
-    def _is_answer(self, reply: Reply) -> bool:
-        failed = reply.finish_reason in ("refusal", "error")
-        if failed or len(reply.text) > LONGEST_REPLY:
-            return False
-        if self.rules == "geditbench" or reply.finish_reason != "length":
-            return True
-        return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
-
-    def cause(self, reply: Reply) -> Cause:
-        """Return why a reply could not be used, as worded by
-        :func:`~visualjudge.replies.reply_to_value.read_reply`.
-        """
+    def _incomplete(self, reply: Reply) -> Cause | None:
+        """Return why a reply is no answer, whatever it says; None if it is one."""
         if reply.finish_reason in ("refusal", "error"):
             return (
                 "declined"
@@ -358,7 +350,16 @@ class ClientPipe:
             )
         if len(reply.text) > LONGEST_REPLY:
             return "too long"
-        return self.cause_in(reply.text) if self._is_answer(reply) else "cut"
+        if self.rules == "geditbench" or reply.finish_reason != "length":
+            return None
+        text = without_thoughts(reply.text).rstrip()
+        return None if text.endswith(("}", "```", "]")) else "cut"
+
+    def cause(self, reply: Reply) -> Cause:
+        """Return why a reply could not be used, as worded by
+        :func:`~visualjudge.replies.reply_to_value.read_reply`.
+        """
+        return self._incomplete(reply) or self.cause_in(reply.text)
 
     def cause_in(self, text: str) -> Cause:
         """Return why the text of a complete reply could not be used."""

@@ -102,7 +102,9 @@ def schema_named(
     return known[name]
 
 
-def checked(schema: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+def fields_of(
+    schema: type[BaseModel], data: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the schema's fields of ``data`` without other fields; ``data`` is not
     modified.
 
@@ -112,10 +114,12 @@ def checked(schema: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
         If a field is missing or wrong.
     """
     try:
-        valid = schema.model_validate(dict(data))
+        valid = schema.model_validate(
+            dict(data) if isinstance(data, Mapping) else data
+        )
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(map(str, first["loc"])) or "input"
         reason = (
             first["msg"]
             .replace("List should", "must")

@@ -65,14 +65,10 @@ class PromptSet:
             name: store.path(name, version)
             for name, version in self.used().items()
         }
-        own = {
-            name: path
-            for name, path in files.items()
-            if not path.is_relative_to(ASSETS)
-        }
         return {
             name: hashlib.sha256(read_file(path, "yaml")).hexdigest()
-            for name, path in own.items()
+            for name, path in files.items()
+            if not path.is_relative_to(ASSETS)
         }
 
     def unused(self) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from visualjudge.arguments import checked
 from visualjudge.core.errors import DataError, PromptError, UnknownPrompt
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK
@@ -181,6 +182,7 @@ class PromptAssetStore:
         self._roots = (*(Path(root) for root in roots), ASSETS, *self._added)
         self._read: dict[tuple[str, str], PromptTemplate] = {}
 
+    @checked
     def get_prompt(self, prompt_id: str, version: str = "v1") -> PromptTemplate:
         """Return the prompt ``prompt_id`` in ``version``.
 

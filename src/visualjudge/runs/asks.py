@@ -254,7 +254,7 @@ def _short(value: Any) -> str:
     if isinstance(value, Mapping):
         return _short([part for part in value.values() if part is not None])
     if isinstance(value, list):
-        text = " ".join(map(_short, value))
+        text = " ".join(map(_short, value)) or "none"
     else:
         text = "unset" if value is None else orjson.dumps(value).decode()
     head = text[: _LONGEST - 1]

@@ -323,8 +323,12 @@ class Pages:
     def grid(self, request: Request) -> Response:
         """Show the grid; its content is loaded from ``facets`` and ``cards``."""
         place, _ = self._shelf(request, whole=False)
-        runs = self.site.places.runs_of(place.slug)
-        return page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
+        return page(
+            "grid.html.j2",
+            dataset=place,
+            sorts=SORTS,
+            runs=self.site.places.runs_of(place.slug),
+        )
 
     def facets(self, request: Request) -> Response:
         """Return the number of selected questions, and each facet's values with counts

@@ -181,7 +181,13 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
             0,
             [(name,) for name in CONSISTENCY],
         ),
-        ("reason", "Right, and why, at least once", "reasons", 0, reasons),
+        (
+            "reason",
+            "Right, and why, in at least one answer",
+            "reasons",
+            0,
+            reasons,
+        ),
         ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
     )
     return [

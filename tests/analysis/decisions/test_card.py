@@ -40,7 +40,7 @@ def _card(world: World, right: float, seed: int = 0, **judge: object) -> Card:
 
 
 def _states(card: Card) -> dict[str, str]:
-    return {line.name: line.state for line in card.judges[0].checks}
+    return {line.name: line.state for line in card.judges[0].shown_checks}
 
 
 def test_a_good_judge_on_many_images_passes() -> None:
@@ -256,7 +256,7 @@ def test_the_card_names_what_fails_or_is_open_in_one_line_and_the_rest_on_reques
     (line,) = (
         line for line in str(card).splitlines() if line.startswith("Checks: ")
     )
-    for row in own.checks:
+    for row in own.shown_checks:
         name = row.threshold.title.lower()
         assert (name in line.lower()) is (row.state != "pass")
     assert card.metrics["judges"][0] == {

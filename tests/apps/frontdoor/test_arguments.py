@@ -3,6 +3,7 @@ drop."""
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -14,8 +15,14 @@ import pytest
 
 import visualjudge as vj
 from folding import each
-from visualjudge.arguments import checked
+from visualjudge.analysis.plots.plot import Plot
+from visualjudge.apps.frontdoor.studies import Plots
+from visualjudge.apps.planning.study_designs import Plan
+from visualjudge.arguments import ArgumentError, checked
+from visualjudge.clients import build_client, open_client
 from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.judges.judge_module import ClientPipe
+from visualjudge.prompts import PromptAssetStore
 
 CLIENT = vj.client("baseline", model="oracle:1.0")
 BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
@@ -50,6 +57,7 @@ def holding_itself() -> Any:
         (lambda: vj.build("data", "o", task="keypoint"), "task"),
         (lambda: vj.build("data", "o", engine="fast"), "engine"),
         (lambda: vj.build("data", "o", progress=lambda stage: None), "progress"),
+        (lambda: vj.build("data", "o", progress=int), "progress"),
         (lambda: vj.build("data", "o", score_range="ab"), "score_range"),
         (lambda: vj.analyse([1]), "runs"),
         (lambda: vj.plan("data", goal="win"), "goal"),
@@ -102,6 +110,44 @@ def test_a_wrong_type_is_one_line_that_names_the_argument(
         call()
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 3000
+
+
+METHODS = [
+    method
+    for kind in (vj.Data, vj.Dataset, vj.Run, vj.Study, Plots, Plan)
+    for name, method in vars(kind).items()
+    if inspect.isfunction(method)
+    and len(inspect.signature(method).parameters) > 1
+    and not name.startswith(("_", "image"))  # once for each image of a question
+]
+DOORS = [
+    *METHODS,
+    vj.Data.__init__,
+    vj.Run.__init__,
+    Plot.save,
+    ClientPipe.__init__,
+    PromptAssetStore.get_prompt,
+    open_client,
+    build_client,
+]
+
+
+@each("method", DOORS)
+def test_methods_refuse_wrong_types_as_functions_do(
+    method: Callable[..., Any],
+) -> None:
+    parameters = inspect.signature(method).parameters
+    wrong = {
+        name: object()
+        for name, item in parameters.items()
+        if item.kind is not item.VAR_KEYWORD and name != "self"
+    }
+    itself = [None] if "self" in parameters else []
+    first = next(iter(wrong))
+    with pytest.raises(
+        ArgumentError, match=f"^[A-Za-z_.]+: {first} must be .*, got <obj"
+    ):
+        method(*itself, **wrong)
 
 
 def test_numbers_of_numpy_lists_and_texts_are_what_they_stand_for() -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +162,13 @@ def test_a_dataset_is_indexed_sliced_and_filtered(example: Example) -> None:
     assert [q.id for q in pairs.filter(lambda q: q.answer == "A")] == [
         q.id for q in pairs if q.answer == "A"
     ]
+    assert len(dataset.filter(attrgetter("prompt"))) == len(dataset)
     with pytest.raises(UsageError, match="filter must name one of id, task"):
         dataset.filter(nonsense=1)
+    with pytest.raises(UsageError, match="number must be at least 0, got -1"):
+        dataset.sample(-1)
+    with pytest.raises(UsageError, match="table must be one of headline"):
+        vj.analyse([example.run]).to_polars("headlines")
 
 
 def test_filters_look_at_nothing_before_they_are_asked(

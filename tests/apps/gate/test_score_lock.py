@@ -111,4 +111,4 @@ def test_scores_that_are_all_alike_have_no_correlation_and_every_image_counts() 
     )
     check = compared_scores(table, 0.1)
     assert check.state == "broken" and "nan" not in " ".join(check.reasons)
-    assert (check.questions, check.images) == (500, 250)
+    assert "on 500 questions" in check.reasons[0]

@@ -44,16 +44,20 @@ from visualjudge.analysis.decisions.source_order import (
 from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
     listed,
+    lower_first,
     many,
     percent,
-    percents,
-    points,
+    with_ends,
 )
 from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
 from visualjudge.analysis.figures.bias import BIAS, in_both_orders, preference
-from visualjudge.analysis.figures.photograph import PHOTOGRAPH
+from visualjudge.analysis.figures.photograph import (
+    NEEDS,
+    PHOTOGRAPH,
+    Need,
+    Photograph,
+)
 from visualjudge.analysis.figures.probes import (
-    MARGIN,
     PROBES,
     in_all,
     probe_results,
@@ -150,7 +154,12 @@ class JudgeCard(Answer):
     def shown_checks(self) -> tuple[Check, ...]:
         """The checks that can be measured in a study of its shape."""
         hidden = UNMEASURED.get(self.models.shape, ())
-        return tuple(line for line in self.checks if line.name not in hidden)
+        return tuple(
+            line
+            for line in self.checks
+            if line.name not in hidden
+            and (line.name != "photograph" or line.value is not None)
+        )
 
     @property
     def remarks(self) -> Remarks:
@@ -166,37 +175,55 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
         (row.estimate for row in judge[BIAS] if row.feature == "position"),
         NOTHING,
     )
-    whole = answer_of(study, run, judge[PAIRWISE], place, proven(judge))
+    whole = answer_of(
+        study,
+        run,
+        judge[PAIRWISE],
+        place,
+        judge[PHOTOGRAPH],
+        proven(judge),
+    )
     names = [cell.name for cell in judge[BY_TASK]]
-    alone = (replace(whole, task=names[0]),) if len(names) == 1 else None
     return JudgeCard(
         whole.judge,
         whole.models,
         whole.checks,
         whole.system,
-        tasks=alone
-        or tuple(_task(study, run, name, len(names)) for name in names),
+        tasks=(replace(whole, task=names[0]),)
+        if len(names) == 1
+        else tuple(
+            _task(study, run, name, len(names), judge[PHOTOGRAPH])
+            for name in names
+        ),
         result=judge,
     )
 
 
-def _task(study: Study, run: int, task: str, tasks: int) -> Answer:
+def _task(
+    study: Study,
+    run: int,
+    task: str,
+    tasks: int,
+    photograph: Sequence[Photograph],
+) -> Answer:
     """Return the answer from the questions of one of ``tasks``."""
     table = study.joined[run].filter(pl.col("task") == task)
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
     pairs = own.kind(0, "pairwise", PAIRED)
-    unknown = study.lacks_truth(run)
     pairwise = pairwise_figures(
         pairs,
         guessed(pairwise_asked(own, 0)),
         order_shown=study.runs[run].order_shown,
-        truth=not unknown,
+        truth=not study.lacks_truth(run),
     )
     place = preference(
-        (in_both_orders(pairs) if unknown else pairs).filter("usable"),
+        (in_both_orders(pairs) if study.lacks_truth(run) else pairs).filter(
+            "usable"
+        ),
         "position",
     )
-    answer = answer_of(own, 0, pairwise, place.estimate, tasks=tasks)
+    needs = [row for row in photograph if row.task == task]
+    answer = answer_of(own, 0, pairwise, place.estimate, needs, tasks=tasks)
     return replace(answer, task=task)
 
 
@@ -205,43 +232,44 @@ def answer_of(
     run: int,
     pairwise: Pairwise,
     place: Estimate,
+    photograph: Sequence[Photograph] = (),
     qualifiers: Sequence[str] = (),
     tasks: int = 1,
 ) -> Answer:
     """Return the answer from the figures of pairs, the position bias ``place`` and the
-    order of the sources; ``qualifiers`` are what else is proven. It is one of ``tasks``
-    by task, or of all.
+    order of the sources; ``photograph`` is what it gains from that, ``qualifiers``
+    what else is proven. It is one of ``tasks`` by task, or of all.
     """
     level = level_of(study, run) if tasks == 1 else 0.5 / tasks
     ordered = source_order(study, run, level)
     order_shown = study.runs[run].order_shown
-    measured = {
-        "macro_accuracy": _measured(pairwise.macro, pairwise),
-        "right_in_both_orders": _measured(
-            pairwise.swap.right_in_both, pairwise, order_shown
-        ),
-        "lean": _measured(place, pairwise, order_shown),
-    }
+    in_both = pairwise.swap.right_in_both
     checks = (
-        *(check(name, result) for name, result in measured.items()),
+        check("macro_accuracy", _measured(pairwise.macro, pairwise)),
+        check(
+            "right_in_both_orders", _measured(in_both, pairwise, order_shown)
+        ),
+        check("lean", _measured(place, pairwise, order_shown)),
         _failed(study, run),
         _favour(ordered),
+        _photograph(photograph),
     )
-    failing = [line.failing for line in checks if line.state == "fail"]
     shape = shape_of(study, run)
-    if shape != "named_pairs":
-        # what its sentence says already
-        failing = [line.failing for line in checks[1:] if line.state == "fail"]
-        proved = (*failing, *qualifiers)
-        models = _of_shape(study, run, shape, pairwise, proved)
-        return Answer(study.runs[run].name, models, checks, ordered)
-    models = model_answer(
-        ordered.models,
-        max(checks[0].images, ordered.images),
-        _accuracy(pairwise),
-        why=ordered.why,
-        unskilled=_unskilled(pairwise),
-        qualifiers=(*failing, *qualifiers),
+    # other shapes state the accuracy in their sentence
+    counted = checks if shape == "named_pairs" else checks[1:]
+    failing = (line.failing for line in counted if line.state == "fail")
+    proved = (*failing, *qualifiers)
+    models = (
+        model_answer(
+            ordered.models,
+            max(checks[0].images, ordered.images),
+            _accuracy(pairwise),
+            why=ordered.why,
+            unskilled=_unskilled(pairwise),
+            qualifiers=proved,
+        )
+        if shape == "named_pairs"
+        else _of_shape(study, run, shape, pairwise, proved)
     )
     return Answer(study.runs[run].name, models, checks, ordered)
 
@@ -319,8 +347,7 @@ def _accuracy(pairwise: Pairwise) -> str | None:
     share = pairwise.accuracy.shown
     if share.value is None or not share.n:
         return None
-    interval = f" ({percents(share.interval)})" if share.interval else ""
-    return f"{percent(share.value)}{interval} of {many(share.n, 'verdict')}"
+    return f"{with_ends(share)} of {many(share.n, 'verdict')}"
 
 
 def _unskilled(pairwise: Pairwise) -> str | None:
@@ -391,6 +418,18 @@ def _favour(ordered: SourceOrder) -> Check:
     )
 
 
+def _photograph(rows: Sequence[Photograph]) -> Check:
+    """Check the smaller gain from the photograph by its own tests; see
+    :mod:`visualjudge.analysis.figures.photograph`."""
+    if not rows:
+        return check("photograph", NOT_MEASURED)
+    need = rows[0].state
+    line = check("photograph", rows[0].least)
+    states: dict[Need, State] = {"not_needed": "fail", "not_shown": "undecided"}
+    why = lower_first(NEEDS[need])
+    return replace(line, state=states.get(need, line.state), why=why)
+
+
 def _reason(result: JudgeResult) -> Iterator[str]:
     """Yield that right verdicts are proven to have a right reason less often than a
     judge must be right.
@@ -406,15 +445,9 @@ def _reason(result: JudgeResult) -> Iterator[str]:
 
 
 def proven(result: JudgeResult) -> list[str]:
-    """Return what probes prove about a judge, as qualifications of its answer."""
-    known = []
-    needs = result[PHOTOGRAPH]
-    if needs and needs[0].state == "not_needed":
-        known.append(
-            f"the photograph adds {points(needs[0].least.value)} points to its accuracy "
-            f"(at least {100 * MARGIN:g} are required)"
-        )
-    known += list(_reason(result))
+    """Return what reasons and probes prove about a judge, as qualifications of its
+    answer."""
+    known = list(_reason(result))
     failed = [row.name for row in result[PROBES] if row.state == "fail"]
     if failed:
         known.append(

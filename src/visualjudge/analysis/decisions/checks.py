@@ -147,6 +147,14 @@ THRESHOLDS: Mapping[str, Threshold] = {
         lambda value: many(round(value or 0), "rank"),
         unit="",
     ),
+    "photograph": Threshold(
+        "Gain from the photograph",
+        "at_least",
+        0.15,
+        "the photograph adds {} to its accuracy (at least 15 are required)",
+        lambda value: f"{points(value)} points",
+        unit=" points",
+    ),
 }
 
 

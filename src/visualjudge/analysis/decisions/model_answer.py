@@ -195,7 +195,7 @@ RULE = (
     "Yes: every pair of models that the truth separates is separated, rightly, and these "
     "are half of all pairs or more. In part: some are. No: a pair is separated wrongly, or "
     "the judge is no better than chance. A requirement that is not met (✗: a check that "
-    "fails, or what the photograph, the reasons or the probes prove) does not change what "
+    "fails, or what reasons or probes prove) does not change what "
     "these pairs show, but other models or images may be ranked wrongly. Undecided checks "
     "change nothing."
 )

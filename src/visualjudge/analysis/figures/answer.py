@@ -119,7 +119,7 @@ def _checks(view: Shown) -> Section:
         "checks",
         "Checks",
         "A check that fails qualifies the answer; an undecided one, whose interval "
-        "includes the limit of what is required, does not. What the photograph, the "
+        "includes the limit of what is required, does not. What the "
         "reasons and the probes prove, in sections of their own, qualifies it too.",
         [
             checks_table(every),

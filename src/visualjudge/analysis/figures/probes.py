@@ -44,6 +44,7 @@ from typing import Literal
 
 import polars as pl
 
+from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
 from visualjudge.analysis.figures.figure_parts import (
     HOLM,
@@ -94,7 +95,7 @@ class ProbeResult:
     about: str = ""
 
 
-MARGIN = 0.15
+MARGIN = THRESHOLDS["photograph"].value
 """A gain below this is too small to matter; same value as for probes that change the
 images."""
 
@@ -379,7 +380,8 @@ PROBES = JudgeFigure(
         "right one. A probe passes where its 90 % interval lies within the margin on both "
         "sides (two one-sided tests at 5 %), and fails where p (Holm) is below 5 % and the "
         "effect reaches the margin, or where replies without an answer become more frequent "
-        "by 15 points; where the answer is withheld, only effects above 0 count. It is "
+        "by 15 points; where what tells the options apart is withheld, only effects above 0 "
+        "count. It is "
         "undecided otherwise, and not measured with answers to fewer than 40 questions. "
         "Severity, whose steps the scores must follow, passes where its 95 % interval is "
         "below 0.",
@@ -391,7 +393,7 @@ PROBES = JudgeFigure(
             "probes",
             "Effect of irrelevant changes on the answers",
             "Effect of each probe; a probe changes one thing that must not affect the "
-            "answer.",
+            "answer. The table says which pass.",
             _effects,
             "too few questions were asked again with a change that must not matter "
             "(visualjudge probe)",

@@ -94,7 +94,8 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
     notes = (
         f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error "
         f"at most {percent(bar.error, 0)} of that of giving every item the median, "
-        "each by its whole 95 % interval, wider where tasks share the level (Bonferroni).",
+        "each by its whole interval: 95 %, or more where several tasks are decided "
+        "(Bonferroni).",
         f"Errors are in points of the scale, {answer.scale}; exact: off by less than "
         f"half a step of {number(answer.scale.size(answer.scale.step))}.",
     )

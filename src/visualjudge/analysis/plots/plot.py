@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
+from visualjudge.arguments import checked
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.escaping import for_csv, for_html
 from visualjudge.core.output_files import OutputFile
@@ -49,8 +50,9 @@ class Plot:
 
     def printed(self, millimetres: float, *, in_points: bool = False) -> str:
         """Return a standalone SVG file of this width, with letters of 8 points."""
-        points = (millimetres / 25.4 * 72, "")
-        size = points if in_points else (millimetres, "mm")
+        size = (
+            (millimetres / 25.4 * 72, "") if in_points else (millimetres, "mm")
+        )
         canvas = self.draw(millimetres * PIXELS)
         return canvas.svg(self.finding, colours=LIGHT, size=size)
 
@@ -102,6 +104,7 @@ class Plot:
             )
         ).write_csv()
 
+    @checked
     def save(
         self, path: str | Path, *, millimetres: float = PRINTED["86"]
     ) -> Path:

@@ -235,7 +235,8 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
     return estimates_plot(
         "agreement",
         "Rank correlation with people",
-        "Rank correlation of each rater with the mean of the people, as the mean over models; "
+        "Rank correlation of each rater with the mean of the people (of several models, the "
+        "mean over them); "
         "for a person, with the mean of the other people.",
         [
             (k, rater, cells)

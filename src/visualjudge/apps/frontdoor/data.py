@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from visualjudge.arguments import checked
 from visualjudge.core.errors import DataError, Problem, summarized
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder
@@ -35,6 +36,7 @@ class Data:
         ``images/<task>.json``.
     """
 
+    @checked
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._folder = DataFolder(path)
@@ -49,6 +51,7 @@ class Data:
         """Problems of the records that were left out so far."""
         return tuple(self._folder.problems)
 
+    @checked
     def annotations(self, task: str) -> Iterator[Annotation]:
         """Yield each valid annotation of a task with its prediction, sorted by
         ``annotation_id``.
@@ -64,9 +67,6 @@ class Data:
         """Return one row per annotation, without its prediction, which is not read."""
         import polars as pl
 
-        notes = [
-            note for task in self.tasks for note in self._folder.entries(task)
-        ]
         names = (
             "task",
             "annotation_id",
@@ -75,18 +75,15 @@ class Data:
             "error_type",
             "prompt",
             "final_score",
+            "class_of_interest",
         )
-        columns = {
-            name: [getattr(note, name) for note in notes] for name in names
-        }
-        classes = [
-            None
-            if note.class_of_interest is None
-            else list(note.class_of_interest)
-            for note in notes
+        rows = [
+            [getattr(note, name) for name in names]
+            for task in self.tasks
+            for note in self._folder.entries(task)
         ]
         return pl.DataFrame(
-            {**columns, "class_of_interest": classes}, strict=False
+            rows, names, orient="row", strict=False, infer_schema_length=None
         )
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from visualjudge.apps.frontdoor.opened_run import Run
 from visualjudge.clients.base import Client
@@ -24,7 +24,6 @@ from visualjudge.options import (
     JudgeOptions,
     RunSettings,
     Selection,
-    Tiers,
     keywords,
 )
 from visualjudge.prompts.rubric import rubric_of
@@ -293,10 +292,6 @@ async def judge_async(
         raise UsageError(
             f"{asking.root}: no question is chosen, so there is nothing to ask"
         )
-    if options.read not in get_args(Tiers):
-        raise UsageError(
-            f"read must be one of {', '.join(get_args(Tiers))}, got {options.read!r}"
-        )
     check_images(asking, asking.questions[: options.limit])
     if extractor is not None:
         _check_prices(asked, extractor, prices)
@@ -408,8 +403,7 @@ def judge_of(
         )
     made: Any = asked
     if isinstance(asked, Baseline):
-        make = QUESTION_JUDGES.find(asked.backend)
-        made = make(
+        made = QUESTION_JUDGES.find(asked.backend)(
             asked.model,
             root,
             seed=(asked.seed if options.seed is None else options.seed),
@@ -436,7 +430,6 @@ def judge_of(
 def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
     if not options.tools:
         return None
-    names = tool_names(options.tools)
     if options.mode not in ("auto", "text"):
         raise UsageError(
             f"`mode` must be auto or text with `tools`, got {options.mode!r}"
@@ -451,7 +444,7 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
         raise UsageError(
             "`tools` needs a server with function calling, got transformers"
         )
-    return Tools(root, names, options.max_tool_calls)
+    return Tools(root, tool_names(options.tools), options.max_tool_calls)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from visualjudge.arguments import checked
 from visualjudge.core.errors import UsageError
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import Manifest, RunFolder
@@ -36,6 +37,7 @@ class Run:
         How the last invocation ended; None if the run was opened from disk.
     """
 
+    @checked
     def __init__(
         self,
         path: str | Path,
@@ -82,13 +84,21 @@ class Run:
         """
         import polars as pl
 
-        texts = ("id", "order", "status", "cause", "raw_response", "value")
-        numbers = ("probability_a", "expected_score", "latency_s", "score")
         schema = {
-            **dict.fromkeys(texts, pl.String),
-            **dict.fromkeys(numbers, pl.Float64),
+            "id": pl.String,
+            "order": pl.String,
+            "status": pl.String,
+            "cause": pl.String,
+            "raw_response": pl.String,
+            "value": pl.String,
+            "probability_a": pl.Float64,
+            "expected_score": pl.Float64,
+            "latency_s": pl.Float64,
+            "score": pl.Float64,
+            "repeat": pl.Int64,
+            "tokens_in": pl.Int64,
+            "tokens_out": pl.Int64,
         }
-        schema |= dict.fromkeys(("repeat", "tokens_in", "tokens_out"), pl.Int64)
         rows = [
             (
                 row.id,

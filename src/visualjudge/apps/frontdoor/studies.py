@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
-from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.arguments import checked
+from visualjudge.core.errors import UsageError, must_end_in, one_of
 from visualjudge.core.output_files import OutputFile
 from visualjudge.options import AnswerOptions, keywords
 
@@ -54,6 +55,7 @@ class Plots:
             raise UsageError(f"figure {name!r} is not drawn: {result.reason}")
         return result
 
+    @checked
     def encodings(self, task: str) -> Plot:
         """Plot the encodings of one task, each less the best of them, on the same
         pairs.
@@ -108,10 +110,21 @@ class Study:
         …"""
         return self.analysis.tables
 
+    @checked
     def to_polars(self, table: str = "headline") -> pl.DataFrame:
-        """Return one of the tables."""
+        """Return one of the tables.
+
+        Raises
+        ------
+        UsageError
+            If the study has no such table.
+        """
+        if table not in self.tables:
+            known = one_of(table, self.tables)
+            raise UsageError(f"table must be {known}, got {table!r}")
         return self.tables[table]
 
+    @checked
     def report(self, path: str | Path) -> Path:
         """Write the report: HTML, or ``metrics.json`` if the name ends in ``.json``.
 

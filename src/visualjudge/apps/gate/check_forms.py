@@ -2,11 +2,12 @@
 made is in ``check.py``.
 """
 
+from dataclasses import replace
+
 from visualjudge.apps.gate.check import Check
-from visualjudge.apps.gate.lock import Lock
+from visualjudge.apps.gate.lock import Accuracy, Lock
 from visualjudge.apps.gate.score_lock import ScoreLock
 from visualjudge.core.escaping import for_html, for_markdown
-from visualjudge.core.jsons import Fields
 from visualjudge.core.text_tables import folded
 
 SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
@@ -30,7 +31,7 @@ def markdown(check: Check, lock: Lock | ScoreLock) -> str:
         content = [
             "| Task | Answer | Accuracy | 95 % | Questions | Images |",
             "|---|---|---:|---|---:|---:|",
-            _row("all", {"answer": lock.answer, **lock.accuracy}),
+            _row("all", replace(lock.accuracy, answer=lock.answer)),
             *(_row(task, row) for task, row in lock.tasks.items()),
         ]
     model = for_markdown(str(lock.judge.get("model")))
@@ -44,15 +45,15 @@ def markdown(check: Check, lock: Lock | ScoreLock) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(task: str, row: Fields) -> str:
-    ends = row.get("ci95")
+def _row(task: str, row: Accuracy) -> str:
+    ends = row.ci95
     cells = (
         for_markdown(task),
-        for_markdown(str(row["answer"])),
-        f"{100 * row['value']:.2f} %",
+        for_markdown(str(row.answer)),
+        f"{100 * row.value:.2f} %",
         "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}",
-        str(row["questions"]),
-        str(row["images"]),
+        str(row.questions),
+        str(row.images),
     )
     return f"| {' | '.join(cells)} |"
 

@@ -9,14 +9,16 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import orjson
 import polars as pl
 import yaml
+from pydantic import Field
 
 from visualjudge import __version__
+from visualjudge.analysis.decisions.checks import closed
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
@@ -33,6 +35,8 @@ from visualjudge.runs.folder import RunFolder
 
 FORMAT = "visualjudge gate 1"
 CANARIES = 100
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
 MOST_ASKS = 9
 """Answers to one question, of orders and repeats, that a digit can count."""
 
@@ -45,15 +49,60 @@ words."""
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What was asked: ``prompts`` is the wording around the options, ``content`` the
+    images and options, ``labels`` the right answers, each as a digest over all
+    questions; ``asked`` is one bit for each question that :func:`questions_like` has,
+    in hexadecimal, without which all were asked.
+    """
+
+    number: Count
+    encodings: list[str]
+    prompts: str
+    content: str
+    labels: str
+    asked: Annotated[str, Field(pattern="^([0-9a-f]{2})+$")] | None = None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A share of right answers, its 95 % interval by image, what it is based on, and, of
+    a task, the card's answer.
+    """
+
+    value: Share
+    ci95: tuple[Share, Share] | None
+    questions: Count
+    images: Count
+    answer: str | None = None
+
+
+@dataclass(frozen=True)
+class Canary:
+    """A question, its right answer, and those of the judge."""
+
+    id: str
+    right: str
+    answers: list[str]
+
+
+@dataclass(frozen=True)
 class Locked:
-    """What every lock file says of the judge and of what was asked: ``judge`` holds what
-    :data:`IDENTITY` names, ``questions`` what :func:`questions_of` returns.
+    """What every lock file says of the judge, and of what it was asked, so many times a
+    question: ``judge`` holds what :data:`IDENTITY` names.
     """
 
     form: ClassVar[str]
     tool: str
     judge: Json
-    questions: Json
+    questions: Asked
+    answer: str
+    asks: Annotated[int, Field(ge=1, le=MOST_ASKS)]
+
+    def __post_init__(self) -> None:
+        orders = 2 if self.judge.get("swap") else 1
+        if self.judge.get("repeats") not in (None, self.asks / orders):
+            raise ValueError(f"asks: must be {orders} × the judge's repeats")
 
     def write(self, out: OutputFile) -> None:
         """Write the file, with a digest of its content."""
@@ -75,19 +124,19 @@ class Locked:
 @dataclass(frozen=True)
 class Lock(Locked):
     """The content of a lock of pairs: ``right`` has one digit a question (in the order
-    of their ids): how many of ``asks`` answers were right. ``accuracy`` and those of
-    ``tasks`` are as :func:`accuracy_of` returns them, of tasks with the card's
-    ``answer``; a canary has the ``id`` of a question, its ``right`` answer, and the
-    ``answers`` of the judge.
+    of their ids): how many of ``asks`` answers were right.
     """
 
     form = FORMAT
-    answer: str
-    accuracy: Json
-    tasks: dict[str, Json]
-    asks: int
-    right: str
-    canaries: list[Json]
+    accuracy: Accuracy
+    tasks: dict[str, Accuracy]
+    right: Annotated[str, Field(pattern="^[0-9]+$")]
+    canaries: Annotated[list[Canary], Field(min_length=1, max_length=CANARIES)]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.right) != self.questions.number:
+            raise ValueError("right: must have one digit a question")
 
 
 def digest_of(content: Fields) -> str:
@@ -107,14 +156,8 @@ def validated(kind: type[Record], content: Fields, path: Path) -> Record:
     DataError
         If a field is not what it must be, or the content is not as it was written.
     """
-    hint = f"{path}: {NOT_A_LOCK}"
     plain = {name: value for name, value in content.items() if name != "digest"}
-    try:
-        lock = record_of(kind, orjson.dumps(plain), hint)
-    except (
-        TypeError
-    ) as error:  # such as a date, or a number of more than 64 bits
-        raise DataError(f"{hint}: {error}") from None
+    lock = record_of(kind, json.dumps(plain).encode(), f"{path}: {NOT_A_LOCK}")
     # those of other versions, some of which wrote no digest, are stale anyway
     own = plain["tool"] == __version__
     if own and content.get("digest") != digest_of(plain):
@@ -123,11 +166,6 @@ def validated(kind: type[Record], content: Fields, path: Path) -> Record:
             "merged since: write it again"
         )
     return lock
-
-
-def right_answers(canary: Json) -> int:
-    """Return how many answers to a canary were right."""
-    return sum(answer == canary["right"] for answer in canary["answers"])
 
 
 def identity_of(folder: RunFolder) -> Json:
@@ -142,12 +180,8 @@ def identity_of(folder: RunFolder) -> Json:
     return dict(orjson.loads(orjson.dumps(plain)))
 
 
-def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
-    """Return what was asked: ``prompts`` is the wording around the options, ``content``
-    the images and options, ``labels`` the right answers, each as a digest over all
-    questions; ``asked`` is one bit for each question that :func:`questions_like` has,
-    in hexadecimal, without which all were asked.
-    """
+def questions_of(dataset: Dataset, ids: Iterable[str]) -> Asked:
+    """Return what was asked."""
     wanted = set(ids)
     asked = sorted(
         (item for item in dataset if item.id in wanted),
@@ -168,15 +202,15 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
     }
     every = questions_like(dataset, {item.question_type for item in asked})
     bits = np.packbits(np.isin(every, list(wanted))).tobytes().hex()
-    return {
-        **({"asked": bits} if len(every) > len(asked) else {}),
-        "number": len(asked),
-        "encodings": sorted({f"{item.task}/{item.encoding}" for item in asked}),
+    return Asked(
+        len(asked),
+        sorted({f"{item.task}/{item.encoding}" for item in asked}),
         **{
             name: hashlib.sha256(orjson.dumps(row)).hexdigest()[:32]
             for name, row in rows.items()
         },
-    }
+        asked=bits if len(every) > len(asked) else None,
+    )
 
 
 def questions_like(
@@ -192,18 +226,18 @@ def questions_like(
 
 
 def locked_questions(
-    questions: Json, dataset: Dataset, kind: QuestionType
+    questions: Asked, dataset: Dataset, kind: QuestionType
 ) -> tuple[str, ...]:
     """Return the ids of the questions of a lock: all of its kind where it does not say
     which. In a dataset with other ones, these are others, as their digests show."""
     every = questions_like(dataset, {kind})
-    if "asked" not in questions:
+    if questions.asked is None:
         return tuple(every)
     return tuple(
         compress(
             every,
             np.unpackbits(
-                np.frombuffer(bytes.fromhex(questions["asked"]), np.uint8)
+                np.frombuffer(bytes.fromhex(questions.asked), np.uint8)
             ),
         )
     )
@@ -242,7 +276,6 @@ def counted(analysis: Analysis) -> pl.DataFrame:
             f"{analysis.study.runs[0].name}: must have verdicts on pairs or scores whose truth is known, got "
             "none; a column of truth (`columns` truth=NAME of adopt) states it"
         )
-    ids = analysis.study.questions.select("question", "id")
     return (
         table.group_by("question")
         .agg(
@@ -250,7 +283,7 @@ def counted(analysis: Analysis) -> pl.DataFrame:
             right=pl.col("right").sum(),
             asks=pl.len(),
         )
-        .join(ids, on="question")
+        .join(analysis.study.questions.select("question", "id"), on="question")
         .sort("id")
     )
 
@@ -266,10 +299,9 @@ def lock_of(
         If the run is unfinished, has no verdicts on pairwise questions, or more than
         nine on one.
     """
-    run = analysis.study.runs[0]
     table = counted(analysis)
     asks = int(table["asks"].max())  # type: ignore[arg-type]
-    if run.unfinished or table["asks"].n_unique() > 1:
+    if analysis.study.runs[0].unfinished or table["asks"].n_unique() > 1:
         raise DataError(
             f"{folder}: must be a finished run; `resume` of judge goes on"
         )
@@ -279,11 +311,10 @@ def lock_of(
         )
     judge = card_of(analysis).judges[0]
     answers = {task.task: task.models.word for task in judge.tasks}
-    tasks: dict[str, Json] = {
-        task: {
-            "answer": answers.get(task),
-            **accuracy_of(table.filter(pl.col("task") == task)),
-        }
+    tasks = {
+        task: accuracy_of(
+            table.filter(pl.col("task") == task), answers.get(task)
+        )
         for task in table["task"].unique().sort()
     }
     return Lock(
@@ -291,34 +322,33 @@ def lock_of(
         identity_of(RunFolder(folder)),
         questions_of(dataset, table["id"]),
         judge.models.word,
+        asks,
         accuracy_of(table),
         tasks,
-        asks,
         "".join(map(str, table["right"])),
         _canaries(dataset, folder, table, seed),
     )
 
 
-def accuracy_of(table: pl.DataFrame) -> Json:
+def accuracy_of(table: pl.DataFrame, answer: str | None = None) -> Accuracy:
     """Return the share of right answers with its 95 % interval by image."""
     sums = (
         table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
     )
     share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
-    low, high = share.interval or (None, None)
-    return {
-        "value": round(share.value or 0.0, 4),
-        "ci95": None
-        if low is None or high is None
-        else [round(low, 4), round(high, 4)],
-        "questions": table.height,
-        "images": sums.height,
-    }
+    ends = closed(share.interval)
+    return Accuracy(
+        round(share.value or 0.0, 4),
+        ends and (round(ends[0], 4), round(ends[1], 4)),
+        table.height,
+        sums.height,
+        answer,
+    )
 
 
 def _canaries(
     dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int
-) -> list[Json]:
+) -> list[Canary]:
     """Return questions drawn by seed, in whole images: id, right answer, and the
     judge's."""
     order = rng_for(seed, "canaries").permutation(
@@ -332,8 +362,8 @@ def _canaries(
     answers: dict[str, list[str]] = {}
     for (name, _, _), verdict in sorted(RunFolder(folder).verdicts().items()):
         answers.setdefault(name, []).append(str(verdict.value))
-    chosen = [question for question in dataset if question.id in ids]
+    chosen = (question for question in dataset if question.id in ids)
     return [
-        {"id": item.id, "right": str(item.answer), "answers": answers[item.id]}
+        Canary(item.id, str(item.answer), answers[item.id])
         for item in sorted(chosen, key=lambda item: item.id)
     ]

@@ -31,6 +31,7 @@ from visualjudge.apps.gate.check import (
     Check,
     State,
     not_comparable,
+    unless_calls_failed,
 )
 from visualjudge.apps.gate.lock import (
     NOT_A_LOCK,
@@ -57,8 +58,6 @@ class ScoreLock(Locked):
     """
 
     form = FORMAT
-    answer: str
-    asks: int
     scores: list[float | None]
 
 
@@ -138,24 +137,28 @@ def check_scores(
     table = scored(analysis)
     if cause := not_comparable(lock, lock.asks, analysis, dataset, table):
         return cause
-    return compared_scores(
-        table.with_columns(pl.Series("before", lock.scores, dtype=pl.Float64)),
-        tolerance,
+    return unless_calls_failed(
+        analysis,
+        compared_scores(
+            table.with_columns(
+                pl.Series("before", lock.scores, dtype=pl.Float64)
+            ),
+            tolerance,
+        ),
     )
 
 
 def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
     """Compare scores ``before`` and now (``score``) with the ``truth``, by
     ``image``."""
-    columns = ("truth", "before", "score")
     truth, before, now = (
-        table[name].to_numpy().astype(float) for name in columns
+        table[name].to_numpy().astype(float)
+        for name in ("truth", "before", "score")
     )
     groups = image_groups(
         table["image"].rank("dense").to_numpy().astype(np.int64)
     )
     images = int(groups.max()) + 1
-    asked = table.height, table["image"].n_unique()
     moved = (
         float(np.nanmean(np.abs(now - before)))
         if np.isfinite(now).any()
@@ -172,7 +175,6 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             0.0,
             0.0,
             0.0,
-            *asked,
         )
     cost = _error(now, truth) - _error(before, truth)
     cases = sums(groups, np.ones(groups.size), images)
@@ -206,9 +208,8 @@ def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
             else "is not known: too few scores, or all are alike"
         )
         reasons.append(f"{name} {changed}")
-    worst_first: tuple[State, ...] = ("broken", "can't tell", "holds")
-    state = next(state for state in worst_first if state in states)
-    return Check(state, tuple(reasons), None, None, None, *asked)
+    state = min(states, key=("broken", "can't tell", "holds").index)
+    return Check(state, tuple(reasons))
 
 
 def _error(score: FloatArray, truth: FloatArray) -> FloatArray:

@@ -138,17 +138,15 @@ def _of_run(
     best = by.sort("right", "encoding", descending=True).row(0, named=True)
     encoding = next(iter(encodings), best["encoding"])
     spent = by.row(by_predicate=pl.col("encoding") == encoding, named=True)
-    images = own["cluster"].n_unique()
     counted = spent["tokens_in"] is not None
     tokens = (
         (spent["tokens_in"], spent["tokens_out"] or 0.0) if counted else None
     )
     notes = [] if counted else [f"The pilot states no tokens. {COST}"]
     if judge.assumed:
-        named = ", ".join(SHARED[level] for level in judge.assumed)
         notes.append(
             "Not in the pilot, so typical values are assumed: how alike verdicts are "
-            f"{named}."
+            f"{', '.join(SHARED[level] for level in judge.assumed)}."
         )
     asked = load_study(
         [root],
@@ -159,7 +157,8 @@ def _of_run(
     )
     known = card_of(Analysis(asked)).judges[0].checks[0]
     pilot = (
-        f"The pilot, {study.runs[0].name} on {many(images, 'image')}: accuracy "
+        f"The pilot, {study.runs[0].name} on {many(own['cluster'].n_unique(), 'image')}: "
+        "accuracy "
         f"{known.measured} (must be {known.threshold.required}): "
         f"{STATES[known.state]}. A new study:"
     )

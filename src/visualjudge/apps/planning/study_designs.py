@@ -34,6 +34,7 @@ from visualjudge.apps.planning.judge_simulation import (
 )
 from visualjudge.apps.planning.plan_inputs import Target, read_target
 from visualjudge.apps.planning.plan_without_models import ShapePlan, shape_plan
+from visualjudge.arguments import checked
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.output_files import OutputFile
@@ -121,6 +122,7 @@ class Plan:
             filter(None, [pilot, answers, assumed, table, notes])
         )
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Write the JSON that ``build --plan`` reads.
 
@@ -453,17 +455,6 @@ def _pairs(pool: Pool, design: Design, images: int) -> int:
 # ---------------------------------------------------------------- in words
 
 
-def error_of(power: float) -> float:
-    """Return the standard error of the simulation, with at least one study in doubt."""
-    bounded = min(max(power, 1 / CONFIRMED), 1 - 1 / CONFIRMED)
-    return float(np.sqrt(bounded * (1 - bounded) / CONFIRMED))
-
-
-def with_error(power: float) -> str:
-    """Format a power with twice the simulation's standard error: 81 % ± 2."""
-    return f"{percent(power, 0)} ± {200 * error_of(power):.0f}"
-
-
 def shape(item: Option) -> str:
     """Describe a design apart from its images: 3 pairs, both orders."""
     design = item.design
@@ -484,7 +475,7 @@ def answer(plan: Plan) -> str:
     )
     asked = (
         f"{many(item.design.images, 'image')} with {shape(item)} ({spent}): power "
-        f"{with_error(item.power)}."
+        f"{percent(item.power, 0)}."
     )
     wanted = percent(plan.wanted, 0)
     if plan.goal_reached:
@@ -505,7 +496,7 @@ def designs_table(plan: Plan) -> Table:
             number(option.design.images),
             shape(option),
             number(option.calls),
-            with_error(option.power),
+            percent(option.power, 0),
             number(option.missing) if option.missing else NONE,
             *([] if option.cost is None else [money(option.cost)]),
         )
@@ -515,11 +506,8 @@ def designs_table(plan: Plan) -> Table:
         *("Images", "Each with", "Calls", "Power, %", "Images missing"),
         *["Cost"] * (plan.chosen.cost is not None),
     )
-    note = (
-        "Calls count the pairs that the images have. ± is twice the error of the "
-        "simulation alone."
-    )
-    return Table(columns, tuple(rows), (note,), keys=0)
+    notes = ("Calls count the pairs that the images have.",)
+    return Table(columns, tuple(rows), notes, keys=0)
 
 
 def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
@@ -570,11 +558,9 @@ def as_json(plan: Plan) -> dict[str, object]:
             "cost": option.cost,
             "images_missing": option.missing,
             "power": option.power,
-            "power_error": error_of(option.power),
         }
         for option in plan.options
     ]
-    asked = {"type": "pairwise", "encodings": [target.encoding]}
     return {
         "version": __version__,
         "goal": plan.goal,
@@ -587,7 +573,8 @@ def as_json(plan: Plan) -> dict[str, object]:
             "caps": asdict(plan.caps),
         },
         "judge": {
-            **asked,
+            "type": "pairwise",
+            "encodings": [target.encoding],
             "swap": design.orders == 2,
             "repeats": design.repeats,
         },

@@ -69,10 +69,11 @@ from visualjudge.studio.question_views import (
     original_images,
     verdicts_on,
 )
-from visualjudge.studio.selection import Shelf, spaced
+from visualjudge.studio.selection import Shelf
 from visualjudge.studio.serving import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.studio_data import Site
 from visualjudge.studio.thumbnails import confined, image_response
+from visualjudge.vision.faults import kinds_of
 
 LONGEST = 100_000
 
@@ -655,7 +656,10 @@ class PeoplePages:
         return {
             "right": answer.value == question.answer,
             "answer": as_shown(question.answer, slot, self.scale),
-            "why": " or ".join(map(spaced, decided.kinds)) if decided else "",
+            "why": " or ".join(
+                kinds_of(question.task).get(kind, kind)
+                for kind in (decided.kinds if decided else ())
+            ),
         }
 
     def _question(self, identity: str) -> Question:

@@ -21,11 +21,16 @@ export function drawPlaces(context, places, key, origin, scale) {
     }
   }
   context.setLineDash([]);
+  const taken = [];
   for (const { at: [x1, y1, x2, y2], title } of shown) {
     if (x2 < 0 || y2 < 0) continue;
-    const [left, top] = [Math.max(x1, 0), Math.max(y1, 16)];  // whole, also at an edge
+    const left = Math.max(x1, 0);
+    let top = Math.max(y1, 16);  // whole, also at an edge
+    const width = context.measureText(title).width + 6;
+    while (taken.some(([x, y, wide]) => left < x + wide && x < left + width && Math.abs(top - y) < 16)) top += 16;
+    taken.push([left, top, width]);
     context.fillStyle = "#000c";
-    context.fillRect(left, top - 16, context.measureText(title).width + 6, 16);
+    context.fillRect(left, top - 16, width, 16);
     context.fillStyle = "#fff";
     context.fillText(title, left + 3, top - 4);
   }

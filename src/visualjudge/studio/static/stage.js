@@ -84,7 +84,7 @@ class Stage extends HTMLElement {
     };
     this.panes = h("div", { class: "panes", role: "group", "aria-label": "Images", tabindex: 0 });
     this.picks = h("div", { class: "segments picks", role: "group", "aria-label": "Image" }, this.layers.map((layer, i) =>
-      h("button", { type: "button", onclick: () => this.step(i - this.at) }, layer.title)));
+      h("button", { type: "button", onclick: () => this.step(i - this.at) }, layer.title.length === 1 ? `Show ${layer.title}` : layer.title)));
     const several = this.layers.length > 1;
     this.append(
       h("div", { class: "stage-tools", role: "toolbar", "aria-label": "Compare images" },
