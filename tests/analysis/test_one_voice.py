@@ -40,7 +40,7 @@ from visualjudge.analysis.separation import (
     Side,
 )
 from visualjudge.apps.gate.check import compared
-from visualjudge.apps.gate.lock import accuracy_of, counted
+from visualjudge.apps.gate.lock import Accuracy, accuracy_of, counted
 from visualjudge.core.records import Probe, Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.studio.app import create_app
@@ -274,11 +274,11 @@ def _of_gate(analysis: Analysis) -> list[str]:
     table = counted(analysis)
     own = accuracy_of(table)
     found = []
-    if abs(own["value"] - share.value) > 1e-4 or own["images"] != share.images:
+    if abs(own.value - share.value) > 1e-4 or own.images != share.images:
         found.append("the gate's accuracy and the report's")
-    if own["ci95"] and share.interval:
+    if own.ci95 and share.interval:
         apart = [
-            abs(a - b) for a, b in zip(own["ci95"], share.interval, strict=True)
+            abs(a - b) for a, b in zip(own.ci95, share.interval, strict=True)
         ]
         found += (
             ["the gate's interval and the report's"]
@@ -287,7 +287,7 @@ def _of_gate(analysis: Analysis) -> list[str]:
         )
     asks = int(table["asks"].max())
     unchanged = compared(table.with_columns(before="right"), asks, 0.1)
-    if (unchanged.state == "holds") is not (own["images"] >= 10):
+    if (unchanged.state == "holds") is not (own.images >= 10):
         found.append("unchanged answers and the gate")
     return found
 
@@ -559,7 +559,7 @@ def test_contradictions_between_places_are_found(
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
     answer = analysis.metrics["judges"][0]["answer"]
     analysis.metrics["judges"][0]["answer"] = {**answer, "sentence": "Maybe"}
-    own = {"value": 0.1, "images": 3, "ci95": (0.0, 0.2)}
+    own = Accuracy(0.1, (0.0, 0.2), 3, 3)
     monkeypatch.setitem(globals(), "accuracy_of", lambda _: own)
     assert {
         "metrics.json and the card in JSON",
