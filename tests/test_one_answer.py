@@ -197,12 +197,12 @@ def test_the_studio_counts_as_by_hand(study: Study, tmp_path: Path) -> None:
 
 def test_the_gate_counts_as_by_hand(study: Study) -> None:
     table = counted(study.analysis)
-    assert accuracy_of(table)["value"] == pytest.approx(
+    assert accuracy_of(table).value == pytest.approx(
         study.whole.accuracy, abs=1e-4
     )
     for task, counts in study.by_task.items():
         own = accuracy_of(table.filter(pl.col("task") == task))
-        assert own["value"] == pytest.approx(counts.accuracy, abs=1e-4)
+        assert own.value == pytest.approx(counts.accuracy, abs=1e-4)
 
 
 def _plain(page: str) -> str:

@@ -274,7 +274,7 @@ def _of_gate(analysis: Analysis) -> list[str]:
     table = counted(analysis)
     own = accuracy_of(table)
     found = []
-    if abs(own["value"] - share.value) > 1e-4 or own["images"] != share.images:
+    if abs(own.value - share.value) > 1e-4 or own.images != share.images:
         found.append("the gate's accuracy and the report's")
     if own["ci95"] and share.interval:
         apart = [
@@ -287,7 +287,7 @@ def _of_gate(analysis: Analysis) -> list[str]:
         )
     asks = int(table["asks"].max())
     unchanged = compared(table.with_columns(before="right"), asks, 0.1)
-    if (unchanged.state == "holds") is not (own["images"] >= 10):
+    if (unchanged.state == "holds") is not (own.images >= 10):
         found.append("unchanged answers and the gate")
     return found
 
