@@ -3,6 +3,7 @@ fails."""
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -512,3 +513,29 @@ def test_names_that_say_the_other_side_are_told(
         files=import_mistakes.Files(truth, prediction),
     )
     assert any("exchanged" in str(row.message) for row in recwarn) == told
+
+
+@pytest.mark.parametrize(
+    ("places", "reason"),
+    [
+        ([(7, 7), (20, 21), (30, 30), (9, 9), (40, 40), (3, 3)], "x equals y"),
+        ([(0, 0)] * 6, "upper left corner"),
+        ([(0, 0), (20, 4), (30, 9), (9, 40), (4, 30), (3, 3)], None),
+    ],
+)
+def test_where_all_polygons_lie_tells_their_form(
+    images: Path, places: list[tuple[int, int]], reason: str | None
+) -> None:
+    boxes = [
+        Detection("cat", (x, y, x + 12.0 + k, y + 12.0 + k), None)
+        for k, (x, y) in enumerate(places)
+    ]
+    truth = Detections((Detection("cat", (9.0, 20.0, 30.0, 30.0), None),))
+    sample = Sample(
+        "i0", images / "i0.png", Detections(tuple(boxes)), truth=truth
+    )
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always")
+        check_forms("object_detection", [sample])
+    told = " ".join(str(item.message) for item in noticed)
+    assert told == "" if reason is None else reason in told

@@ -74,6 +74,10 @@ FEW = 5
 CORNER = 0.015
 # Smallest share of boxes that leave the image for another form to be considered.
 LEAVING = 0.3
+# How far places lie from where x equals y, as a part of their size, and the smallest
+# share of them for a form to be told.
+ALIKE = 0.1
+MOST_ALIKE = 0.9
 # Number of pixels by which a box may leave its image.
 SLACK = 2.0
 # Errors which mean that a correction cannot be tried; the import itself continues.
@@ -151,19 +155,46 @@ def check_forms(
         outside = (
             (corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)
         ).any(axis=1)
-        if side == "truth" or empty.sum() >= LEAVING * empty.size:
-            warn_once(
-                getattr(files, side),
-                f"a {side} has no area inside its image, so nothing can match it",
-                _at(images, empty),
+        # by [[x1, y1], [x2, y2]]; the longer side of an image ends later than the other
+        askew = abs(
+            np.diff(
+                np.minimum(corners, frames.min(axis=1, keepdims=True)).reshape(
+                    -1, 2, 2
+                )
             )
-        elif outside.sum() < LEAVING * outside.size:  # detectors overshoot
-            continue
-        warn_once(
-            getattr(files, side),
-            f"a {side} extends beyond its image",
-            _at(images, outside & ~empty),
-        )
+        ).max(axis=(1, 2))
+        for told, chosen, least in (
+            (
+                "has no area inside its image, so nothing can match it",
+                empty,
+                LEAVING * (side == "prediction"),
+            ),
+            (
+                "extends beyond its image",
+                outside & ~empty,
+                LEAVING * (side == "prediction"),  # detectors overshoot
+            ),
+            (
+                "lies where x equals y, as polygons do that have all x before all y",
+                ~empty & (askew < ALIKE * np.ptp(corners, axis=1)),
+                MOST_ALIKE,
+            ),
+            (
+                "begins in the upper left corner, as coordinates relative to a box do",
+                ~empty
+                & (corners[:, :2] < 1).all(axis=1)
+                & (corners[:, 2:] < frames).all(axis=1),
+                MOST_ALIKE,
+            ),
+        ):
+            if chosen.sum() >= max(
+                least * chosen.size, FEW * (least == MOST_ALIKE)
+            ):
+                warn_once(
+                    getattr(files, side),
+                    f"a {side} {told}",
+                    _at(images, chosen),
+                )
 
 
 def _at(images: Sequence[str], chosen: Any) -> list[str]:

@@ -311,16 +311,8 @@ def _checked(
         return Problem.of(error, file, str(sample.image_id), "prediction")
     if sample.truth is not None:
         done.real_labels.update(sample.truth.labels)
-    if sample.labels is None:
-        return replace(
-            sample,
-            labels=(
-                ()
-                if sample.truth is None
-                else sample.truth.without_crowds().labels
-            ),
-        )
-    return sample
+    own = () if sample.truth is None else sample.truth.without_crowds().labels
+    return replace(sample, labels=own) if sample.labels is None else sample
 
 
 def _with_names_of_truth(sample: Any, done: Imported) -> Any:
