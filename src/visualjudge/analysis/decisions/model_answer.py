@@ -318,10 +318,15 @@ def model_answer(
 def with_failed(
     state: AnswerState, verdict: str, qualifiers: Sequence[str]
 ) -> str:
-    """Return the verdict with the number of requirements that are not met; a *no* needs
-    no more."""
-    failed = f"; {many(len(qualifiers), 'requirement')} not met"
-    return verdict + failed * (bool(qualifiers) and state != "no")
+    """Return the verdict; in place of what limits it, the number of requirements that
+    are not met, if there are any. A *no* needs no more.
+    """
+    failed = f"{many(len(qualifiers), 'requirement')} not met"
+    return (
+        verdict
+        if state == "no" or not qualifiers
+        else f"{re.split('[:,]', verdict, maxsplit=1)[0]}; {failed}"
+    )
 
 
 def disproven(qualifiers: Sequence[str]) -> Reasons:
