@@ -91,6 +91,25 @@ def test_a_pilot_needs_the_images_that_its_card_names(tmp_path: Path) -> None:
     assert not isinstance(plan(pilot, effect=0.2), ShapePlan)
 
 
+def test_a_pilot_is_planned_by_the_encodings_that_are_named(
+    folder: Path,
+) -> None:
+    pilot = folder / "hasty"
+    names = load_dataset(folder / "ds").filter(
+        task=TASKS[1], question_type="pairwise"
+    )
+    encoding = sorted({question.encoding for question in names})[0]
+    part = {"tasks": (TASKS[1],), "encodings": (encoding,)}
+    pairs = vj.card([pilot], **part).judges[0].models.pairs
+    planned = plan(pilot, **part)
+    assert isinstance(planned, ShapePlan)
+    assert [case.images for case in planned.cases] == [
+        pair.images for pair in pairs
+    ]
+    whole = plan(pilot, tasks=(TASKS[1],))
+    assert isinstance(whole, ShapePlan) and whole.cases != planned.cases
+
+
 def test_a_plan_begins_with_what_the_pilot_has_answered(folder: Path) -> None:
     told = str(plan(folder / "hasty", tasks=(TASKS[1],), goal="right"))
     (judge,) = vj.card([folder / "hasty"], tasks=[TASKS[1]]).judges

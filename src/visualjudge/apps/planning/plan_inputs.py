@@ -10,7 +10,7 @@ import polars as pl
 
 from visualjudge.analysis.decisions.checks import STATES
 from visualjudge.analysis.figure_text import many
-from visualjudge.analysis.load import load_study
+from visualjudge.analysis.load import load_study, narrowed
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.stored_tables import merged
@@ -148,12 +148,10 @@ def _of_run(
             "Not in the pilot, so typical values are assumed: how alike verdicts are "
             f"{', '.join(SHARED[level] for level in judge.assumed)}."
         )
-    asked = load_study(
-        [root],
-        dataset=dataset,
-        tasks=(name,),
-        encodings=tuple(chosen),
-        where=part.where,
+    asked = narrowed(
+        study,
+        [RunFolder(root).dataset_path(dataset)],
+        Selection(tasks=(name,), encodings=tuple(chosen)),
     )
     known = card_of(Analysis(asked)).judges[0].checks[0]
     pilot = (

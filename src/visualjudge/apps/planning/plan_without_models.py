@@ -156,7 +156,11 @@ def shape_plan(
     if not RunFolder(root).manifest_path.is_file():
         return None
     study = load_study(
-        [root], dataset=dataset, tasks=part.tasks, where=part.where
+        [root],
+        dataset=dataset,
+        tasks=part.tasks,
+        encodings=part.encodings,
+        where=part.where,
     )
     shape = "no_truth" if study.lacks_truth(0) else shape_of(study, 0)
     judge = study.runs[0].name
