@@ -23,7 +23,6 @@ from judged_records import write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.model_answer import state_words
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.figure_parts import group_name
@@ -154,11 +153,6 @@ def _of_pairs(judge: JudgeCard) -> list[str]:
             found.append(f"state {pair.state} and tests")
         if ends and pair.judge_order and ends[0] <= 0.5 <= ends[1]:
             found.append("separated with an interval that holds ½")
-        clear = bool(ends) and not ends[0] <= 0.5 <= ends[1]
-        if clear and not pair.judge_order and "*" not in state_words(pair):
-            found.append(
-                "an interval clear of ½, not separated, and nobody says why"
-            )
         if pair.needs_images and (
             pair.state != "undecided" or pair.needs_images[1] < 2
         ):
@@ -568,16 +562,6 @@ def test_contradictions_between_places_are_found(
         "the gate's interval and the report's",
         "unchanged answers and the gate",
     } <= set(contradictions(analysis))
-
-
-def test_an_interval_that_holm_takes_back_is_found_unless_it_is_said(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    judge = _with_pair(_shown(), judge_order=0, state="undecided")
-    silent = "an interval clear of ½, not separated, and nobody says why"
-    assert silent not in _of_pairs(judge)
-    monkeypatch.setattr(PairOfModels, "adjusted_away", False)
-    assert silent in _of_pairs(judge)
 
 
 @pytest.mark.parametrize("seed", range(0, STUDIES, 8))
