@@ -19,7 +19,8 @@ from fastapi.testclient import TestClient
 
 from decided import World, choices_of, of_task
 from folding import each
-from judged_records import pair, said, write_dataset, write_run
+from judged_records import pair as pair_question
+from judged_records import said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -709,7 +710,7 @@ def test_exchanging_the_columns_of_a_table_changes_nothing(seed: int) -> None:
 def test_letters_are_dealt_once_a_question_however_often_it_is_asked() -> None:
     """26 of 40 times the same model first is chance, five times as often it is not."""
     questions = [
-        pair(
+        pair_question(
             k,
             (8.0, 2.0) if k % 2 else (2.0, 8.0),
             sources=("one", "two") if k < 26 else ("two", "one"),
@@ -724,7 +725,9 @@ def test_letters_are_dealt_once_a_question_however_often_it_is_asked() -> None:
     once, often = (
         judge[PAIRWISE]
         for verdicts in (again[::5], again)
-        for judge in analyse_study(study_of(questions, {"judge": verdicts})).judges
+        for judge in analyse_study(
+            study_of(questions, {"judge": verdicts})
+        ).judges
     )
     assert often.kappa.value == once.kappa.value
     assert often.constant == once.constant == 0.5
