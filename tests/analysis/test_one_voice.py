@@ -19,8 +19,7 @@ from fastapi.testclient import TestClient
 
 from decided import World, choices_of, of_task
 from folding import each
-from judged_records import pair as pair_question
-from judged_records import said, write_dataset, write_run
+from judged_records import pair as pair_question, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
