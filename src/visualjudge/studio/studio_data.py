@@ -312,6 +312,8 @@ EXPECTED: Mapping[str, str] = {
     "right less "
     "often than on the unchanged question.",
 }
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """The answer of the card and the probe results of one judge, or the reason ``why``
