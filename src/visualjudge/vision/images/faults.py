@@ -40,8 +40,9 @@ QUALITIES = (
     32,
 )
 SIGMAS = (0.001, 0.003, 0.006)
-# Values of a clean image from which its changed ones are made each time they are used.
-MOST_KEPT = 40_000_000
+# Values of a clean image (5 megapixels) beyond which its changed ones are made each time
+# they are used, not kept.
+MOST_KEPT = 16_000_000
 
 
 def image_faults(
