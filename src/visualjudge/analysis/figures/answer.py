@@ -16,6 +16,7 @@ from visualjudge.analysis.decisions.model_answer import (
 )
 from visualjudge.analysis.decisions.source_order import (
     KIND,
+    MEASURES,
     SourceOrder,
     sources_table,
 )
@@ -123,7 +124,10 @@ def _checks(view: Shown) -> Section:
         [
             checks_table(every),
             *(
-                replace(sources_table(main), title=f"{judge.name}: favouritism")
+                replace(
+                    sources_table(main),
+                    title=f"{judge.name}: models by {MEASURES[main.kind]}",
+                )
                 for judge in view.judges
                 if (main := judge[SYSTEM].main)
             ),
