@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
+from visualjudge.analysis.decisions.judged_items import MEASURES
 from visualjudge.analysis.decisions.model_answer import (
     ANSWER,
     RULE,
@@ -16,7 +17,6 @@ from visualjudge.analysis.decisions.model_answer import (
 )
 from visualjudge.analysis.decisions.source_order import (
     KIND,
-    MEASURES,
     SourceOrder,
     sources_table,
 )
