@@ -29,7 +29,8 @@ from visualjudge.apps.pipelines.results import (
 )
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.clients.image_parts import fetch_image, image_of_bytes
+from visualjudge.clients.image_download import fetch_image
+from visualjudge.clients.image_parts import image_of_bytes
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import jsons
