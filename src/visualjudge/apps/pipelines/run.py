@@ -29,8 +29,7 @@ from visualjudge.apps.pipelines.results import (
 )
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.clients.image_download import fetch_image
-from visualjudge.clients.image_parts import image_of_bytes
+from visualjudge.clients import image_download, image_parts
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import jsons
@@ -109,7 +108,9 @@ async def _image(source: Any, private_urls: bool) -> Any:
         ("http://", "https://")
     ):
         return source
-    content = await fetch_image(source, allow_private=private_urls)
+    content = await image_download.fetch_image(
+        source, allow_private=private_urls
+    )
     return await asyncio.to_thread(image_of_bytes, content, public_url(source))
 
 
