@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+from visualjudge.analysis.figure_text import span
 from visualjudge.analysis.people_agreement import agreement, pair_order
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.rating_table import COLUMNS, read_ratings
@@ -172,12 +173,10 @@ def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     part.write_csv(tmp_path / "r.csv")
     call = ["agreement", str(tmp_path / "r.csv")]
     judged = CliRunner().invoke(app, [*call, "--judge", "gpt"])
-    assert re.search(
-        r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", judged.stdout
-    )
+    value = f"α (ordinal) {both.alpha or 0.0:.2f}, 95 %: {span(both.ci95)}"
+    assert value in judged.stdout
     # without --judge it is one of the people, which is told
-    assert "gpt" in CliRunner().invoke(app, call).stderr
-    assert "gpt" not in judged.stderr
+    assert "cat and gpt" in CliRunner().invoke(app, call).stdout
 
 
 def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
@@ -272,27 +271,27 @@ def test_the_page_of_agreement_draws_the_table_s_figures(
     )
 
 
-def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() -> (
-    None
-):
+def test_choices_have_no_rank_correlation_in_the_table() -> None:
     scores = long_table()
     one = scores.filter(pl.col("source") == "s0")
-    choices = one.with_columns(dimension=pl.lit("two_tasks/pairwise"))
-    few = one.filter(pl.col("item") == "i0").with_columns(
-        dimension=pl.lit("few/pairwise")
+    choices = one.with_columns(
+        (pl.col("score") > 0).cast(pl.Float64),
+        dimension=pl.lit("two_tasks/pairwise"),
     )
-    result = agreement(pl.concat([scores, choices, few]), ["gpt"])
-    tables = tables_of(result)[:2]
-    assert [{row[0] for row in table.rows} for table in tables] == [
-        {"quality"},
-        {"two tasks"},
-    ]
-    assert [len(table.notes) for table in tables] == [2, 1]
-    assert ["Same order" in " ".join(table.notes) for table in tables] == [
-        True,
-        False,  # of one source, no pairs of sources can be ordered
-    ]
-    assert tables_of(agreement(scores, ["gpt"]))[0] == tables[0]
+    (table, alphas) = tables_of(
+        agreement(pl.concat([scores, choices]), ["gpt"])
+    )
+    rho = table.columns.index("ρ with people")
+    same = table.columns.index("Same answer as a person")
+    assert {(row[0], row[rho] == "–") for row in table.rows} == {
+        ("quality", False),
+        ("two tasks", True),
+    }
+    assert {(row[0], row[same] == "–") for row in table.rows} == {
+        ("quality", True),
+        ("two tasks", False),
+    }
+    assert [row[0] for row in alphas.rows] == ["quality", "two tasks/pairwise"]
 
 
 def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
@@ -391,7 +390,7 @@ def test_one_dimension_has_one_alpha_in_the_sentence(tmp_path: Path) -> None:
     lines = ["item,source,rater,dimension,score", *rows, ""]
     (tmp_path / "r.csv").write_text("\n".join(lines))
     table, _ = read_ratings(tmp_path / "r.csv")
-    assert "Krippendorff’s α 1.00." in sentences(agreement(table))[0]
+    assert "Krippendorff’s α (ordinal) 1.00" in sentences(agreement(table))[0]
 
 
 def test_a_judge_is_compared_with_one_person_in_the_sentence() -> None:

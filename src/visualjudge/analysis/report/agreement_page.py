@@ -4,6 +4,7 @@ computed in ``analysis/people_agreement.py``.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from markupsafe import Markup
 
@@ -36,7 +37,7 @@ from visualjudge.analysis.table_layout import (
     grid,
     named,
 )
-from visualjudge.analysis.value_and_interval import NOTHING, Estimate
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 INSIDE = "ρ: Spearman’s, inside each model, then the mean over models."
@@ -73,8 +74,18 @@ RATER = Layout[RaterRow](
     Column(None, _name, "Rater"),
     named("same", "Same answer as a person", percent),
     named("same_ci95", "95 %", percents),
-    Column(None, lambda row: _rho(row).value, "ρ with people", number3),
-    Column(None, lambda row: _rho(row).interval, "95 %", span),
+    Column(
+        None,
+        lambda row: row.spearman if row.same is None else None,
+        "ρ with people",
+        number3,
+    ),
+    Column(
+        None,
+        lambda row: row.spearman_ci95 if row.same is None else None,
+        "95 %",
+        span,
+    ),
     named("pairwise_accuracy", "Same order", percent),
     named("pairwise_ci95", "95 %", percents),
 )
@@ -106,15 +117,12 @@ NAMED = 10
 """Number of people whom a sentence names."""
 
 
-def _rho(row: RaterRow) -> Estimate:
-    """Return the rank correlation of scores; none of choices, which have no order."""
-    if row.same is not None:
-        return NOTHING
-    return Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
-
-
-def _equal(row: RaterRow) -> Estimate:
-    return Estimate(row.same, row.same_ci95, row.items, row.items)
+def _figure(row: RaterRow, choices: bool) -> Estimate:
+    """Return what raters are compared by: ρ, or of choices, which have no order, equal
+    answers."""
+    name = "same" if choices else "spearman"
+    ends = getattr(row, f"{name}_ci95")
+    return Estimate(getattr(row, name), ends, row.items, row.items)
 
 
 def tables_of(result: PeopleAgreement) -> list[Table]:
@@ -198,24 +206,24 @@ def _among_people(result: PeopleAgreement) -> Iterator[str]:
         return
     units = sum(row.units for row in rows)
     same = sum((row.same or 0.0) * row.units for row in rows) / units
-    alpha = ""
-    if len(rows) == 1:
-        ends = f" (95 %: {span(rows[0].ci95)})" * (rows[0].ci95 is not None)
-        alpha = f"; Krippendorff’s α {number(rows[0].alpha)}{ends}"
+    alpha = [
+        f"; Krippendorff’s α ({row.level}) {number(row.alpha)}, 95 %: {span(row.ci95)}"
+        for row in rows
+    ]
     yield (
         f"People: {listed(list(names), NAMED)}; two of them answer alike in "
-        f"{percent(same, 0)} of cases{alpha}."
+        f"{percent(same, 0)} of cases{alpha[0] if len(rows) == 1 else ''}."
     )
 
 
 def _doubts(result: PeopleAgreement) -> Iterator[str]:
     """Name the raters who may not agree with people at all."""
-    doubtful: dict[str, str] = {}
-    for row in result.rows:
-        low = (row.spearman_ci95 or (row.spearman,))[0]
-        if row.items >= LEAST_UNITS and low is not None and low <= 0:
-            rho = f"{number(row.spearman)}, {span(row.spearman_ci95)}"
-            doubtful.setdefault(row.rater, f"{row.rater} (ρ {rho})")
+    doubtful = {
+        row.rater: f"{row.rater} (ρ {number(row.spearman)}, {span(row.spearman_ci95)})"
+        for row in result.rows
+        if row.items >= LEAST_UNITS
+        and ((row.spearman_ci95 or (row.spearman,))[0] or 1.0) <= 0
+    }
     if doubtful:
         yield (
             f"No agreement is shown for {listed(list(doubtful.values()))}. Did they guess, "
@@ -225,13 +233,16 @@ def _doubts(result: PeopleAgreement) -> Iterator[str]:
 
 def _means(result: PeopleAgreement, kind: Kind) -> dict[str, float]:
     """Return the figure of each rater of a kind, as the mean over dimensions."""
-    figure = _equal if _of_choices(result) else _rho
-    known: dict[str, list[float]] = {}
-    for row in result.rows:
-        value = figure(row).value
-        if row.kind == kind and value is not None:
-            known.setdefault(row.rater, []).append(value)
-    return {rater: sum(own) / len(own) for rater, own in known.items()}
+    known = [
+        (row.rater, own.value)
+        for row in result.rows
+        if row.kind == kind
+        and (own := _figure(row, _of_choices(result))).value is not None
+    ]
+    return {
+        name: fmean(value for rater, value in known if rater == name)
+        for name, _ in known
+    }
 
 
 def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
@@ -243,7 +254,7 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
     several = len({row.dimension for row in result.rows}) > 1
     collected: dict[str, dict[str, Estimate]] = {}
     for row in result.rows:
-        own = _equal(row) if choices else _rho(row)
+        own = _figure(row, choices)
         if own.value is None or row.kind == (
             "person" if several else "ceiling"
         ):
