@@ -31,7 +31,6 @@ SHOWN = {
     "error.html.j2": "test_pages_of_a_dataset",
     "indexing.html.j2": "test_pages_while_a_dataset_is_indexed",
     "people.html.j2": "test_pages_of_a_study",
-    "disagreement.html.j2": "test_pages_of_a_study",
     "rater.html.j2": "test_pages_of_a_study",
 }
 """Which test below looks at the page of a template."""

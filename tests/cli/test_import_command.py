@@ -164,8 +164,8 @@ def test_boxes_given_as_masks_name_the_task_that_reads_them(
 
 def rated(folder: Path, head: str, *options: str) -> int:
     """The exit status of ``import outputs`` of two outputs with the scores 1 and 5."""
-    for name in "ab":
-        Image.new("RGB", (20, 10)).save(folder / f"{name}.png")
+    for name, colour in (("a", "red"), ("b", "blue")):
+        Image.new("RGB", (20, 10), colour).save(folder / f"{name}.png")
     (folder / "t.csv").write_text(
         f"{head}\na.png,1,a cat,sdxl\nb.png,5,a cat,flux\n"
     )

@@ -1,6 +1,8 @@
 """What an import states of predictions that a score alone does not show: parts without
 a prediction, ranges of values, strips of interpolation, degraded images misread."""
 
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visualjudge.data.import_mistakes import likely_mistake
+from visualjudge.data.folder import DataFolder
+from visualjudge.data.import_mistakes import doubts_of_sources, likely_mistake
+from visualjudge.data.importing import doubts, import_source
+from visualjudge.formats.coco import coco
 from visualjudge.formats.label_maps import label_maps
+from visualjudge.formats.labelling_tools import shapes
+from visualjudge.formats.outputs import outputs
+from visualjudge.formats.samples import Samples
+from visualjudge.formats.voc import voc
+from visualjudge.formats.yolo import yolo
 from visualjudge.vision.predictions import (
     DepthMap,
     WholeImage,
@@ -147,3 +157,106 @@ def test_near_and_far_of_a_truth_are_not_blamed_for_disparities() -> None:
     message = likely_mistake("depth_estimation", tried, {"align": "affine"})
     assert message is not None
     assert "disparities" in message
+
+
+# The number of objects of each image.
+Counts = Mapping[str, int]
+TRUTHS = {"seen": 1, "empty": 1, "absent": 1, "background": 0}
+GUESSES = {"seen": 1, "empty": 0}
+
+
+def _coco(root: Path, sides: Sequence[Counts]) -> Samples:
+    numbers = {name: k for k, name in enumerate(TRUTHS)}
+    for side, counts in zip(("gt", "pred"), sides, strict=True):
+        content = {
+            "images": [
+                {"id": numbers[name], "file_name": f"{name}.png"}
+                for name in counts
+            ],
+            "categories": [{"id": 1, "name": "cat"}],
+            "annotations": [
+                {
+                    "image_id": numbers[name],
+                    "category_id": 1,
+                    "bbox": [1, 2, 9, 8],
+                }
+                for name, count in counts.items()
+                if count
+            ],
+        }
+        (root / side).write_text(json.dumps(content))
+    return coco("object_detection", root / "gt", root / "pred", root / "images")
+
+
+def _files(
+    root: Path, sides: Sequence[Counts], suffix: str, head: str, item: str
+) -> tuple[Path, Path, Path]:
+    for side, counts in zip(("gt", "pred"), sides, strict=True):
+        (root / side).mkdir()
+        for name, count in counts.items():
+            text = head.replace("NAME", name).replace("ITEM", item * count)
+            (root / side / f"{name}{suffix}").write_text(text)
+    return root / "gt", root / "pred", root / "images"
+
+
+def _yolo(root: Path, sides: Sequence[Counts]) -> Samples:
+    places = _files(root, sides, ".txt", "ITEM", "0 0.5 0.5 0.2 0.2")
+    (root / "classes.txt").write_text("cat")
+    return yolo("object_detection", *places, root / "classes.txt")
+
+
+def _voc(root: Path, sides: Sequence[Counts]) -> Samples:
+    sizes = "<xmin>3</xmin><ymin>3</ymin><xmax>9</xmax><ymax>9</ymax>"
+    item = f"<object><name>cat</name><bndbox>{sizes}</bndbox></object>"
+    head = "<annotation><filename>NAME.png</filename>ITEM</annotation>"
+    places = _files(root, sides, ".xml", head, item)
+    return voc("object_detection", *places)
+
+
+def _labelme(root: Path, sides: Sequence[Counts]) -> Samples:
+    item = json.dumps({"label": "cat", "points": [[1, 1], [9, 1], [9, 9]]})
+    places = _files(root, sides, ".json", '{"shapes": [ITEM]}', item)
+    return shapes("object_detection", *places, "labelme")
+
+
+@pytest.mark.parametrize("read", [_coco, _yolo, _voc, _labelme])
+def test_images_that_predictions_do_not_name_are_told_and_recorded(
+    read: Callable[[Path, Sequence[Counts]], Samples], tmp_path: Path
+) -> None:
+    (tmp_path / "images").mkdir()
+    for name in TRUTHS:
+        Image.new("RGB", (20, 20)).save(tmp_path / f"images/{name}.png")
+    samples = read(tmp_path, (TRUTHS, GUESSES))
+    done = import_source(
+        tmp_path / "data", "object_detection", samples, source="m"
+    )
+    (told,) = [
+        text for text in doubts("object_detection", done) if "1 of" in text
+    ]
+    assert "such as absent" in told
+    without = {
+        note.image_id
+        for note in DataFolder(tmp_path / "data").entries("object_detection")
+        if note.metadata.get("no_prediction")
+    }
+    assert without == {"absent"}
+
+
+def test_images_that_a_source_lacks_and_files_of_two_sources_are_told(
+    tmp_path: Path,
+) -> None:
+    rows = ["output,prompt,source,score"]
+    for k, name in enumerate("abcd"):
+        Image.new("RGB", (20, 20), (k, 0, 0)).save(tmp_path / f"{name}.png")
+    for k, prompt in enumerate("abc"):
+        rows += [f"{prompt}.png,{prompt},m,{k}", f"{prompt}.png,{prompt},n,5"]
+    rows.append("d.png,a,few,5")
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    table = outputs(
+        "generation_t2i", str(tmp_path / "t.csv"), None, tmp_path, (0, 10)
+    )
+    data = tmp_path / "data"
+    import_source(data, "generation_t2i", table, source=None)
+    equal, lacking = doubts_of_sources(DataFolder(data), "generation_t2i")
+    assert "'m' and 'n' have the same predictions on all 3 images" in equal
+    assert "2 of 3 by 'few';" in lacking

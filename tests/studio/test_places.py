@@ -32,7 +32,8 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.people.pages import people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
-from visualjudge.studio.studio_data import RunState, Site
+from visualjudge.studio.slices import slices
+from visualjudge.studio.studio_data import Site
 
 
 def test_datasets_and_runs_are_found_below_a_folder(folder: Path) -> None:
@@ -122,9 +123,16 @@ def test_tokens_and_cost_are_those_that_run_json_states(tmp_path: Path) -> None:
     assert page.count("<dt>tokens</dt>") == 1
 
 
-def _state(tmp_path: Path) -> RunState:
+def _shares(tmp_path: Path) -> dict[str, tuple[int, int]]:
+    """Right verdicts and all that count, by question type."""
     site = Site(find_places([tmp_path]), tmp_path / "cache")
-    return site.state(site.places.runs[0])
+    shelf = site.shelf(site.places.datasets[0].slug)
+    task = next(facet for facet in shelf.facets() if facet.name == "task")
+    return {
+        kind: (row.cells[0].right, row.cells[0].verdicts)
+        for kind in shelf.study.types()
+        for row in slices(shelf, task, kind).rows
+    }
 
 
 def _lines(run: Path, lines: Sequence[dict[str, object]]) -> None:
@@ -170,11 +178,8 @@ def test_shares_are_those_of_the_report_one_for_each_question_type(
         for i, value in enumerate((5.5, 6.0, 9.0))
     ]
     run = write_run(tmp_path / "runs/one", root, verdicts)
-    state, told = _state(tmp_path), analyse([run]).judges[0]
-    shares = {
-        share.question_type: (share.right, share.verdicts)
-        for share in state.totals.shares
-    }
+    told = analyse([run]).judges[0]
+    shares = _shares(tmp_path)
     assert shares == {"pairwise": (3, 8), "ranking": (3, 4), "scoring": (2, 3)}
     accuracy, exact = told[PAIRWISE].accuracy.share, told[RANKINGS].exact
     assert (accuracy.value, accuracy.n, exact.value, exact.n) == (
@@ -198,9 +203,9 @@ def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
             for line, name in zip(lines, purposes, strict=True)
         ],
     )
-    (share,) = _state(tmp_path).totals.shares
     told = analyse([run]).judges[0][PAIRWISE].accuracy.share
-    assert (share.right, share.verdicts) == (0, 1) == (told.value, told.n)
+    assert _shares(tmp_path) == {"pairwise": (0, 1)}
+    assert (told.value, told.n) == (0, 1)
 
 
 def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
@@ -212,19 +217,11 @@ def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
         [said(q, "A", status="refusal") for q in questions],
     )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
-    page = (
-        TestClient(create_app(site), base_url="http://127.0.0.1:8421")
-        .get("/")
-        .text
-    )
-    assert "<dd>\N{EN DASH} of 3</dd>" in page
-    assert "0.0 % of 3" not in page
-
-
-def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
-    page = client.get("/").text
-    assert "answers to pairs" in page
-    assert "<dt>right</dt>" not in page
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:8421")
+    home = client.get("/").text
+    table = client.get(f"/d/{site.places.datasets[0].slug}/slices").text
+    assert "no answer to any of 3" in table
+    assert "0.0 %" not in home.partition("<h2 class")[0]
 
 
 def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(

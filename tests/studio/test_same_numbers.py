@@ -128,6 +128,7 @@ def _same(shelf: Shelf) -> None:
     analysis = analyse([place.root for place, _ in shelf.runs])
     study = load_study([place.root for place, _ in shelf.runs])
     outcomes = []
+    task = next(one for one in shelf.facets() if one.name == "task")
     for k, (place, run) in enumerate(shelf.runs):
         judge = analysis.judges[k]
         totals = run.totals()
@@ -136,7 +137,6 @@ def _same(shelf: Shelf) -> None:
             unread["n"],
             unread["failed"],
         )
-        shares = {one.question_type: one for one in totals.shares}
         accuracy = judge[PAIRWISE].accuracy.share
         exact = judge[RANKINGS].exact
         near = judge[SCORES].within_one
@@ -145,11 +145,12 @@ def _same(shelf: Shelf) -> None:
             ("ranking", exact),
             ("scoring", near),
         ):
-            share = shares[kind]
-            assert (
-                share.right / share.verdicts,
-                share.verdicts,
-            ) == pytest.approx((estimate.value, estimate.n), abs=1e-12), kind
+            cells = [row.cells[k] for row in slices(shelf, task, kind).rows]
+            number = sum(cell.verdicts for cell in cells)
+            share = sum(cell.right for cell in cells) / number
+            assert (share, number) == pytest.approx(
+                (estimate.value, estimate.n), abs=1e-12
+            ), kind
         outcomes.append(_outcomes(study.joined[k]))
         _, counts = shelf.counts(State((("type", ("pairwise",)),)))
         known = counts[f"outcome.{place.slug}"]
@@ -164,7 +165,6 @@ def _same(shelf: Shelf) -> None:
     assert counts.counts == Counter(
         (a[name], b[name]) for name in a.keys() & b.keys()
     )
-    task = next(one for one in shelf.facets() if one.name == "task")
     for row in slices(shelf, task, "pairwise").rows:
         for k, cell in enumerate(row.cells):
             pairs = study.joined[k].filter(

@@ -28,7 +28,6 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.dataset_index import (
     OUTCOMES,
     RunVerdicts,
-    Share,
     open_study,
     read_in,
 )
@@ -312,10 +311,6 @@ def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(
     assert _outcomes(found) == ["right", "right", "failed", "wrong"]
     totals = found.totals()
     assert (totals.verdicts, totals.failed) == (4, 1)
-    assert totals.shares == (
-        Share("pairwise", 1, 3, 2),
-        Share("scoring", 1, 1, 1),
-    )
 
 
 def test_a_question_refused_in_one_order_was_asked_in_both(
@@ -372,52 +367,17 @@ def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(
     assert list(chosen) == [2]
 
 
-def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(
+def test_only_a_pair_has_two_orders_and_a_ranking_says_which_difference_it_states(
     tmp_path: Path,
 ) -> None:
-    questions = [
-        ranking(0, (10.0, 0.0, 9.0, 4.0)),
-        ranking(1, (10.0, 0.0, 9.0, 4.0)),
-        ranking(2, (9.0, 2.0, 7.5)),
-        pair(3, (8.0, 2.0)),
-        pair(4, (3.0, 9.5), ties=("tie",)),
-        scoring(5, 9.0),
-        pair(6, (1.0, 9.0)),
-    ]
+    questions = [ranking(1, (10.0, 0.0, 9.0, 4.0)), pair(3, (8.0, 2.0))]
+    questions.append(scoring(5, 9.0))
     root = write_dataset(tmp_path / "ds", questions)
-    one = ["CADB", "DBCA", "ACB", "B", "tie", 1.0, "A"]
-    verdicts = [said(q, value) for q, value in zip(questions, one, strict=True)]
-    verdicts.append(said(questions[6], "B", "BA"))
+    verdicts = [said(q, q.answer) for q in questions]
     write_run(tmp_path / "runs/one", root, verdicts)
-    write_run(
-        tmp_path / "runs/two", root, [said(q, q.answer) for q in questions]
-    )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
-    slug, run = site.places.datasets[0].slug, site.places.runs[0].slug
-    cards = client.get(f"/d/{slug}/cards?sort=-wrong_difference").json()[
-        "cards"
-    ]
-    found = [
-        (card["id"], card["verdicts"][0]["wrong_difference"]) for card in cards
-    ]
-    assert found == [
-        ("r1", 10.0),  # D and B before A: 10 of them
-        ("q6", 8.0),
-        ("q4", 6.5),
-        ("q3", 6.0),
-        ("r0", 1.0),  # only C and A are swapped, of a margin of 10
-        ("r2", None),
-        ("s5", None),
-    ]
-    facets = client.get(f"/d/{slug}/facets").json()
-    assert _facet(facets, f"wrong_difference.{run}") == {
-        "1 to 2": 1,
-        "4 and more": 4,
-    }
-    query = f"margin=4+and+more&wrong_difference.{run}=4+and+more"
-    chosen = client.get(f"/d/{slug}/cards?{query}").json()["cards"]
-    assert {card["id"] for card in chosen} == {"r1", "q3", "q4", "q6"}
+    slug = site.places.datasets[0].slug
     asked = "The order in which the options were asked"  # a ranking has one
     pages = [
         client.get(f"/d/{slug}/q/{name}").text for name in ("q3", "r1", "s5")
@@ -426,25 +386,15 @@ def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(
     assert "between the best and the worst option" in pages[1]
 
 
-def test_the_largest_wrong_difference_is_that_of_the_run_in_the_filters(
+def test_values_with_an_order_of_their_own_are_listed_in_it(
     tmp_path: Path,
 ) -> None:
-    questions = [pair(i, (9.0 - i, 1.0)) for i in range(2)]
+    margins = (5.0, 5.0, 0.2, 1.5, 1.5, 1.5)
+    questions = [pair(i, (1.0 + m, 1.0)) for i, m in enumerate(margins)]
     root = write_dataset(tmp_path / "ds", questions)
-    write_run(
-        tmp_path / "runs/one",
-        root,
-        [said(questions[0], "B"), said(questions[1], "A")],
-    )
-    write_run(
-        tmp_path / "runs/two",
-        root,
-        [said(questions[0], "A"), said(questions[1], "B")],
-    )
-    site = Site(find_places([tmp_path]), tmp_path / "cache")
-    shelf = site.shelf(site.places.datasets[0].slug)
-    one, two = site.places.runs
-    for run, first in ((one, 0), (two, 1)):
-        query = [(f"outcome.{run.slug}", name) for name in ("right", "wrong")]
-        state = State.from_query([*query, ("sort", "-wrong_difference")])
-        assert shelf.select(state)[0] == first
+    site = Site(find_places([root]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    slug = site.places.datasets[0].slug
+    reply = client.get(f"/d/{slug}/facets?margin=nonsense").json()
+    listed = ["below 0.5", "1 to 2", "4 and more", "nonsense"]
+    assert [*_facet(reply, "margin")] == listed

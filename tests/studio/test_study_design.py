@@ -20,10 +20,8 @@ from commanding import command
 from judged_records import (
     pair,
     ranking,
-    said,
     scoring,
     write_dataset,
-    write_run,
 )
 from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.analysis.load import load_study
@@ -424,9 +422,9 @@ def test_each_item_is_given_to_as_many_raters_as_planned(dataset: Path) -> None:
             waiting.remove(rater)
         else:
             study.answer(question, rater, value=_first(question))
-    assert study.pages.run.coverage() == {3: 25}
+    assert study.pages.run.complete() == 25
     page = study.client.get(study.pages.link(ADMIN)).text
-    assert "Questions answered by 3 raters: 25." in page
+    assert "25 of 25 questions have all their answers" in page
     study.pages.run.close()
 
 
@@ -552,43 +550,3 @@ def test_images_beside_text_are_asked_only_when_named(tmp_path: Path) -> None:
         for encoding in (settings.encoding, "text", "all")
     }
     assert asked == {"drawn": ["q0"], "text": ["q2"], "all": ["q0", "q1", "q2"]}
-
-
-def test_the_overview_compares_raters_with_each_other_and_with_judges(
-    tmp_path: Path,
-) -> None:
-    questions = [pair(i, (9.0, 1.0), prompt=PROMPT.format(i)) for i in range(4)]
-    root = write_dataset(tmp_path / "data/ds", questions)
-    write_run(
-        tmp_path / "data/judge",
-        root,
-        [said(q, "A") for q in questions],
-        judge="vlm",
-    )
-    study = Study(tmp_path / "data", Settings(), "anna", "ben")
-    for rater, stored in (("anna", "AAAA"), ("ben", "AABB")):
-        while question := study.next(rater)["question"]:
-            slot = study.pages.run.raters[rater].pending
-            assert slot is not None
-            value = "AB"[slot.shown.index(stored[int(slot.id[1:])])]
-            study.answer(question, rater, value=value)
-    page = study.client.get(study.pages.link(ADMIN)).text
-    table = page.partition("Same answers</h2>")[2].partition("</table>")[0]
-    rows = re.findall(r'row">([^<]*)</th><td>([^<]*)</td><td>([^<]*)<', table)
-    assert rows == [
-        ("anna", "ben", "50.0 % of 4"),
-        ("anna", "vlm", "100.0 % of 4"),
-        ("ben", "vlm", "50.0 % of 4"),
-    ]
-    apart = re.findall(r'href="(/disagreement/[^"]*)">([^<]*)<', page)
-    assert {name for _, name in apart} == {"q2", "q3"}
-    for address, _ in apart:
-        opened = study.client.get(address).text
-        assert "anna: <b>" in opened
-        assert "ben: <b>" in opened
-    assert study.client.get("/disagreement/q2?token=wrong").status_code == 403
-    assert (
-        study.client.get(apart[0][0].replace("/q", "/none-q")).status_code
-        == 404
-    )
-    study.pages.run.close()

@@ -267,7 +267,7 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
 
 def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.data.folder import DataFolder
-    from visualjudge.data.import_mistakes import Files, equal_sources
+    from visualjudge.data.import_mistakes import Files, doubts_of_sources
     from visualjudge.data.importing import Imported, Intake, import_source
     from visualjudge.formats.pairing import IMAGE_SUFFIXES, hint_below
     from visualjudge.vision.raster.images import stored_frames
@@ -323,8 +323,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             written += done.annotations
     if written:
         if len(done.sources) > 1:
-            equal = equal_sources(DataFolder(out), task)
-            say(*(f"warning: {message}" for message in equal))
+            doubts = doubts_of_sources(DataFolder(out), task)
+            say(*(f"warning: {message}" for message in doubts))
         following("describe", out)
     elif not left_out:
         raise DataError(

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, combinations, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -193,12 +195,11 @@ def check_forms(
                 warn_once(
                     getattr(files, side),
                     f"a {side} {told}",
-                    _at(images, chosen),
+                    [
+                        f"image {images[k]}"
+                        for k in np.flatnonzero(chosen).tolist()
+                    ],
                 )
-
-
-def _at(images: Sequence[str], chosen: Any) -> list[str]:
-    return [f"image {images[k]}" for k in np.flatnonzero(chosen).tolist()]
 
 
 def _placed(
@@ -721,40 +722,71 @@ def with_labels(
     )
 
 
-def equal_sources(folder: DataFolder, task: str) -> list[str]:
-    """Return a sentence for each source whose predictions all equal those of another
-    one.
+def _by_source(folder: DataFolder, task: str) -> dict[str, list[Annotation]]:
+    rows = sorted(
+        (
+            (note.source, note)
+            for note in folder.entries(task)
+            if note.source is not None
+        ),
+        key=itemgetter(0),
+    )
+    return {
+        name: [note for _, note in group]
+        for name, group in groupby(rows, itemgetter(0))
+    }
 
-    Predictions are read only for sources whose scores are equal on all images.
+
+def equal_sources(folder: DataFolder, task: str) -> Iterator[str]:
+    """Yield a sentence for each source whose predictions all equal those of another
+    one, whatever people gave for them.
+
+    Predictions are read only for sources whose computed scores are equal on all images,
+    and of images until two differ.
     """
-    by_source: dict[str, list[Annotation]] = defaultdict(list)
+    by_source = _by_source(folder, task)
     same_scores: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    sentences = []
-    for note in folder.entries(task):
-        if note.source is not None:
-            by_source[note.source].append(note)
-    for name, notes in sorted(by_source.items()):
+    for name, notes in by_source.items():
         notes.sort(key=_scored)
         same_scores[tuple(map(_scored, notes))].append(name)
-    for names in same_scores.values():
-        first: dict[tuple[str, ...], str] = {}
-        for name in names if len(names) > 1 else ():
-            with suppress(
-                DataError, OSError
-            ):  # `build` reports a file that cannot be read
-                notes = by_source[name]
-                twin = first.setdefault(
-                    tuple(_content(note, folder) for note in notes), name
+    for twin, name in chain.from_iterable(
+        combinations(names, 2) for names in same_scores.values()
+    ):
+        notes = by_source[name]
+        with suppress(
+            DataError, OSError
+        ):  # `build` reports a file that cannot be read
+            if all(
+                _content(ours, folder) == _content(other, folder)
+                for ours, other in zip(notes, by_source[twin], strict=True)
+            ):
+                yield (
+                    f"sources {twin!r} and {name!r} have the same predictions on all "
+                    f"{pluralize(len({note.image_id for note in notes}), 'image')}; "
+                    "import one of them again with its own predictions and `replace`"
                 )
-                if twin != name:
-                    sentences.append(
-                        f"sources {twin!r} and {name!r} have the same predictions on "
-                        "all "
-                        f"{pluralize(len({note.image_id for note in notes}), 'image')}; "
-                        "import one of them again with its own predictions and "
-                        "`replace`"
-                    )
-    return sentences
+
+
+def doubts_of_sources(folder: DataFolder, task: str) -> Iterator[str]:
+    """Yield what may be wrong with the sources of a task beside each other."""
+    yield from equal_sources(folder, task)
+    images = {
+        name: {note.image_id for note in notes}
+        for name, notes in _by_source(folder, task).items()
+        if notes[0].error_type is None
+    }
+    every = set().union(*images.values())
+    lacking = [
+        f"{len(every - own)} of {len(every)} by {name!r}"
+        for name, own in images.items()
+        if own != every
+    ]
+    if lacking:
+        yield (
+            f"images without a prediction: {', '.join(lacking[:FEW])}"
+            f"{', …' * (len(lacking) > FEW)}; models are compared on images that both "
+            "have"
+        )
 
 
 def _scored(note: Annotation) -> str:
@@ -765,7 +797,7 @@ def _scored(note: Annotation) -> str:
             note.class_of_interest,
             note.error_type,
             note.prompt,
-            note.final_score,
+            None if "given_score" in note.metadata else note.final_score,
         )
     )
 

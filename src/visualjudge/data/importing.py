@@ -2,7 +2,7 @@
 ``visualjudge.formats``; writing, in ``writer.py``.
 """
 
-import hashlib
+import math
 import re
 import warnings
 from collections import Counter
@@ -40,9 +40,9 @@ from visualjudge.data.import_mistakes import (
     likely_mistake,
     with_labels,
 )
-from visualjudge.data.writer import FolderWriter
+from visualjudge.data.writer import FolderWriter, with_hash
 from visualjudge.formats.pairing import normal
-from visualjudge.formats.samples import Sample, named
+from visualjudge.formats.samples import NO_PREDICTION, Sample, named
 from visualjudge.vision.faults import faults_by_class, faults_of
 from visualjudge.vision.fields import number
 from visualjudge.vision.predictions import Prediction, type_of
@@ -128,6 +128,8 @@ class Imported:
     unasked: int = 0
     # Number of predictions without a confidence, in a task where predictions have one.
     unscored: int = 0
+    # Images with ground truth that the files of predictions do not name.
+    without: list[str] = field(default_factory=list)
     # Number of boxes that are identical to an earlier one of their image.
     repeated: int = 0
     # Number of annotations that score 10.
@@ -238,10 +240,15 @@ def import_samples(
     """
     done = Imported()
     how = intake or Intake()
-    threshold = how.min_score
-    samples = (_checked(item, files.prediction, done) for item in samples)
-    if writer.kind.ranked is not None:
-        samples = [_with_names_of_truth(item, done) for item in list(samples)]
+    checked = (_checked(item, files.prediction, done) for item in samples)
+    # classes of both sides are joined before images of a whole data set are matched
+    ranked = writer.kind.ranked is not None
+    samples = (
+        _with_names_of_truth(item, done)
+        for item in ([*checked] if ranked else checked)
+    )
+    if ranked:
+        samples = [*samples]
         check_forms(writer.task, samples, files)
         done.evaluated = _evaluated(writer.task, samples, how)
         done.federated = any(
@@ -256,14 +263,13 @@ def import_samples(
         )
         done.unmatched = point is not None and not point.f1
         done.point = None if done.unmatched else point
-        threshold = threshold if done.point is None else done.point.min_score
+    threshold = how.min_score if done.point is None else done.point.min_score
     measured = measured_by(writer.task, options)
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
         else:
             try:
-                sample = _with_names_of_truth(sample, done)
                 noted = replace(
                     sample,
                     image_id=named(sample, how.id_prefix),
@@ -273,7 +279,7 @@ def import_samples(
                 displayed = _thresholded(noted, threshold, how, done)
                 _try_later(
                     noted,
-                    MOST_TRIED if writer.kind.ranked is None else MOST_KEPT,
+                    MOST_KEPT if ranked else MOST_TRIED,
                     done,
                 )
                 _add(writer, displayed, source, classes, options, done)
@@ -341,11 +347,10 @@ def _try_later(sample: Sample, most: int, done: Imported) -> None:
     ):
         done.tried.append((sample.prediction, sample.truth))
         done.tried_images.append(sample.image)
-        height, width = (
+        done.tried_pixels += math.prod(
             sample.truth.extent
             or getattr(sample.truth.image, "shape", (0, 0))[:2]
         )
-        done.tried_pixels += height * width
 
 
 def _check_given(sample: Sample) -> None:
@@ -464,6 +469,11 @@ def _note(sample: Sample, done: Imported) -> None:
     if sample.truth is not None:
         done.paired += 1
         done.real += _size(sample.truth.without_crowds())
+        if (
+            sample.truth.count
+            and sample.metadata.keys() >= NO_PREDICTION.keys()
+        ):
+            done.without.append(sample.image_id)
         done.labels.update(sample.truth.labels)
 
 
@@ -610,11 +620,10 @@ def _annotation(
 def _short(name: str) -> str:
     """Return the name, ending in a hash if it would be longer than an annotation_id may
     be."""
-    if len(name.encode()) <= LONGEST_NAME:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:10]
     return (
-        f"{name.encode()[: LONGEST_NAME - 11].decode(errors='ignore')}-{digest}"
+        name
+        if len(name.encode()) <= LONGEST_NAME
+        else with_hash(name, name, LONGEST_NAME)
     )
 
 
@@ -652,6 +661,12 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
             else f"the mean score is {mean:.1f} of 10, and no common mistake explains "
             "it; compare the classes, the coordinates and the pairing of predictions "
             f"and ground truth{_names_of_one_side(task, done)}"
+        )
+    if done.without:
+        yield (
+            f"images without a prediction: {len(done.without)} of {len(done.images)}, "
+            f"such as {done.without[0]}; they count as images in which nothing was "
+            "found; was the model run on them?"
         )
     if done.joined:
         pairs = [
@@ -711,12 +726,11 @@ def notices(
     if done.notes:
         yield f"scores: {done.notes[0]}"
     if done.left_out:
-        point = done.point
         message = (
             ""
-            if point is None
-            else f" below {point.min_score:.4g}, the threshold of best F1 "
-            f"({point.f1:.3f})"
+            if done.point is None
+            else f" below {done.point.min_score:.4g}, the threshold of best F1 "
+            f"({done.point.f1:.3f})"
         )
         every = ", all there are" if done.left_out == done.predictions else ""
         yield (

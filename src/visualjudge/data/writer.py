@@ -469,7 +469,10 @@ def slug(text: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")
     if plain == text and 0 < len(plain) <= LONGEST_STEM:
         return plain
-    digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[
-        :10
-    ]
-    return f"{plain[: LONGEST_STEM - 11]}-{digest}"
+    return with_hash(plain, text, LONGEST_STEM)
+
+
+def with_hash(name: str, text: str, most: int) -> str:
+    """Return the name in at most so many bytes, ending in a part of the text's hash."""
+    digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+    return f"{name.encode()[: most - 11].decode(errors='ignore')}-{digest[:10]}"

@@ -33,6 +33,7 @@ from visualjudge.formats.pairing import (
     normal,
 )
 from visualjudge.formats.samples import (
+    NO_PREDICTION,
     RESIZE,
     Sample,
     Samples,
@@ -207,6 +208,7 @@ def samples_of(
                 real,
                 truth,
                 own=results is None,
+                named=results is None or number in results,
             )
         except InvalidRecord as error:
             yield error.problem
@@ -441,6 +443,7 @@ def _by_own_tables(
             for k, raw in enumerate(content.get("images") or ())
         )
     }
+    results = {**{number: [] for number in own}, **results}
     if not own:
         if truth.images.keys().isdisjoint(results):
             own = _named_as_ids(truth)
@@ -651,6 +654,7 @@ def _sample(
     truth: CocoTruth,
     *,
     own: bool,
+    named: bool,
 ) -> Sample:
     labels = real.labels
     judged = None
@@ -670,7 +674,13 @@ def _sample(
     if own:
         prediction = real.without_crowds()
     return Sample(
-        image.image_id, image.path, prediction, real, labels, judged=judged
+        image.image_id,
+        image.path,
+        prediction,
+        real,
+        labels,
+        judged=judged,
+        metadata={} if named else NO_PREDICTION,
     )
 
 

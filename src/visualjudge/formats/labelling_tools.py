@@ -13,6 +13,7 @@ import base64
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -33,8 +34,7 @@ from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.formats.pairing import (
     IMAGE_SUFFIXES,
     by_name,
-    folder_at,
-    hint_below,
+    files_ending_in,
     images_by_key,
 )
 from visualjudge.formats.samples import (
@@ -125,8 +125,11 @@ def shapes(
     kind = check_type(task, _GATHER, format)
     by_key = images_by_key(images)
     records, read = FORMS[format]
-    sides = [by_name(records(gt, False), "records")]
-    sides += [] if pred is None else [by_name(records(pred, True), "records")]
+    sides = [
+        by_name(records(path, predicted), "records")
+        for path, predicted in ((gt, False), (pred, True))
+        if path is not None
+    ]
     displayed: dict[str, Path] = {}
     for key, record in sorted(sides[0].items()):
         image = by_key.find(key)
@@ -146,26 +149,22 @@ def shapes(
         elif record is not None:
             displayed[key] = image
 
-    def side(number: int, path: Path) -> Callable[[str, Path], Prediction]:
-        def typed(key: str, image: Path) -> Prediction:
-            size = image_size(image)
-            record = sides[number].find(key)
-            return _gathered(
-                kind,
-                (
-                    iter(())
-                    if record is None
-                    else read(record, size, number == 1)
-                ),
-                size,
-                path.name,
-                key,
-            )
-
-        return typed
+    def typed(number: int, path: Path, key: str, image: Path) -> Prediction:
+        size = image_size(image)
+        record = sides[number].find(key)
+        return _gathered(
+            kind,
+            iter(()) if record is None else read(record, size, number == 1),
+            size,
+            path.name,
+            key,
+        )
 
     yield from compared(
-        displayed.items(), side(0, gt), None if pred is None else side(1, pred)
+        displayed.items(),
+        partial(typed, 0, gt),
+        None if pred is None else partial(typed, 1, pred),
+        sides[-1],
     )
     for key in sorted(sides[-1].keys() - sides[0].keys()):
         if sides[0].find(key) is None:
@@ -412,12 +411,7 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
 
 def _json_files(folder: Path, _predicted: bool) -> Records:
     """Read one JSON file per image: a.jpg.json or a.json for a.jpg."""
-    paths = sorted(folder_at(folder).glob("*.json"))
-    if not paths:
-        raise UsageError(
-            f"{folder}: contains no .json file{hint_below(folder, ['.json'])}"
-        )
-    for path in paths:
+    for path in files_ending_in(folder, ".json"):
         inner = PurePosixPath(path.stem)
         record = record_of(Json, read_json(path), path)
         name = (

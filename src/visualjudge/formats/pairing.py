@@ -128,6 +128,22 @@ def _folders(folder: Path, _changed: int) -> list[Path]:
     ]
 
 
+def files_ending_in(folder: Path, suffix: str) -> list[Path]:
+    """Return the files of a folder whose names end so, in order.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or no such folder.
+    """
+    ordered = sorted(folder_at(folder).glob(f"*{suffix}"))
+    if not ordered:
+        raise UsageError(
+            f"{folder}: contains no {suffix} file{hint_below(folder, [suffix])}"
+        )
+    return ordered
+
+
 def hint_below(
     folder: Path, suffixes: Collection[str], names: ByKey[Path] | None = None
 ) -> str:

@@ -28,6 +28,7 @@ from visualjudge.core.errors import (
     UsageError,
 )
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.formats.pairing import ByKey
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named
@@ -36,6 +37,9 @@ Side = TypeVar("Side", bound=Prediction)
 RESIZE = (
     "is it of this image? `resize_pred` resizes predictions to the image's size"
 )
+# The metadata of an image that the files of predictions do not name: nothing was found
+# there, or the model was not run on it.
+NO_PREDICTION: Mapping[str, Any] = {"no_prediction": True}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +126,11 @@ def compared(
     images: Iterable[tuple[str, Path]],
     truth: Callable[[str, Path], Side],
     pred: Callable[[str, Path], Side] | None,
+    records: ByKey[Any],
 ) -> Samples:
     """Yield the sample of each (key, image), whose sides are read by key and image.
     Without ``pred``, the truth is its own prediction. An invalid record becomes a
-    problem.
+    problem. ``records`` are those of predictions: an image without one has none.
     """
     for key, image in images:
         try:
@@ -134,7 +139,15 @@ def compared(
         except InvalidRecord as error:
             yield error.problem
         else:
-            yield Sample(image.stem, image, result, real)
+            yield Sample(
+                image.stem,
+                image,
+                result,
+                real,
+                metadata={}
+                if pred is None or records.find(key) is not None
+                else NO_PREDICTION,
+            )
 
 
 def other_size(

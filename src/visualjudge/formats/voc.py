@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from visualjudge.core.errors import (
@@ -26,6 +27,7 @@ from visualjudge.formats.pairing import (
     ByKey,
     by_name,
     file_below,
+    files_ending_in,
     folder_at,
     hint_below,
     images_by_key,
@@ -65,10 +67,11 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
     """
     check_type(task, ("detection",), "VOC")
     by_key = images_by_key(images)
-    truths = ByKey({path.stem: path for path in _xml_files(gt)})
-    files = [] if pred is None else _xml_files(pred, needed=False)
+    truths = ByKey({path.stem: path for path in files_ending_in(gt, ".xml")})
+    files = [] if pred is None else sorted(folder_at(pred).glob("*.xml"))
     guesses = ByKey({path.stem: path for path in files})
     results = ByKey({} if pred is None or guesses else _results(pred))
+    records = ByKey[Any]({**guesses, **results})
     first = _first_pixel([*truths.values(), *guesses.values()], results)
     displayed = []
     for stem, path in truths.items():
@@ -97,22 +100,12 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
         ((stem, Path(name)) for name, stem in images_of.items()),
         truth,
         None if pred is None else guess,
+        records,
     )
-    for stem in sorted(
-        key for key in {*guesses, *results} if not truths.find(key)
-    ):
+    for stem in sorted(key for key in records if not truths.find(key)):
         yield Problem(
             str(pred), stem, "image", f"there is no {stem}.xml in {gt}"
         )
-
-
-def _xml_files(folder: Path, *, needed: bool = True) -> list[Path]:
-    ordered = sorted(folder_at(folder).glob("*.xml"))
-    if needed and not ordered:
-        raise UsageError(
-            f"{folder}: contains no .xml file{hint_below(folder, ['.xml'])}"
-        )
-    return ordered
 
 
 def _first_pixel(files: list[Path], results: Lines) -> int:

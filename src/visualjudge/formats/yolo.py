@@ -7,9 +7,9 @@ w h`` is a box, ``class x y x y x y …`` a polygon, and if data.yaml has ``kpt_
 number, which is not read. An image without a file has no objects.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,31 +128,31 @@ def yolo(
                 f"{folder}: must contain .txt files of labels for the images of "
                 f"{images}, got none for its {len(by_key)} images{hint}"
             )
-    if bare:
-        warnings.warn(
-            f"{gt}: {len(bare)} of {len(by_key)} images have no label file, and count "
-            f"as images without objects; the first: {bare[0]}",
-            stacklevel=2,
+        warn_once(
+            folder,
+            "has no label file, and counts as an image without objects",
+            [f"image {key}" for key in bare if folder == gt],
         )
 
     clipped: list[str] = []
 
-    def side(folder: Path) -> Callable[[str, Path], Prediction]:
-        form = _form(folder, lines, truth=folder == gt)
+    def read(folder: Path, form: Lines, key: str, image: Path) -> Prediction:
+        size = image_size(image)
+        path = labels[folder].find(key)
+        return gather(
+            size,
+            tuple(_items(path, form, size, item, clipped)) if path else (),
+        )
 
-        def read(key: str, image: Path) -> Prediction:
-            size = image_size(image)
-            path = labels[folder].find(key)
-            return gather(
-                size,
-                tuple(_items(path, form, size, item, clipped)) if path else (),
-            )
-
-        return read
-
-    sides = [side(folder) for folder in folders]
+    sides = [
+        partial(read, folder, _form(folder, lines, truth=folder == gt))
+        for folder in folders
+    ]
     yield from compared(
-        by_key.items(), sides[0], sides[1] if pred is not None else None
+        by_key.items(),
+        sides[0],
+        sides[1] if pred is not None else None,
+        labels[folders[-1]],
     )
     warn_once(
         gt if pred is None else f"{gt}, {pred}",

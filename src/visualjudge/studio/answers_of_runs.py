@@ -15,7 +15,7 @@ from visualjudge.analysis.load import counted_of
 from visualjudge.analysis.score_scale import scale_in
 from visualjudge.analysis.stated_reasons import is_reason_right, rubric_in
 from visualjudge.analysis.study_table import Run, question_table, verdict_table
-from visualjudge.core.records import LETTERS, STATUSES, Question, Verdict
+from visualjudge.core.records import STATUSES, Question, Verdict
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.dataset.folder import read_meta
 from visualjudge.runs.folder import RunFolder
@@ -71,7 +71,6 @@ class Answered:
             verdict = self.verdicts[start]
             row, question = self.asked[verdict.id]
             right = accepted and question.has_answer
-            wrong = usable and question.has_answer and not accepted
             value = verdict.value
             yield (
                 row,
@@ -84,7 +83,6 @@ class Answered:
                 value if isinstance(value, str) else f"{value:g}",
                 usable,
                 right,
-                wrong_difference(question, verdict) if wrong else None,
                 self._reason(question, verdict),
             )
 
@@ -97,17 +95,3 @@ class Answered:
         if fact is None or self.rubric is None:
             return None
         return is_reason_right(self.rubric, verdict.criteria or {}, fact)
-
-
-def wrong_difference(question: Question, verdict: Verdict) -> float | None:
-    """Return the largest difference of the scores of two options that a wrong verdict
-    puts in the wrong order; None for a score.
-    """
-    scores = question.final_scores
-    value = verdict.value
-    if len(scores) < 2 or not isinstance(value, str):
-        return None
-    if question.question_type == "pairwise":
-        return max(scores) - min(scores)
-    placed = [scores[LETTERS.index(letter)] for letter in value]
-    return max(score - min(placed[: k + 1]) for k, score in enumerate(placed))

@@ -30,6 +30,7 @@ from starlette.responses import (
 )
 from starlette.staticfiles import StaticFiles
 
+from visualjudge.analysis.stated_reasons import place_in_pixels
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
@@ -84,17 +85,7 @@ MARKS = {
     "not asked": "·",
     "no right answer": "–",
 }
-SHARE_TITLES = {
-    "pairwise": "right, of all answers to pairs",
-    "ranking": "rankings fully right",
-    "scoring": "scores within 1 point",
-}
 _OF_SLICES = ("by", "across", "judge", "at", "order_by")
-_OF_PAIR = "other.pair = here.pair"
-_OF_PROBE = (
-    "other.family = here.family AND (other.of_probe = here.of_probe OR NOT "
-    "other.changed)"
-)
 
 
 @cache
@@ -102,9 +93,9 @@ def templates() -> Environment:
     """Return the template environment, with autoescaping."""
     env = environment(__package__)
     env.globals |= {
-        "share_titles": SHARE_TITLES,
         "marks": MARKS,
         "encoding_title": encoding_title,
+        "place_in_pixels": place_in_pixels,
     }
     env.filters |= {
         "path": lambda text: quote(str(text), safe=""),
@@ -114,7 +105,6 @@ def templates() -> Environment:
             f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
         ),
         "money": money,
-        "moment": lambda text: str(text)[:16].replace("T", " "),
         "shell": lambda path: shlex.quote(str(path)),
         "query": urlencode,
         "spaced": spaced,
@@ -246,9 +236,16 @@ class Pages:
                 read_verdict.id: read_verdict
                 for _, read_verdict in verdicts.study.questions(names)
             }
+            size_of = shown_sizes(verdicts.study.root)
             replies = [
-                views.reply_of(place, *read_verdict, asked[read_verdict[0].id])
-                for read_verdict in read
+                views.reply_of(
+                    place,
+                    verdict,
+                    outcome,
+                    asked[verdict.id],
+                    size_of(asked[verdict.id]),
+                )
+                for verdict, outcome in read
             ]
         return page(
             "run.html.j2",
@@ -514,11 +511,15 @@ class Pages:
                 else StillIndexing(READING)
             )
         question = shelf.study.question(row)
-        family = views.related(shelf, row, _OF_PROBE) if question.probe else []
+        same = views.related(shelf, row)
+        probe = question.probe if question.changed else None
         unchanged = (
             member.question
-            for member in family
-            if member.unchanged and not member.here
+            for member in same
+            if member.unchanged
+            and probe
+            and member.question.probe
+            and member.question.probe.group == probe.group
         )
         pairs = [
             pair
@@ -526,12 +527,12 @@ class Pages:
             if pair[0] != "at"
         ]
         step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
+        size = shown_sizes(place.root)(question)
         replies = [
-            views.reply_of(run, *verdict, question)
+            views.reply_of(run, *verdict, question, size)
             for run, verdicts in shelf.runs
             for verdict in verdicts.of_question(row)
         ]
-        size = shown_sizes(place.root)(question)
         return page(
             "question.html.j2",
             dataset=place,
@@ -543,14 +544,14 @@ class Pages:
             options=views.options(question),
             prompts=views.prompts(question),
             replies=replies,
-            places=views.places(question, replies, size),
-            family=family,
-            same=views.related(shelf, row, _OF_PAIR),
-            expected=EXPECTED[question.probe.design] if question.probe else "",
+            places=views.places(question, replies),
+            same=same,
+            expected=EXPECTED[probe.design] if probe else "",
             mark=shelf.working.marks().get(question.id, UNMARKED),
             answered=question.has_answer,
             margin=difference_of(question),
             decided=deciding(question, size),
+            size=size,
         )
 
     # ---------------------------------------------------------------- files

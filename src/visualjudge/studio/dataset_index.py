@@ -19,13 +19,13 @@ from functools import lru_cache
 from itertools import chain, count, islice, takewhile
 from pathlib import Path
 from queue import LifoQueue
-from typing import Any, get_args
+from typing import Any
 
 import orjson
 
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.records import STATUSES, Question, QuestionType, Verdict
+from visualjudge.core.records import STATUSES, Question, Verdict
 from visualjudge.core.workers import Workers
 from visualjudge.dataset.fault_truth import deciding
 from visualjudge.dataset.folder import (
@@ -46,7 +46,7 @@ from visualjudge.runs.verdicts import verdict_in, verdict_of
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.2.3"
+FORMAT = "1.2.4"
 NONE = "(none)"
 # Size in bytes above which questions are read by other processes, while pages are
 # served.
@@ -104,13 +104,13 @@ CREATE TABLE run (number INTEGER PRIMARY KEY, slug TEXT UNIQUE, stamp TEXT, size
     last INTEGER);
 CREATE TABLE verdict (number INTEGER PRIMARY KEY, run INTEGER, row INTEGER, turned INTEGER,
     repeat INTEGER, start INTEGER, checks INTEGER, status INTEGER, cause TEXT, value TEXT,
-    usable INTEGER, right INTEGER, wrong REAL, reason INTEGER,
+    usable INTEGER, right INTEGER, reason INTEGER,
     UNIQUE (run, row, turned, repeat));
 CREATE INDEX of_run ON verdict (run, start);
 CREATE VIRTUAL TABLE replies USING fts5(words, {_TOKENS});
 CREATE TABLE outcome (run INTEGER, row INTEGER, outcome INTEGER, consistency INTEGER,
     asked INTEGER, answered INTEGER, right INTEGER, failed INTEGER, share REAL,
-    wrong REAL, of_wrong INTEGER, reasons INTEGER,
+    reasons INTEGER,
     PRIMARY KEY (run, row)) WITHOUT ROWID;
 CREATE TABLE mark (row INTEGER PRIMARY KEY, star INTEGER, tag INTEGER, note INTEGER);
 """
@@ -564,9 +564,6 @@ CONSISTENCY = (
 VERDICTS = 2000
 _UNSURE = STATUSES.index("cannot_tell")
 _LEAN = "(value = 'A') - (value = 'B')"
-# Code of a question on which no verdict puts two options in the wrong order.
-NO_WRONG = len(MARGINS) + 1
-_WRONG_CODE = " + ".join(f"(wrong >= {margin})" for margin in MARGINS)
 # Values of "right, and for the right reason?" by bit; a question has those of all its
 # verdicts.
 REASONS = (
@@ -597,12 +594,11 @@ SELECT run, row,
         WHEN lean_ab > 0 AND lean_ba < 0 THEN 4 WHEN lean_ab < 0 AND lean_ba > 0 THEN 5
         ELSE 2 END,
     iif(open_ended, 0, iif(options = 1, answered, asked)), iif(open_ended, 0, answered), rights,
-    failed, iif(open_ended, NULL, rights * 1.0 / asked), wrong, ifnull({_WRONG_CODE}, {NO_WRONG}),
-    ifnull(reasons, 0)
+    failed, iif(open_ended, NULL, rights * 1.0 / asked), ifnull(reasons, 0)
 FROM (SELECT run, row, open_ended, options, ? AS ordered, count(*) AS asked,
         sum(usable) AS answered, sum(status = {_UNSURE}) AS unsure,
         sum(NOT usable AND status <> {_UNSURE}) AS failed,
-        sum(right) AS rights, max(wrong) AS wrong, {_REASONS} AS reasons,
+        sum(right) AS rights, {_REASONS} AS reasons,
         sum(turned) AS asked_ba, sum(usable AND NOT turned) AS read_ab,
         sum(usable AND turned) AS read_ba, sum(iif(usable AND NOT turned, {_LEAN}, 0)) AS lean_ab,
         sum(iif(usable AND turned, {_LEAN}, 0)) AS lean_ba
@@ -610,22 +606,6 @@ FROM (SELECT run, row, open_ended, options, ? AS ordered, count(*) AS asked,
 # The outcome of one verdict, as a place in OUTCOMES.
 _OUTCOME = f"""CASE WHEN status = {_UNSURE} THEN 5 WHEN NOT usable THEN 4 WHEN open_ended THEN 6
     WHEN right THEN 1 ELSE 3 END"""
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Right verdicts on one question type, among those that accuracy counts.
-
-    Attributes
-    ----------
-    answered
-        Verdicts that could be read; without any, no accuracy is given.
-    """
-
-    question_type: str
-    right: int
-    verdicts: int
-    answered: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -637,7 +617,6 @@ class Totals:
     read: int
     verdicts: int
     failed: int
-    shares: tuple[Share, ...]
     causes: tuple[tuple[str, int], ...]
 
 
@@ -773,16 +752,6 @@ class RunVerdicts:
         return known[1]
 
     def _summed(self) -> Totals:
-        kinds = self.study.types()
-        sums = self.study.all(
-            "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN "
-            "question USING (row) WHERE run = ? AND NOT changed GROUP BY of_type "
-            "HAVING sum(asked)",
-            self.number,
-        )
-        shares = {
-            kinds[code]: Share(kinds[code], *counts) for code, *counts in sums
-        }
         ((verdicts, failed),) = self.study.all(
             f"SELECT count(*), ifnull(sum(NOT usable), 0) {_COUNTED}",
             self.number,
@@ -795,17 +764,7 @@ class RunVerdicts:
             "ORDER BY count(*) DESC, cause LIMIT 6",
             self.number,
         )
-        return Totals(
-            read,
-            verdicts,
-            failed,
-            tuple(
-                shares[kind]
-                for kind in get_args(QuestionType)
-                if kind in shares
-            ),
-            tuple(causes),
-        )
+        return Totals(read, verdicts, failed, tuple(causes))
 
     def of_question(self, row: int) -> Iterator[tuple[Verdict, str]]:
         """Return the verdicts on one question with their outcomes, in journal order."""

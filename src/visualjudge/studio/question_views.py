@@ -13,6 +13,7 @@ from visualjudge.core.records import (
     LETTERS,
     TURNED,
     Question,
+    Size,
     Verdict,
 )
 from visualjudge.prompts.spans import (
@@ -121,7 +122,6 @@ class RunVerdict:
     outcome: str
     value: str
     flipped: bool
-    wrong_difference: float | None
 
     @property
     def said(self) -> str:
@@ -145,7 +145,7 @@ def verdicts_on(
     outcomes = {
         (run, row): held
         for run, row, *held in shelf.study.all(
-            "SELECT run, row, outcome, consistency, round(wrong, 2) FROM outcome WHERE "
+            "SELECT run, row, outcome, consistency FROM outcome WHERE "
             f"row IN ({some}) AND run IN (SELECT number FROM run)"
         )
     }
@@ -153,7 +153,7 @@ def verdicts_on(
     for place, run in shelf.runs:
         for row in rows:
             if key := outcomes.get((run.number, row)):
-                outcome, consistency, wrong = key
+                outcome, consistency = key
                 flipped = CONSISTENCY[consistency].startswith(
                     ("flipped", "first", "second")
                 )
@@ -165,7 +165,6 @@ def verdicts_on(
                         OUTCOMES[outcome],
                         value,
                         flipped,
-                        wrong,
                     )
                 )
     return by_row
@@ -184,13 +183,16 @@ class Related:
     verdicts: tuple[RunVerdict, ...]
 
 
-def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
-    """Return the questions (``other``) that an SQL condition relates to the one of
-    ``row`` (``here``), the unchanged ones first; empty if there is no other.
+def related(shelf: Shelf, row: int) -> list[Related]:
+    """Return the questions (``other``) about the same options as the one of ``row``
+    (``here``), and those of its probe's group, the unchanged ones first; empty if there
+    is no other.
     """
     rows = shelf.study.all(
         "SELECT other.row, other.changed FROM question here JOIN question other ON "
-        f"{condition} WHERE here.row = ? ORDER BY other.changed, other.row LIMIT ?",
+        "other.pair = here.pair OR other.family = here.family AND (other.of_probe = "
+        "here.of_probe OR NOT other.changed) WHERE here.row = ? ORDER BY "
+        "other.changed, other.row LIMIT ?",
         row,
         MOST_RELATED,
     )
@@ -301,6 +303,10 @@ class Reply:
     ----------
     asked
         Which repeat it is, or the kind of check for a person; empty for the first.
+    size
+        The images' (height, width), for places; None if not known.
+    prose
+        Whether it was read from a sentence, for want of a marked answer.
     differs
         Whether this version reads a different value than the run recorded.
     """
@@ -313,17 +319,22 @@ class Reply:
     before: str
     read: str
     after: str
-    rule: str | None
+    size: Size | None
+    prose: bool
     differs: bool
     tokens: str
 
 
 def reply_of(
-    place: RunPlace, verdict: Verdict, outcome: str, question: Question
+    place: RunPlace,
+    verdict: Verdict,
+    outcome: str,
+    question: Question,
+    size: Size | None,
 ) -> Reply:
     """Return a verdict as it is shown."""
     text = (verdict.raw_response or "")[:LONGEST_REPLY]
-    start, stop, rule, value = reading(text, question, verdict.order)
+    start, stop, prose, value = reading(text, question, verdict.order)
     counts = zip(token_counts(verdict.usage), ("in", "out"), strict=True)
     return Reply(
         place.name,
@@ -334,7 +345,8 @@ def reply_of(
         text[:start],
         text[start:stop],
         text[stop:],
-        rule,
+        size,
+        prose,
         verdict.status in ("ok", "unparseable")
         and value not in (None, verdict.value),
         ", ".join(f"{n:,} tokens {way}" for n, way in counts if n is not None),
@@ -355,12 +367,12 @@ def asked(verdict: Verdict) -> str:
 
 def reading(
     text: str, question: Question, order: str
-) -> tuple[int, int, str | None, str | float | None]:
-    """Return the position of the answer in a reply, the rule that read it with its
-    tier, and the value as stored.
+) -> tuple[int, int, bool, str | float | None]:
+    """Return the position of the answer in a reply, whether a sentence is all that
+    states it, and the value as stored.
     """
     if not text:
-        return 0, 0, None, None
+        return 0, 0, False, None
     rest, criteria = split_criteria(text)
     response = read_reply(
         rest,
@@ -371,22 +383,14 @@ def reading(
     value = response.value
     if order == "BA" and question.question_type == "pairwise":
         value = TURNED.get(str(value), value)
-    rule = (
-        f"as {'prose' if response.read_by == 'prose' else 'a marked answer'} "
-        f"by the rule “{response.rule}”"
-        if response.rule and response.read_by
-        else response.rule
-    )
     # of an answer beside criteria the position is that in the rest
     span = response.span if response.span and not criteria else (0, 0)
-    return *span, rule, value
+    return *span, response.read_by == "prose", value
 
 
-def places(
-    question: Question, replies: Sequence[Reply], size: tuple[int, int] | None
-) -> list[Json]:
+def places(question: Question, replies: Sequence[Reply]) -> list[Json]:
     """Return the boxes to draw over the images, in pixels: the measured faults of each
-    option, and the places that judges named; ``size`` is the images' (height, width).
+    option, and the places that judges named, each once.
     """
     boxes: list[Json] = [
         {
@@ -397,7 +401,7 @@ def places(
         for letter, faults in zip(LETTERS, question.faults or (), strict=False)
         for fault in faults
     ]
-    for reply in replies if size else ():
+    for reply in replies:
         for name, value in (reply.verdict.criteria or {}).items():
             title = f"{reply.judge}: {spaced(name)}"
             boxes += [
@@ -410,7 +414,7 @@ def places(
                 and isinstance(value, int)
                 and fault.item == value
             ]
-            box = size and place_in_pixels(value, size)
+            box = reply.size and place_in_pixels(value, reply.size)
             if box:
                 boxes.append({"box": box, "title": title})
-    return boxes
+    return [box for k, box in enumerate(boxes) if box not in boxes[:k]]

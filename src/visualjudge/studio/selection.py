@@ -25,9 +25,9 @@ from visualjudge.studio.dataset_index import (
     CONSISTENCY,
     FACETS,
     MARGIN_NAMES,
-    NO_WRONG,
     OUTCOMES,
     REASONS,
+    SIZE_NAMES,
     Rows,
     RunVerdicts,
     Study,
@@ -51,18 +51,18 @@ TITLES = {
     "star": "Star",
     "tag": "Tag",
     "note": "Note",
-    "margin": "Margin",
+    "margin": "Difference in true score",
     "answer": "Answer",
     "size": "Size of the costliest error",
 }
 # Facets of a run; its slug follows a dot.
-OF_RUNS = ("outcome", "order", "reason", "wrong_difference")
-WRONG_DIFFERENCE = "Largest wrong margin"
+OF_RUNS = ("outcome", "order", "reason")
 UNTAGGED = "(no tag)"
 MOST_VALUES = 12
 Pair = tuple[str, str]
 Values = Sequence[tuple[str, ...]]
 _KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
+_PROBES = {UNCHANGED: "unchanged", "other": "another photograph"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,6 +81,15 @@ class Facet:
     column: str
     values: Values
     group: str = ""
+
+    def ranked(self, counts: Mapping[str, int]) -> list[str]:
+        """Return the values in their own order, or the most frequent first."""
+        names = _ORDERS.get(self.name, ())
+        places = {name: place for place, name in enumerate(names)}
+        return sorted(
+            counts,
+            key=lambda value: (places.get(value, len(names)), -counts[value]),
+        )
 
     def label(self, value: str) -> str:
         """Return the label of a value."""
@@ -116,11 +125,12 @@ def spaced(value: str) -> str:
     return value.replace("_", " ")
 
 
+_ORDERS = {"margin": MARGIN_NAMES, "size": SIZE_NAMES}
 _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
     "form": lambda value: _KINDS.get(value, value),
-    "probe": lambda value: "unchanged" if value == UNCHANGED else spaced(value),
+    "probe": lambda value: _PROBES.get(value, spaced(value)),
     "error_type": spaced,
 }
 
@@ -161,44 +171,34 @@ def mark_facets(study: Study, marks: Mapping[str, Marked]) -> list[Facet]:
 def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
     """Return the facets of one run."""
     at = f"o{run.number}"
-    wrong = [*((name,) for name in MARGIN_NAMES[:NO_WRONG]), ()]
     reasons = [
         tuple(name for bit, name in enumerate(REASONS) if code >> bit & 1)
         for code in range(2 ** len(REASONS))
     ]
     rows = (
-        (
-            "outcome",
-            "Outcome",
-            "outcome",
-            0,
-            [(outcome,) for outcome in OUTCOMES],
-        ),
+        ("outcome", "Outcome", "outcome", [(name,) for name in OUTCOMES]),
         (
             "order",
             "Both orders",
             "consistency",
-            0,
             [(name,) for name in CONSISTENCY],
         ),
         (
             "reason",
             "Right, and why, in at least one answer",
             "reasons",
-            0,
             reasons,
         ),
-        ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
     )
     return [
         Facet(
             f"{kind}.{slug}",
             title,
-            f"ifnull({at}.{column}, {none})",
+            f"ifnull({at}.{column}, 0)",
             values,
             name,
         )
-        for kind, title, column, none, values in rows
+        for kind, title, column, values in rows
     ]
 
 
@@ -209,17 +209,14 @@ def shown_facet(
     find: str = "",
     most: int = MOST_VALUES,
 ) -> dict[str, object]:
-    """Return the facet as the page's script reads it: the values that occur, most
-    frequent first; chosen values are always included. ``hint`` is shown beside a value,
-    such as an encoding's task, and ``more`` is the number of values left out.
+    """Return the facet as the page's script reads it: the values that occur, and those
+    that are chosen. ``hint`` is shown beside a value, such as an encoding's task, and
+    ``more`` is the number of values left out.
     """
     needle = find.casefold().strip()
     matching = [
         value
-        for value in sorted(
-            dict.fromkeys((*counts, *chosen)),
-            key=lambda value: -counts[value],
-        )
+        for value in facet.ranked({**counts, **{v: counts[v] for v in chosen}})
         if not needle
         or needle in facet.label(value).casefold()
         or needle in value.casefold()
@@ -270,9 +267,8 @@ T = TypeVar("T")
 KEPT = 24
 SORTS = {
     "file": "Order of the file",
-    "margin": "Smallest margin",
-    "-margin": "Largest margin",
-    "-wrong_difference": WRONG_DIFFERENCE,
+    "margin": "Smallest difference in true score",
+    "-margin": "Largest difference in true score",
     "-disagreement": "Judges disagree most",
 }
 # What in an address asks for questions that a probe changed, as the facet of probes does.
@@ -499,13 +495,8 @@ class Shelf:
     def _order(self, state: State) -> str:
         name = state.sort.lstrip("-")
         down = " DESC" * state.sort.startswith("-")
-        named = {facet.partition(".")[2] for facet, _ in state.chosen}
-        runs = [run for place, run in self.runs if place.slug in named]
         if name == "margin":
             key = "q.difference"
-        elif name == "wrong_difference":
-            runs = runs or [run for _, run in self.runs]
-            key = _widest("max", (f"o{run.number}.wrong" for run in runs), -1)
         elif name == "disagreement" and len(self.runs) > 1:
             shares = [f"o{run.number}.share" for _, run in self.runs]
             key = f"{_widest('max', shares, -1)} - {_widest('min', shares, 2)}"

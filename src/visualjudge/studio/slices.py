@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from visualjudge.studio.dataset_index import MARGIN_NAMES, OUTCOMES, SIZE_NAMES
+from visualjudge.studio.dataset_index import OUTCOMES
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import (
     COPIES,
@@ -113,14 +113,14 @@ def slices(
     questions = _questions(table, "value")
     others = _questions(table, "other")
     measured = _measured(table, len(runs))
-    ranked = _ranked(facet, questions)
+    ranked = facet.ranked(dict(questions.most_common(MOST_ROWS)))
     columns = [("", k) for k in range(len(runs))]
     # two facets of which one names the other, as task and encoding, have few pairs
     if second:
         asked = {key[:2] for key, entry in measured.items() if entry[1]}
         known = {other for _, other in asked}
         columns = [
-            (name, 0) for name in _ranked(second, others) if name in known
+            (name, 0) for name in second.ranked(others) if name in known
         ][:MOST_COLUMNS]
         ranked = [
             name
@@ -294,7 +294,7 @@ def _cell(
     missed = (
         *pairs,
         *((outcome, name) for name in NOT_RIGHT),
-        ("sort", "-wrong_difference"),
+        ("sort", "-margin"),
     )
     return Cell(*(measured or (0, 0, None, None, None)), asked, missed)
 
@@ -308,14 +308,6 @@ def _with(
         *(pair for pair in query if pair[0] != facet.name),
         (facet.name, value),
     )
-
-
-def _ranked(facet: Facet | None, counts: Counter[str]) -> list[str]:
-    """Return the most frequent values, in the facet's own order if it has one."""
-    values = [value for value, _ in counts.most_common(MOST_ROWS)]
-    own = {"margin": MARGIN_NAMES, "size": SIZE_NAMES}
-    order = own.get(facet.name) if facet is not None else None
-    return sorted(values, key=order.index) if order else values
 
 
 def _label(facet: Facet, value: str) -> str:

@@ -293,9 +293,8 @@ UNITS: Mapping[str, str] = {
     "staircase": "steps scored in the wrong order minus those in the right order (−1 "
     "to 1)",
 }
-# What a probe expects of a judge, by design.
+# What a probe expects of a judge, by design of a changed question.
 EXPECTED: Mapping[str, str] = {
-    "control": "The question as it is; probes change copies of it.",
     "cue": "A cue was added to one option, and to the other option in a second "
     "question of the "
     "group. The judge should choose the same option in both.",

@@ -52,22 +52,17 @@ from visualjudge.studio.people.plan import (
     plan_of,
 )
 from visualjudge.studio.people.rating_run import (
-    Answers,
     Given,
     RatingRun,
     Stale,
-    answers_of,
     as_shown,
-    disagreements,
     progress,
     read_answer,
-    same_answers,
 )
 from visualjudge.studio.question_views import (
     option_images,
     option_texts,
     original_images,
-    verdicts_on,
 )
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.serving import LOOPBACK, TOKEN_HEADER, same_token
@@ -139,6 +134,8 @@ def read_instructions(
 
 _IMAGES = re.compile(r"^(?:First image|Image): .*$", re.MULTILINE)
 _BEFORE = (
+    (re.compile(r"The class\(es\) of interest is (.+?)\."),
+     r"Only these classes count: \1."),
     (re.compile(r"You are a judge to decide the quality of answers to an? (.+?) "
                 r"task(?: based on "
                 r"my given image)?\."),
@@ -260,8 +257,6 @@ def refused() -> HTTPException:
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 LONGEST_NAME = 60
-# Number of disagreements on the overview.
-MOST_APART = 50
 
 
 def shown_images(question: Question, slot: Slot) -> list[str]:
@@ -386,7 +381,6 @@ class PeoplePages:
         """Return address, handler and method."""
         return [
             ("/", self.overview, "GET"),
-            ("/disagreement/{identity}", self.disagreement, "GET"),
             (
                 "/instructions-image/{number:int}",
                 self.instructions_image,
@@ -416,69 +410,13 @@ class PeoplePages:
             progress(r, run.left(r.name), self._question)
             for r in run.raters.values()
         ]
-        people = answers_of(self.run.raters.values())
-        apart = disagreements(people)
         return page(
             "people.html.j2",
             raters=raters,
             links={name: self.link(name) for name in self.run.raters},
             settings=plan.settings,
             plan=plan,
-            token=self.tokens.token(ADMIN),
-            coverage=sorted(self.run.coverage().items()),
-            same=same_answers(people, self._judged(people)),
-            apart=list(apart.items())[:MOST_APART],
-            more=max(len(apart) - MOST_APART, 0),
-        )
-
-    def _judged(self, people: Answers) -> dict[str, Json]:
-        """Return by judge, in alphabetical order, what the judges whose runs are open
-        said to the questions that people answered."""
-        names = {name for answers in people.values() for name in answers}
-        rows = dict(zip(self.shelf.study.rows_of(names), names, strict=True))
-        judged: dict[str, Json] = {}
-        for row, verdicts in verdicts_on(self.shelf, list(rows)).items():
-            for verdict in verdicts:
-                if verdict.outcome in ("right", "wrong", "no right answer"):
-                    value = verdict.value
-                    number = self.run.plan.by_id[rows[row]].type == "scoring"
-                    answers = judged.setdefault(verdict.judge, {})
-                    answers[rows[row]] = float(value) if number else value
-        return dict(sorted(judged.items()))
-
-    def disagreement(self, request: Request) -> Response:
-        """Show a question that raters answered differently, as the first of them saw
-        it, with all answers in the letters of that rater.
-        """
-        self._check_link(request, ADMIN)
-        name = request.path_params["identity"]
-        answers = disagreements(answers_of(self.run.raters.values())).get(name)
-        if answers is None:
-            raise missing("disagreement")
-        rater = next(iter(answers))
-        slot = next(s for s in self.run.raters[rater].slots if s.id == name)
-        view_of = self._view(rater, slot)
-        layers = [
-            *(
-                {"key": f"o{k}", "title": "Original", "src": at}
-                for k, at in enumerate(view_of["originals"])
-            ),
-            *(
-                {"key": o["letter"], "title": o["letter"], "src": o["image"]}
-                for o in view_of["options"]
-                if o["image"]
-            ),
-        ]
-        return page(
-            "disagreement.html.j2",
-            question=view_of,
-            name=name,
-            layers=orjson.dumps(layers).decode(),
-            answers={
-                name: as_shown(value, slot, self.scale)
-                for name, value in answers.items()
-            },
-            overview=self.link(ADMIN),
+            complete=self.run.complete(),
         )
 
     def _check_link(self, request: Request, name: str) -> None:

@@ -173,15 +173,18 @@ class Plan:
 
     @property
     def text(self) -> str:
-        """Describe the number of questions, and of those with a purpose."""
-        total = len(self.items)
+        """Describe the number of questions that a rater gets, and their purposes."""
+        ordinary = len(self.wanted)
         counts = {
-            "as a check": len(self.known),
-            "for practice": len(self.practice),
-            "asked twice": self.settings.repeats,
+            "known": len(self.known),
+            plural(self.settings.repeats, "repeat"): self.settings.repeats,
         }
-        parts = [f"{n:,} of them {use}" for use, n in counts.items() if n]
-        return ", ".join([f"{total:,} {plural(total, 'question')}", *parts])
+        parts = [f"{n:,} {use}" for use, n in counts.items() if n]
+        text = " + ".join(
+            [f"{ordinary:,} {plural(ordinary, 'question')}", *parts]
+        )
+        practice = len(self.practice)
+        return f"{text}, after {practice:,} for practice" if practice else text
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:

@@ -3,12 +3,11 @@ answers with one writer; and how each rater gets on. Who is asked what is in
 ``plan.py``; how well people agree, in ``analysis/people_agreement.py``.
 """
 
-import itertools
 import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -421,11 +420,12 @@ class RatingRun:
             ) - rater.count("repeat")
             return ordinary + known + max(again, 0)
 
-    def coverage(self) -> Counter[int]:
-        """Count ordinary questions by their number of raters."""
+    def complete(self) -> int:
+        """Return the number of ordinary questions that have all their answers."""
         with self._lock:
-            return Counter(
-                len(self._taken.get(name, ())) for name in self.plan.wanted
+            return sum(
+                len(self._taken.get(name, ())) >= wanted
+                for name, wanted in self.plan.wanted.items()
             )
 
     def back(self, name: str, steps: int) -> tuple[Slot, RatedLine] | None:
@@ -683,57 +683,3 @@ def _same(first: Any, other: Any) -> bool:
     if isinstance(first, int | float) and isinstance(other, int | float):
         return abs(first - other) <= CLOSE
     return bool(first == other)
-
-
-# The answers by question id, of each rater or judge.
-Answers = Mapping[str, Fields]
-
-
-def answers_of(raters: Iterable[Rater]) -> dict[str, Json]:
-    """Return each rater's answers to ordinary questions."""
-    return {
-        rater.name: {
-            line["id"]: line["value"]
-            for line in rater.lines
-            if line.get("purpose") == "question" and line["status"] == "ok"
-        }
-        for rater in raters
-    }
-
-
-def same_answers(
-    people: Answers, judges: Answers
-) -> list[tuple[str, str, int, int]]:
-    """Return for two raters, or a rater and a judge, how many of the questions that
-    both answered have the same answer, and their number; pairs without such a question
-    are left out.
-    """
-    pairs = [
-        *itertools.combinations(people, 2),
-        *itertools.product(people, judges),
-    ]
-    pairs_compared = []
-    for name, other in pairs:
-        first = people[name]
-        second = {**judges, **people}[other]
-        shared = first.keys() & second.keys()
-        if shared:
-            same = sum(_same(first[name], second[name]) for name in shared)
-            pairs_compared.append((name, other, same, len(shared)))
-    return pairs_compared
-
-
-def disagreements(people: Answers) -> dict[str, Json]:
-    """Return the questions to which two raters gave different answers, with all of
-    them."""
-    by_question: dict[str, Json] = {}
-    for rater, answers in people.items():
-        for name, value in answers.items():
-            by_question.setdefault(name, {})[rater] = value
-    return {
-        name: answers
-        for name, answers in by_question.items()
-        if not all(
-            _same(a, b) for a, b in itertools.combinations(answers.values(), 2)
-        )
-    }

@@ -180,7 +180,7 @@ class Grid extends HTMLElement {
         : card.original && !option.text
           ? h("img", { src: thumb(this.dataset_, card.original, width), alt: "", loading: "lazy", class: "faint" })
           : h("pre", {}, option.text);
-      const score = h("span", { class: "score", title: option.source ?? "" }, option.score.toFixed(digits));
+      const score = h("span", { class: "score", title: option.source ? `True score of ${option.source}` : "True score" }, option.score.toFixed(digits));
       const letter = option.letter.trim() ? h("span", { class: "letter" }, option.letter) : null;
       return h("span", { class: `option${option.best ? " best" : ""}` }, shown, letter, score);
     });
@@ -189,9 +189,8 @@ class Grid extends HTMLElement {
 
   caption(card) {
     const ranked = card.options.length > 2;
-    const wrong = ranked ? Math.max(...card.verdicts.map((v) => v.wrong_difference ?? -1), -1) : -1;
-    const title = `Margin: ${ranked ? "between the best and the worst option" : "difference of the scores"}${wrong < 0 ? "" : ". Wrong: the largest score difference between two options that a judge ordered wrongly"}`;
-    const margin = card.margin === null ? null : h("span", { class: "soft", title }, `${wrong < 0 ? "" : `wrong ${wrong.toFixed(1)} · `}margin ${card.margin.toFixed(card.margin < 0.1 ? 2 : 1)}`);
+    const title = `Difference in true score${ranked ? ", between the best and the worst option" : ""}`;
+    const margin = card.margin === null ? null : h("span", { class: "soft", title }, `${card.margin.toFixed(card.margin < 0.1 ? 2 : 1)} apart`);
     return h("span", { class: "caption" },
       h("span", { class: "line" }, h("b", { title: card.stem }, card.encoding), margin),
       h("span", { class: "line soft" }, h("span", {}, [card.type === "pairwise" ? card.task : `${card.task} · ${card.type}`, ...card.tags.map((tag) => `#${tag}`)].join(" ")), h("span", { class: "imageid", title: card.image }, card.image)));
@@ -199,7 +198,7 @@ class Grid extends HTMLElement {
 
   verdicts(card) {
     const chips = card.verdicts.slice(0, this.chips).map((v) =>
-      h("span", { class: `verdict ${v.outcome.replaceAll(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}${apart(card, v)}` },
+      h("span", { class: `verdict ${v.outcome.replaceAll(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
         h("i", { "aria-hidden": "true" }, MARKS[v.outcome]), h("b", { class: "hidden" }, v.outcome), h("span", {}, v.judge), v.said ? h("em", {}, v.said) : null));
     const more = card.verdicts.length - chips.length;
     return h("span", { class: "verdicts" }, chips, more > 0 ? h("span", { class: "soft" }, `+${more}`) : null);
@@ -220,11 +219,6 @@ class Grid extends HTMLElement {
     }
     this.cards.get(next)?.focus({ preventScroll: true });
   }
-}
-
-/** How far apart the options are that a ranking puts in the wrong order; in a pair it is the margin. */
-function apart(card, { wrong_difference: points }) {
-  return points === null || card.options.length < 3 ? "" : `, two options in the wrong order are ${points} points apart`;
 }
 
 customElements.define("vj-grid", Grid);

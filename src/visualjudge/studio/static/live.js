@@ -40,7 +40,7 @@ class Answer extends HTMLElement {
 
   async load() {
     const { question, verdict, reasons, failing, address } = await getJSON(this.dataset.from);
-    if (question) this.append(h("p", { class: "says" }, h("b", {}, question), ` By all its questions: ${unbroken(verdict)}.`));
+    if (question) this.append(h("p", { class: "says" }, h("b", {}, question.replace(/\?$/, ", over all tasks?")), ` ${unbroken(verdict)}.`));
     else this.append(h("p", { class: "soft small" }, verdict));
     if (reasons.length) this.append(h("ul", { class: "reasons small" }, ...reasons.map(own => h("li", {}, `${own.sign} ${unbroken(own.text)}`))));
     if (!failing.length) return;
