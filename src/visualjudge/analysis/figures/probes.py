@@ -356,7 +356,7 @@ def in_all(rows: Sequence[ProbeResult]) -> str:
     passed = sum(row.state == "pass" for row in rows)
     failed = [plain_name(row.name) for row in rows if row.state == "fail"]
     rest = len(rows) - passed - len(failed)
-    open_ = f"; {rest} are undecided: ask more questions (probe --n)"
+    open_ = f"; {rest} are undecided: probe with more questions of each"
     return (
         f"passes {passed} of {many(len(rows), 'probe')} and fails "
         f"{listed(failed) or 'none'}{open_ * bool(rest)}"
