@@ -271,7 +271,7 @@ PHOTOGRAPH = JudgeFigure(
             "photograph",
             "Accuracy gained from the photograph",
             "Accuracy with the photograph minus accuracy with grey, or another photograph, in "
-            "its place, on the same questions: the smaller of the two gains.",
+            "its place: the smaller of the two gains.",
             _gains,
             "no question was asked without its photograph",
             "Points gained from the photograph",
