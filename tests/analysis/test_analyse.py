@@ -409,7 +409,7 @@ def test_no_75_percent_point_is_made_up() -> None:
     assert _sensitive(2.0, lapse=0.35)["jnd"] is None
     flat = _sensitive(0.001)
     assert flat["jnd"] is None
-    assert "does not rise significantly" in flat["reason"]
+    assert "without a significant rise" in flat["reason"]
 
 
 def test_encodings_are_compared_on_the_same_pairs_only() -> None:

@@ -390,8 +390,8 @@ def test_pairs_on_too_few_images_are_not_called_close() -> None:
         PairsOfModels((sure, few, close), 0.7, 0.6, 40, 1), 40, ""
     )
     assert (
-        "; neither judge nor truth separates a and d here; 1 pair "
-        "is on fewer than 5 images" in (found.sentence)
+        "; neither judge nor truth separates a and d here; "
+        "1 pair is on fewer than 5 images" in (found.sentence)
     )
 
 
@@ -427,7 +427,7 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     assert found.needs_images is None
     assert (
         "it can’t separate alder from birch yet: up to 200 more images are needed; it "
-        "can’t separate alder from cedar yet, and may not with 20 times the images"
+        "can’t separate alder from cedar yet, perhaps not even with 20 times the images"
         in found.sentence
     )
     rows = (*rows, row("elm", "undecided", (10, 30), 0))

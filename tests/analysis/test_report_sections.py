@@ -188,7 +188,7 @@ def test_an_example_opens_in_the_studio_and_says_what_is_wrong(
     assert found.legend == (("1 cat", "#FF0000"), ("dog", "#0000FF"))
     assert found.faults[0] == ("Option A", "none"), "as shown, not as stored"
     joined = found.faults[1][1].replace("\u2060", "").replace("\xa0", " ")
-    assert joined == "2 × missed (cost 1.2); the costliest at x 5–20, y 6–30"
+    assert joined == "2 × missed; the costliest at x 5–20, y 6–30"
     digest = hashlib.sha256(
         (dataset / "questions.json").read_bytes()
     ).hexdigest()

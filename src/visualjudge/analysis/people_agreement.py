@@ -26,6 +26,7 @@ from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alternative_annotator import alt_test
 from visualjudge.analysis.statistics.rater_agreement import Level, alpha
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -91,6 +92,7 @@ class RaterRow:
     pairs: int
     by_source: tuple[float | None, ...] = ()
     same: float | None = None
+    same_ci95: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,7 @@ def _row(
         for values in pair_order(a, b)
     )
     share = estimate.shares(alike, measured, graded=True)[0]
+    same = _same_choice(a, others, images)
     return RaterRow(
         *who,
         items=int((rated > 0).sum()),
@@ -276,18 +279,24 @@ def _row(
         pairwise_ci95=share.interval,
         pairs=int(measured.sum()),
         by_source=tuple(known(value) for value in rho[0]),
-        same=_same_choice(a, others),
+        same=same.value,
+        same_ci95=same.interval,
     )
 
 
-def _same_choice(own: FloatArray, others: FloatArray) -> float | None:
+def _same_choice(
+    own: FloatArray, others: FloatArray, images: IntArray
+) -> Estimate:
     """Return the share of the others' answers that equal a rater's, where all choose
     between two options (0, ½ or 1)."""
     both = np.isfinite(own) & np.isfinite(others)
-    if own.shape[1] > 1 or not both.any():
-        return None
-    choices = np.isin(others[both], (0.0, 0.5, 1.0)).all()
-    return float((own == others)[both].mean()) if choices else None
+    if own.shape[1] > 1 or not np.isin(others[both], (0.0, 0.5, 1.0)).all():
+        return NOTHING
+    alike, answers = (
+        estimate.sums(images, hits.sum((0, 2)), int(images.max()) + 1)
+        for hits in (both & (own == others), both)
+    )
+    return estimate.shares(alike, answers)[0]
 
 
 def _over_sources(values: FloatArray) -> FloatArray:

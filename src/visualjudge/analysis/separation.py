@@ -189,20 +189,6 @@ class PairOfModels:
     truth_order: int = 0
     conflict: bool = False
 
-    @property
-    def adjusted_away(self) -> bool:
-        """Whether an interval of the judge or the truth excludes ½, but not after
-        Holm's adjustment.
-        """
-        sides = (
-            (self.judge_ci95, self.judge_order),
-            (self.truth_ci95, self.truth_order),
-        )
-        return any(
-            ends is not None and not order and not ends[0] <= 0.5 <= ends[1]
-            for ends, order in sides
-        )
-
 
 @dataclass(frozen=True)
 class PairsOfModels:

@@ -26,7 +26,7 @@ def card(
     options: AnswerOptions,
     details: Annotated[
         bool,
-        typer.Option(help="Also each check, the models and their order."),
+        typer.Option(help="Also each check, task and model."),
     ] = False,
     json: JsonFile = None,
 ) -> None:

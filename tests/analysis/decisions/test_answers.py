@@ -83,7 +83,7 @@ def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_name
     found = _judge(questions, verdicts)
     favour = _line(found, "favour")
     assert favour.state == "fail" and (favour.value or 0) >= 1
-    assert "model 3 is" in str(favour.why) and found.models.state != "yes"
+    assert "model 3 " in str(favour.why) and found.models.state != "yes"
 
 
 def _two_tasks() -> tuple[list[Question], list[Verdict]]:

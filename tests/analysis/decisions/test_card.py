@@ -20,6 +20,7 @@ from visualjudge.analysis.decisions.source_order import (
     SourceByJudge,
     source_order,
 )
+from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.leaks import LEAKS
 from visualjudge.analysis.report.card import Card, card_of
@@ -80,7 +81,7 @@ def test_the_ranks_of_the_sources_are_said_to_come_from_the_tests_of_pairs() -> 
     None
 ):
     told = _card(World.of(20, 3), 0.9).details
-    assert "Ranks: those that the tests of its pairs leave to a model" in told
+    assert "Ranks: those that the tests of pairs leave to a model" in told
 
 
 def test_a_judge_that_turns_the_order_round_fails() -> None:
@@ -442,13 +443,13 @@ def _two(
     ("expected", "words", "pair", "other", "value"),
     [
         # wins against a better one, which the corrected means put back
-        (1, "1 rank above", (0.7, 0.3, "undecided", 0), (4.0, 0.0), 2.0),
+        (1, "1 rank higher", (0.7, 0.3, "undecided", 0), (4.0, 0.0), 2.0),
         # the corrected means have the same order, or none before
         (0, "less than one rank", (0.7, 0.3, "undecided", 0), (2.5, 0.0), 2.0),
         (0, "less than one rank", (0.7, 0.3, "undecided", 0), (5.0, 0.0), 2.0),
         # proven wrong, whatever the means
-        (1, "1 rank above", (0.7, 0.3, "wrong", 1), (2.5, 0.0), 2.0),
-        (1, "1 rank below", (0.3, 0.7, "wrong", -1), (7.5, 0.0), -2.0),
+        (1, "1 rank higher", (0.7, 0.3, "wrong", 1), (2.5, 0.0), 2.0),
+        (1, "1 rank lower", (0.3, 0.7, "wrong", -1), (7.5, 0.0), -2.0),
         # the truth has the same order, but does not separate the two
         (1, "unlike the truth", (0.7, 0.6, "wrong", 1), (2.5, 0.0), 2.0),
         # the judge errs against the one that it favours
@@ -461,3 +462,17 @@ def test_a_favoured_source_passes_those_that_it_is_wrongly_placed_above(
     passed, text = _two(pair, other, value)
     assert passed == expected
     assert words in text
+
+
+def test_an_answer_in_part_names_the_tasks_that_differ() -> None:
+    """Good at one task, guessing at the other."""
+    first = World.of(60, 4, gap=0.8).pair_questions()
+    second = of_task(World.of(60, 4, 1, gap=0.8).pair_questions(), "keypoint")
+    verdicts = choices_of(first, 0.97) + choices_of(second, 0.5)
+    found = analyse_study(study_of([*first, *second], {"judge": verdicts}))
+    own = card_of(found).judges[0]
+    assert own.models.state == "in_part"
+    words = {task.task: task.models.word.lower() for task in own.tasks}
+    assert len({*words.values()}) == 2
+    for task, word in words.items():
+        assert f"{word} for {plain_name(task)}" in own.models.verdict

@@ -104,9 +104,8 @@ def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
         )
     )
     page = card.details
-    assert (
-        "object detection       det 0" in page
-        and "over 6 pairs" in " ".join(page.split())
+    assert "object detection       det 0" in page and "for 6 pairs" in " ".join(
+        page.split()
     )
     rows = card.judges[0].result.stored("system")["sources"]
     assert {row["group"] for row in rows} == {

@@ -22,6 +22,7 @@ from visualjudge.analysis.decisions.checks import (
 )
 from visualjudge.analysis.decisions.consistency import consistency
 from visualjudge.analysis.decisions.model_answer import (
+    ORDER,
     SIGN_OF,
     ModelAnswer,
     Reason,
@@ -47,6 +48,7 @@ from visualjudge.analysis.figure_text import (
     lower_first,
     many,
     percent,
+    plain_name,
     with_ends,
 )
 from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
@@ -184,19 +186,34 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
         proven(judge),
     )
     names = [cell.name for cell in judge[BY_TASK]]
-    return JudgeCard(
-        whole.judge,
-        whole.models,
-        whole.checks,
-        whole.system,
-        tasks=(replace(whole, task=names[0]),)
+    tasks = (
+        (replace(whole, task=names[0]),)
         if len(names) == 1
         else tuple(
             _task(study, run, name, len(names), judge[PHOTOGRAPH])
             for name in names
-        ),
+        )
+    )
+    return JudgeCard(
+        whole.judge,
+        replace(whole.models, verdict=_by_task(whole.models, tasks)),
+        whole.checks,
+        whole.system,
+        tasks=tasks,
         result=judge,
     )
+
+
+def _by_task(whole: ModelAnswer, tasks: Sequence[Answer]) -> str:
+    """Return the verdict; by task if tasks differ and the ``whole`` is neither yes nor
+    no."""
+    groups: dict[str, list[str]] = {}
+    for task in sorted(tasks, key=lambda own: ORDER.index(own.models.state)):
+        groups.setdefault(task.models.word, []).append(plain_name(task.task))
+    if len(groups) < 2 or whole.state not in ("in_part", "too_few"):
+        return whole.verdict
+    parts = (f"{lower_first(w)} for {listed(t, 1)}" for w, t in groups.items())
+    return f"{whole.word}: {', '.join(parts)}"
 
 
 def _task(
@@ -245,7 +262,10 @@ def answer_of(
     order_shown = study.runs[run].order_shown
     in_both = pairwise.swap.right_in_both
     checks = (
-        check("macro_accuracy", _measured(pairwise.macro, pairwise)),
+        replace(
+            check("macro_accuracy", _measured(pairwise.macro, pairwise)),
+            of_tasks=study.joined[run]["task"].n_unique() > 1,
+        ),
         check(
             "right_in_both_orders", _measured(in_both, pairwise, order_shown)
         ),
@@ -393,8 +413,7 @@ def _failed(study: Study, run: int) -> Check:
     return check(
         "failed",
         share,
-        "no reply failed, but images count, not replies (fewer where some have more "
-        f"replies than others): the true share may be up to {percent(ends[1])}",
+        f"none here, but up to {percent(ends[1])} may fail",
     )
 
 
@@ -426,8 +445,11 @@ def _photograph(rows: Sequence[Photograph]) -> Check:
     need = rows[0].state
     line = check("photograph", rows[0].least)
     states: dict[Need, State] = {"not_needed": "fail", "not_shown": "undecided"}
-    why = lower_first(NEEDS[need])
-    return replace(line, state=states.get(need, line.state), why=why)
+    return replace(
+        line,
+        state=states.get(need, line.state),
+        why=lower_first(NEEDS[need]),
+    )
 
 
 def _reason(result: JudgeResult) -> Iterator[str]:

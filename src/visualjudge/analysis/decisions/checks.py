@@ -11,6 +11,7 @@ from typing import Literal
 
 from visualjudge.analysis.figure_text import (
     NONE,
+    lower_first,
     many,
     number,
     percent,
@@ -45,12 +46,10 @@ ICONS: Mapping[State, str] = {
 }
 """Symbol of each state, shown beside its name."""
 NOT_ASKED = "was not asked"
-WITHIN = "the threshold lies within the interval"
 WHY: Mapping[State, str] = {
     "fail": "the whole interval misses the threshold",
-    "undecided": WITHIN,
+    "undecided": "the threshold lies within the interval",
 }
-SOME = "proven not to be 0, but the threshold lies within the interval"
 Direction = Literal["at_least", "at_most", "within"]
 SIGNS: Mapping[Direction, str] = {
     "at_least": "≥",
@@ -104,7 +103,7 @@ class Threshold:
             and state == "undecided"
             and low * high > 0
         ):
-            return SOME
+            return "proven, but perhaps within the limit"
         return WHY.get(state, "")
 
 
@@ -114,10 +113,10 @@ LEAST_IMAGES = 10
 
 THRESHOLDS: Mapping[str, Threshold] = {
     "macro_accuracy": Threshold(
-        "Accuracy (mean of tasks)",
+        "Accuracy",
         "at_least",
         0.75,
-        "its accuracy (of several tasks, the mean) is {} (at least {limit} is required)",
+        "its {title} is {} (at least {limit} is required)",
     ),
     "right_in_both_orders": Threshold(
         "Right in both orders",
@@ -151,7 +150,7 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Gain from the photograph",
         "at_least",
         0.15,
-        "the photograph adds {} to its accuracy (at least 15 are required)",
+        "it does not need the photograph: {} of accuracy with it (at least +15 required)",
         lambda value: f"{points(value)} points",
         unit=" points",
     ),
@@ -169,6 +168,13 @@ class Check:
     state: State
     images: int
     why: str = ""
+    of_tasks: bool = False
+    """Whether it is a mean of several tasks."""
+
+    @property
+    def title(self) -> str:
+        """Its name on pages."""
+        return self.threshold.title + " (mean of tasks)" * self.of_tasks
 
     @property
     def threshold(self) -> Threshold:
@@ -193,7 +199,10 @@ class Check:
     def failing(self) -> str:
         """What it adds to the answer if it fails."""
         return self.threshold.failing.format(
-            self.shown, why=self.why, limit=percent(self.threshold.value, 0)
+            self.shown,
+            title=lower_first(self.title),
+            why=self.why,
+            limit=percent(self.threshold.value, 0),
         )
 
 
@@ -235,7 +244,7 @@ def _state(state: State, text: str = "") -> Styled:
 
 CHECK = Layout[Check](
     *as_named("name"),
-    Column(None, "threshold.title", "Check"),
+    Column(None, "title", "Check"),
     named("state", "State", _state, text=True),
     *as_named("value"),
     of_row("Value", lambda line: line.shown),
@@ -246,23 +255,30 @@ CHECK = Layout[Check](
     Column(None, "threshold.required", "Required", str),
     named("images", "Images", number),
     Column("needs_images", lambda _: None),
-    named("why", "Why"),
+    *as_named("why"),
 )
 
 
 def checks_table(judges: Mapping[str, Sequence[Check]]) -> Table:
     """Return the checks by judge: of one with all figures, of several side by side."""
     if len(judges) == 1:
-        return grid(CHECK, *judges.values())
+        (lines,) = judges.values()
+        return grid(
+            CHECK,
+            lines,
+            notes=[
+                f"{line.title}: {line.why}."
+                for line in lines
+                if line.why and line.why not in WHY.values()
+            ],
+        )
     rows = [
         (
-            threshold.title,
-            threshold.required,
+            beside[0].title,
+            beside[0].threshold.required,
             *(_state(item.state, item.measured) for item in beside),
         )
-        for threshold, *beside in zip(
-            THRESHOLDS.values(), *judges.values(), strict=bool(judges)
-        )
+        for beside in zip(*judges.values(), strict=True)
         if any(item.state != "not_measured" for item in beside)
     ]
     return Table(("Check", "Required", *judges), tuple(rows), keys=2)

@@ -21,13 +21,11 @@ from visualjudge.analysis.figure_text import (
     lower_first,
     many,
     number,
-    number3,
     percent,
 )
 from visualjudge.analysis.separation import (
     NO_PAIRS,
     AnswerState,
-    Basis,
     Ends,
     PairOfModels,
     PairsOfModels,
@@ -48,41 +46,35 @@ from visualjudge.core.text_tables import Table
 
 MOST_ROWS = 15
 STATE_WORDS: dict[PairState, str] = {
-    "right": "separated, right",
-    "wrong": "separated, wrong",
-    "undecided": "judge can’t tell",
-    "close": "neither can tell",
+    "right": "right",
+    "wrong": "wrong",
+    "undecided": "judge can’t",
+    "close": "neither can",
     "unknown": "no truth",
 }
-TRUTH_OPEN = "truth can’t tell yet"
-STRENGTHS = (
-    " †: from all pairs of models together (Bradley and Terry), where these fit this pair "
-    "and are more precise; else from the pair alone."
-)
-FURTHER = (
-    " Further images needed: besides these, the number that separates the two as likely "
-    "as not, and that with a power of 80 %; no number: 20 times the images may not."
+TRUTH_OPEN = "truth can’t"
+MORE = (
+    "More images: the number for an even chance to separate the two, and for 80 %; no "
+    "number: 20 times these images may not do."
 )
 
 
 def state_words(pair: PairOfModels) -> str:
     """Return the state of a pair in words."""
-    words = STATE_WORDS[pair.state]
     if pair.state == "close" and pair.truth_ci95 is None:
-        words = "too few images"
-    elif pair.state == "undecided" and not pair.truth_order:
-        words = TRUTH_OPEN
-    elif pair.state == "unknown" and pair.judge_order:
-        words = "separated, no truth"
-    return f"{words} *" if pair.adjusted_away else words
+        return "too few images"
+    if pair.state == "undecided" and not pair.truth_order:
+        return TRUTH_OPEN
+    if pair.state == "unknown" and pair.judge_order:
+        return "yes, no truth"
+    return STATE_WORDS[pair.state]
 
 
-def _share(value: float | None, ends: Ends | None, by: Basis) -> str:
+def _share(value: float | None, ends: Ends | None) -> str:
     if ends is None:
         return f"{percent(value, 0)} ({NONE})"
     low, high = (f"{100 * end:.0f}" for end in ends)
-    mark = " †" * (by == "strengths")
-    return f"{percent(value, 0)} ({low} to {high}){mark}"
+    return f"{percent(value, 0)} ({low} to {high})"
 
 
 def _more(pair: PairOfModels) -> str:
@@ -96,7 +88,7 @@ def _more(pair: PairOfModels) -> str:
 PAIR = Layout[PairOfModels](
     named("a", "First"),
     named("b", "Second"),
-    Column(None, state_words, "State"),
+    Column(None, state_words, "Separated"),
     *as_named(
         "judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"
     ),
@@ -105,20 +97,14 @@ PAIR = Layout[PairOfModels](
     Column("difference", "mean_difference"),
     of_row(
         "By the judge",
-        lambda pair: _share(pair.judge, pair.judge_ci95, pair.by),
+        lambda pair: _share(pair.judge, pair.judge_ci95),
     ),
     of_row(
         "By truth",
-        lambda pair: _share(pair.truth, pair.truth_ci95, pair.truth_by),
-    ),
-    of_row(
-        "Score difference",
-        lambda pair: (
-            number3(pair.mean_difference) + ", opposite" * pair.conflict
-        ),
+        lambda pair: _share(pair.truth, pair.truth_ci95),
     ),
     *as_named("by", "truth_by"),
-    of_row("Further images needed", _more),
+    of_row("More images", _more),
 )
 
 
@@ -141,24 +127,13 @@ def pairs_table(models: PairsOfModels) -> Table:
     """Return each pair of models by judge and by truth."""
     notes = []
     if models.pairs:
-        count = many(len(models.pairs), "pair")
-        has_scores = any(
-            pair.mean_difference is not None for pair in models.pairs
-        )
         notes.append(
-            "By the judge, by truth: how often the first is better, over images; each "
-            "image weighs the same, whatever the number of its questions."
-            f"{STRENGTHS * any('strengths' in (p.by, p.truth_by) for p in models.pairs)}"
-            " Intervals are 95 %; a pair is separated if "
-            f"its test, adjusted by Holm over {count}, is significant."
-            f"{' Score difference: in mean true score, of 10.' * has_scores}"
-            f"{FURTHER * any(pair.state == 'undecided' for pair in models.pairs)}"
+            "By the judge, by truth: share of images on which the first is better (95 %). "
+            "Separated: by a test adjusted (Holm) for "
+            f"{many(len(models.pairs), 'pair')}; intervals are not adjusted."
         )
-    if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
-        notes.append(
-            "*: an interval, of the judge or the truth, excludes 50 %, but its test, so "
-            "adjusted, is not significant."
-        )
+    if any(pair.state == "undecided" for pair in models.pairs):
+        notes.append(MORE)
     if models.resolution is not None:
         notes.append(_resolved(models))
     if len(models.pairs) > MOST_ROWS:
@@ -175,9 +150,8 @@ def _resolved(models: PairsOfModels) -> str:
         else f" ({percent(models.resolution_twice, 0)} with twice the images)"
     )
     return (
-        "Resolution: these images separate two models reliably (with a power of 80 %) if "
-        f"one truly wins {_least(models.resolution)}{more}; models that differ less may be "
-        "separated too, but not reliably."
+        "Resolution: with a power of 80 %, these images separate two models of which one "
+        f"truly wins {_least(models.resolution)}{more}."
     )
 
 
@@ -194,12 +168,14 @@ NAMED = 2
 RULE = (
     "Yes: every pair of models that the truth separates is separated, rightly, and these "
     "are half of all pairs or more. In part: some are. No: a pair is separated wrongly, or "
-    "the judge is no better than chance. A requirement that is not met (✗: a check that "
-    "fails, or what reasons or probes prove) does not change what "
-    "these pairs show, but other models or images may be ranked wrongly. Undecided checks "
-    "change nothing."
+    "the judge is no better than chance. Checks change none of these."
 )
-"""What the answers mean, beside them."""
+"""What the answers mean."""
+CAUTION = (
+    "The separated pairs stand, but with ✗ the judge may rank other models or images "
+    "wrongly."
+)
+"""What a requirement means that is not met."""
 
 
 @dataclass(frozen=True)
@@ -255,6 +231,12 @@ class ModelAnswer(PairsOfModels):
     def question(self) -> str:
         """What is answered."""
         return QUESTIONS[self.shape]
+
+    @property
+    def caution(self) -> str:
+        """What its ✗ mean, if it is not *no*."""
+        disproven = any(reason.sign == "✗" for reason in self.reasons)
+        return CAUTION if disproven and self.state in ("yes", "in_part") else ""
 
     @property
     def word(self) -> str:
@@ -537,8 +519,7 @@ def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
         )
     if unclear:
         yield (
-            f"{_named(unclear, groups)} yet, and may not with 20 times the images: the "
-            "difference so far may be chance"
+            f"{_named(unclear, groups)} yet, perhaps not even with 20 times the images"
         )
 
 

@@ -93,14 +93,13 @@ class OrderOfKind:
         tau = self.models.tau_b
         models = many(len(self.sources), self.noun)
         least = (
-            f"; were every pair that is not separated in the wrong order, "
-            f"{number3(tau.interval[0])}"
+            f" ({number3(tau.interval[0])} if every pair that is not separated were wrong)"
             if tau.interval
             else ""
         )
         return (
             f"Order of {models} by {MEASURES[self.kind]}, against the truth: τ-b "
-            f"{number3(tau.value)} over {many(tau.n, 'pair')}{least}."
+            f"{number3(tau.value)}{least}."
         )
 
     def moved(self) -> tuple[int, str]:
@@ -120,10 +119,10 @@ class OrderOfKind:
         source = row.source + of
         above = row.bias.value > 0
         if ranks:
-            place = f"{many(ranks, 'rank')} {'above' if above else 'below'}"
             return (
                 ranks,
-                f"{source} is {place} its place without favouritism",
+                f"it puts {source} {many(ranks, 'rank')} "
+                f"{'higher' if above else 'lower'} than its quality explains",
             )
         favours = f"it {'favours' if above else 'disfavours'} {source}"
         if beside:
@@ -172,7 +171,7 @@ def _crossed(row: SourceByJudge, other: SourceByJudge) -> bool:
 
 def _message(row: SourceByJudge) -> str:
     if not row.bias.sure:
-        return ""
+        return "no"
     return "favoured" if row.bias.value > 0 else "disfavoured"
 
 
@@ -201,20 +200,14 @@ KIND = Layout[OrderOfKind](
 )
 
 
-RANKS = "Ranks: those that the tests of its pairs leave to a model."
-OF_PAIRS = (
-    "By the judge, by truth: the mean over a model’s pairs, each over images."
-)
+RANKS = "Ranks: those that the tests of pairs leave to a model."
 OF_FAVOUR = (
-    "Favour: how far the judge’s value lies above what the true scores of the model "
-    "explain. Proven, a column of tables in which any is: by a test, adjusted by Holm over "
-    "the models, and over this table and those by task. Without it none is, even where an "
-    "interval excludes 0."
+    "Favour: how far the judge’s value lies above what the true scores explain; proven: by "
+    "a test adjusted (Holm) for all models and tasks."
 )
 TO_TRUTH = (
-    "The last columns are the judge's mean less that of the truth, without a test: "
-    "noise in a truth that people gave, or that only says which of two is better, "
-    "reads as favour."
+    "Favour: the judge’s mean less that of the truth, without a test, as noise in such a "
+    "truth reads as favour."
 )
 
 
@@ -223,13 +216,15 @@ def sources_table(kind: OrderOfKind) -> Table:
     which sources are favoured.
     """
     apart = len({row.group for row in kind.sources}) > 1
-    notes = [*([OF_PAIRS] if kind.kind != "scoring" else []), RANKS]
-    notes += [GROUPS_NOTE] if apart else []
-    notes.append(OF_FAVOUR if kind.exact else TO_TRUTH)
+    notes = [
+        RANKS,
+        *[GROUPS_NOTE] * apart,
+        OF_FAVOUR if kind.exact else TO_TRUTH,
+    ]
     if kind.left_out:
-        left = "; ".join(kind.left_out)
         notes.append(
-            f"Left out, because no usable reply compares them: {left}."
+            "Left out, because no usable reply compares them: "
+            f"{'; '.join(kind.left_out)}."
         )
     return grid(
         SOURCE,

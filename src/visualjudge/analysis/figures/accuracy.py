@@ -115,7 +115,9 @@ def _images(pairwise: Pairwise) -> int | None:
 
 
 def _macro(pairwise: Pairwise) -> float | None:
-    return None if pairwise.accuracy.none else pairwise.macro.value
+    """Return the mean over tasks, where it is not that of an only one."""
+    only = pairwise.macro.value == pairwise.accuracy.shown.value
+    return None if only or pairwise.accuracy.none else pairwise.macro.value
 
 
 def _of_read(pairwise: Pairwise) -> float | None:

@@ -9,6 +9,7 @@ from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
 from visualjudge.analysis.decisions.model_answer import (
     ANSWER,
+    RULE,
     pairs_table,
     resolution,
     separated,
@@ -67,11 +68,7 @@ def tasks_table(judges: Sequence[JudgeCard]) -> Table:
     task."""
     several = any(len(judge.tasks) > 1 for judge in judges)
     rows = [task for judge in judges for task in judge.tasks if several]
-    note = (
-        "The answer for a task uses only its own questions, the overall answer all "
-        "questions."
-    )
-    return grid(TASK, rows, title="By task", notes=[note], keys=2)
+    return grid(TASK, rows, title="By task", keys=2)
 
 
 def _system(ordered: SourceOrder) -> Json:
@@ -100,15 +97,19 @@ def _pairs(stored: Json) -> Mapping[str, Sequence[Json]]:
 
 
 def _section(view: Shown) -> Section:
-    cards = [judge[CARDS] for judge in view.judges]
-    compared = [card for card in cards if card.models.pairs]
+    compared = [
+        card for judge in view.judges if (card := judge[CARDS]).models.pairs
+    ]
+    by_task = replace(tasks_table(compared), title="")
     pairs = [
         replace(pairs_table(card.models), title=card.judge) for card in compared
     ]
     return Section(
         "answers",
-        "What holds for each task?",
-        asked=[replace(tasks_table(compared), title=""), *pairs],
+        "What holds for each task?"
+        if by_task.rows
+        else "How often is it right?",
+        asked=[by_task, *pairs],
         folded="Every pair of models, by judge" if pairs else "Tables",
     )
 
@@ -118,9 +119,7 @@ def _checks(view: Shown) -> Section:
     return Section(
         "checks",
         "Checks",
-        "A check that fails qualifies the answer; an undecided one, whose interval "
-        "includes the limit of what is required, does not. What the "
-        "reasons and the probes prove, in sections of their own, qualifies it too.",
+        RULE,
         [
             checks_table(every),
             *(

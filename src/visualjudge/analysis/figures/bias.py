@@ -281,7 +281,7 @@ def _preferred(rows: Sequence[Preference]) -> list[str]:
         else "No preference for a place or a kind of option is proven"
     )
     tested = any(row.p_holm is not None for row in rows)
-    return [f"{words} (Holm, p below 5 %)."] if tested else []
+    return [f"{words}."] if tested else []
 
 
 BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
@@ -304,7 +304,7 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
             "leanings",
             "Preference for one kind of option",
             "How much more often, in points, the judge chooses this kind of option than it "
-            "would without the preference: 50 for a judge that looks at nothing else.",
+            "would without the preference (at most 50).",
             _leanings,
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",

@@ -26,7 +26,6 @@ from visualjudge.analysis.figures.psychometric_curve import (
     COLUMNS,
     CURVE,
     MARKERS,
-    NO_SMALLEST,
     Sensitivity,
     answers,
     curves_of,
@@ -66,17 +65,14 @@ def _section(view: Shown) -> Section:
         if row.jnd.value is not None
     }
     return Section(
-        "fault_size",
-        "How small an error does the judge see?",
-        "Smallest: the side, in pixels as shown, of a square as large as the box of the "
-        "costliest error (that which costs the worse option most), at which 75 % of "
-        "verdicts are right."
-        if cells
-        else NO_SMALLEST,
+        "sensitivity",
+        "How small a difference does the judge see?",
+        "Sizes are the side, in pixels as shown, of a square as large as the costliest "
+        "error’s box." * bool(cells),
         [by_rows("Questions", view.judges, cells, NONE)],
         answers(
             ((j.name, row) for j in view.judges for row in j[FAULT_SIZE]),
-            "side in pixels",
+            "size of the error in pixels",
             show,
         ),
     )
@@ -93,8 +89,8 @@ FAULT_SIZE: JudgeFigure[tuple[Sensitivity, ...]] = JudgeFigure(
         lines_of_judges(
             "fault_size",
             "Right answers by the size of the costliest error",
-            "Share of verdicts that are right, by the error that costs the worse option most: "
-            f"the side of a square as large as its box; {MARKERS}",
+            "Share of verdicts that are right, by the size of the error that costs the worse "
+            f"option most; {MARKERS}",
             ("side", "accuracy"),
             lambda judge: trace(judge[FAULT_SIZE], SIZE),
             ("Side of the costliest error, pixels", "Right answers"),

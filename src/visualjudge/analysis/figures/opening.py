@@ -153,15 +153,14 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         NAME,
         f"Pairs of models {'separated rightly' if known else 'that the judge separates'}: "
         f"{listed(words)}",
-        f"Marks are the ranks of the models by {'truth and by ' * known}each judge, lines the ranks "
-        "that are possible (95 %). Only the sign between two neighbouring models says whether "
-        "they are separated (a test by image, Holm, p below 5 %): lines of separated models "
-        "may overlap. The tables have every pair.",
+        f"Ranks by {'truth and by ' * known}each judge; lines are the ranks that are possible. "
+        "The sign between two neighbours says whether they are separated.",
         RANKED,
         rows,
         lambda width: rankings(displayed, width),
         "A line covers the ranks that the tests leave to a model (95 %, all pairs "
-        f"together).{left}",
+        "together): lines of separated models may overlap. Tests are by image, adjusted "
+        f"(Holm).{left}",
     )
 
 

@@ -379,8 +379,8 @@ def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
     below = curve.n[curve.x < jnd].sum()
     reasons = (
         (slope is None or slope >= SLOPE_LEVEL,
-         "accuracy does not rise significantly "
-         f"({percent(curve.k.sum() / curve.n.sum())} right over all)"),
+         f"right in {percent(curve.k.sum() / curve.n.sum())} over all, without a "
+         "significant rise"),
         (not np.isfinite(jnd), "75 % is never reached"),
         (jnd > most, f"75 % lies beyond the largest distance asked ({most:.3g})"),
         (below < max(LEAST_BELOW, LEAST_SHARE_BELOW * curve.n.sum()),
@@ -453,16 +453,10 @@ def answers(
     return [
         f"{judge}: 75 % right from a {what} of {with_ends(row.jnd, show)}."
         if row.jnd.value is not None
-        else f"{judge}: no smallest {what} can be stated: {row.jnd.why}."
+        else f"{judge}, by {what}: {row.jnd.why}."
         for judge, row in rows
         if row.scope == ALL and row.points[2:]
     ]
-
-
-NO_SMALLEST = (
-    "Where accuracy does not rise significantly, the judge is about as often right at all "
-    "differences: well above 75 %, it sees small ones too; below, it misses large ones."
-)
 
 
 def _section(view: Shown) -> Section:
@@ -478,11 +472,7 @@ def _section(view: Shown) -> Section:
     return Section(
         "sensitivity",
         "How small a difference does the judge see?",
-        "Smallest: the difference at which 75 % of verdicts are right; lower is better. "
-        "It is stated where accuracy rises significantly with the difference and the "
-        "curve fits."
-        if cells
-        else NO_SMALLEST,
+        "The difference from which 75 % of verdicts are right." * bool(cells),
         [by_rows("Difference in", view.judges, cells, NONE)],
         [
             line
@@ -529,7 +519,7 @@ SENSITIVITY = JudgeFigure(
         _plot(
             "margin",
             "Difference in true score, of 10",
-            "the true scores of the two options (against ground truth, 0 to 10)",
+            "the true scores (0 to 10) of the two options",
         ),
         _plot(
             "severity",

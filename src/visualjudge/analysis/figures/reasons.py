@@ -127,8 +127,8 @@ RIGHT_COLUMNS = Layout[RightReason](
 
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
-        f"It is right in {percent(row.right.value)} of all answers; right, and also "
-        f"{TITLES.get(row.reason, ' or '.join(TITLES.values())).lower()}, in {with_ends(row.both)}."
+        f"It is right in {percent(row.right.value)} of answers, and for the right reason in "
+        f"{with_ends(row.both)}."
         for row in rows[-1:]
         if row.both.interval is not None
     ]
@@ -139,14 +139,13 @@ RIGHT_REASON = JudgeFigure(
     _right_reasons,
     RIGHT_COLUMNS,
     needs={"truth"},
-    place=93,
+    place=91,
     sentences=_right_sentences,
     section=Section(
-        "right_reason",
+        "reasons",
         "Is the judge right for the right reason?",
-        "A judge that is right for a wrong reason may not be right about the next "
-        "model. A reason is right if it names the costliest error, or points at an "
-        "error of the worse option.",
+        "A reason is right if it names the costliest error, or points at an error of the "
+        "worse option.",
     ),
     link=lambda judge, _: judge.address(type="pairwise"),
 )
@@ -220,8 +219,8 @@ COLUMNS = Layout[Reason](
 
 def _sentences(rows: Sequence[Reason]) -> list[str]:
     return [
-        f"It {lower_first(TITLES[row.reason])} in {with_ends(row.right)} of answers; the same "
-        f"reasons, shuffled among the questions, would in {percent(row.shuffled)}."
+        f"It {lower_first(TITLES[row.reason])} in {with_ends(row.right)} of answers (by "
+        f"chance: {percent(row.shuffled)})."
         for row in rows
         if row.task == ALL and row.gain.interval is not None
     ]
@@ -235,12 +234,11 @@ REASON_SHARES = JudgeFigure(
     sentences=_sentences,
     section=Section(
         "reasons",
-        "Does the judge find what is wrong?",
+        "Is the judge right for the right reason?",
         "The costliest error is the kind that costs the worse option most in "
         "comparison with the better one. A place is right if the worse option has an "
-        "error there that the better option does not have. The judge’s reasons, shuffled "
-        "among the questions of a task, show how often a habit, such as pointing at the "
-        "middle, is right by chance.",
+        "error there that the better option does not have. Chance: the judge’s reasons, "
+        "shuffled among the questions of a task.",
     ),
     link=lambda judge, row: judge.address(task=row.task),
 )

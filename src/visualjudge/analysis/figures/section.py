@@ -49,6 +49,16 @@ class Section:
             if table.rows
         ]
 
+    def joined(self, other: Section) -> Section:
+        """Return this section with what another adds to its question."""
+        return replace(
+            self,
+            why=f"{self.why} {other.why}".strip(),
+            asked=[*self.asked, *other.asked],
+            notes=[*self.notes, *other.notes],
+            plots=[*self.plots, *other.plots],
+        )
+
     @property
     def filled(self) -> bool:
         """Return whether it has anything to show."""

@@ -71,8 +71,7 @@ def _tasks(view: Shown) -> Section:
     return Section(
         "tasks",
         "Tables by task",
-        "Cells give a figure, of pairs the accuracy, with its 95 % interval and the "
-        "numbers that it rests on.",
+        "",
         [across("Task", view.judges, BY_TASK, plain_name), _graded(view)],
         detail=True,
     )
@@ -120,8 +119,7 @@ BY_ERROR_TYPE: JudgeFigure[Found] = JudgeFigure(
         estimates_of_judges(
             "errors",
             "Right answers by the kind of error",
-            "Share of verdicts that are right, by the kind of error that was made in the "
-            "predictions; the dashed line marks guessing.",
+            "Share of verdicts that are right; the dashed line marks guessing.",
             lambda judge: _accuracies(judge[BY_ERROR_TYPE]),
             "the questions do not have several error types and known answers",
             least=2,
@@ -139,8 +137,7 @@ BY_TASK = JudgeFigure[Found](
 TASKS_PLOT = estimates_of_judges(
     "tasks",
     "Right answers by task",
-    "Share of verdicts that are right (two of a question asked in both orders); a reply "
-    "without an answer counts as wrong. The dashed line marks guessing.",
+    "Share of verdicts that are right; the dashed line marks guessing.",
     _by_task,
     "the first figure has them, or no pair has a known answer",
     opening=True,

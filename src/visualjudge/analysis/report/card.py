@@ -2,19 +2,19 @@
 shown. It is decided in ``decisions/card.py``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import (
+    STATES,
     Check,
-    State,
     checks_table,
 )
 from visualjudge.analysis.decisions.model_answer import RULE, pairs_table
 from visualjudge.analysis.decisions.source_order import sources_table
-from visualjudge.analysis.figure_text import lower_first
+from visualjudge.analysis.figure_text import lower_first, plain_name
 from visualjudge.analysis.figures.answer import CARDS, tasks_table
 from visualjudge.analysis.figures.benchmarks import BENCHMARKS, benchmarks_table
 from visualjudge.analysis.figures.comparisons import MOVED
@@ -28,11 +28,6 @@ Part = Table | Sequence[str]
 """A table of the card, or some of its lines."""
 FIGURES = ("answer", "checks", "leaderboard", "tasks", "as_published")
 """What the card has in files of each judge, as metrics.json has it."""
-OPEN: Mapping[State, str] = {
-    "fail": "Failed",
-    "undecided": "Not decided on these images",
-    "not_measured": "Not measured",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +74,7 @@ class Card:
             yield (
                 f"{own.judge}: {answer.verdict}.",
                 *reasons,
+                *filter(None, [answer.caution]),
                 *own.remarks.lines,
             )
             yield pairs_table(own.models)
@@ -88,10 +84,11 @@ class Card:
             yield from (
                 _rest(own) if details else [(open_checks(own.shown_checks),)]
             )
-        yield [RULE] if any(own.models.pairs for own in self.judges) else []
         if details:
+            compared = [own for own in self.judges if own.models.pairs]
+            yield [RULE] if compared else []
             yield benchmarks_table(self.analysis[BENCHMARKS])
-        yield tasks_table([own for own in self.judges if own.models.pairs])
+            yield tasks_table(compared)
 
     def _repr_html_(self) -> str:
         return "".join(
@@ -131,22 +128,14 @@ def _rest(own: JudgeCard) -> Iterator[Part]:
 
 
 def open_checks(checks: Sequence[Check]) -> str:
-    """Return the checks that fail, are undecided or were not measured, in one line."""
-    parts = []
-    for state, words in OPEN.items():
-        rows = [row for row in checks if row.state == state]
-        names = "; ".join(map(_in_words, rows))
-        parts += [f"{words}: {names}"] if rows else []
-    passed = sum(row.state == "pass" for row in checks)
-    rest = f"{passed} of {len(checks)} pass"
-    return f"Checks: {'. '.join([rest, *parts])}."
-
-
-def _in_words(row: Check) -> str:
-    name = lower_first(row.threshold.title)
-    if row.value is None:
-        return name
-    return f"{name} {row.measured} (must be {row.threshold.required})"
+    """Return how many checks pass, and the names of the others, in one line."""
+    names = {
+        state: [lower_first(row.title) for row in checks if row.state == state]
+        for state in STATES
+    }
+    passed = f"{len(names.pop('pass'))} of {len(checks)} pass"
+    rest = (f"{plain_name(s)}: {', '.join(n)}" for s, n in names.items() if n)
+    return f"Checks: {'; '.join([passed, *rest])}."
 
 
 @lru_cache(maxsize=1)

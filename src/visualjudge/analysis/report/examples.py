@@ -5,7 +5,7 @@ replied. The same questions in the studio are in ``studio/question_views.py``.
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from visualjudge.core.records import LETTERS, TURNED, Fault, Pixels, Size
 from visualjudge.dataset.fault_truth import shown_sizes
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
+from visualjudge.vision.faults import kinds_of
 from visualjudge.vision.raster.images import read_rgb
 
 USUAL = 6
@@ -224,22 +225,28 @@ def _criteria(
         if placed and placed.root
         else None
     )
+    kinds = kinds_of(placed.question.task) if placed else {}
     return tuple(
         (
             criterion.ask,
-            _criterion(stated[criterion.id], size, turned=turned),
+            _criterion(stated[criterion.id], size, kinds, turned=turned),
         )
         for criterion in rubric.criteria
         if criterion.id in stated
     )
 
 
-def _criterion(value: Any, size: Size | None, *, turned: bool) -> str:
-    """Return the answer to a criterion, a place in pixels."""
+def _criterion(
+    value: Any, size: Size | None, kinds: Mapping[str, str], *, turned: bool
+) -> str:
+    """Return the answer to a criterion, a place in pixels; what a kind of fault is, in
+    words."""
     box = size and place_in_pixels(value, size)
     if box:
         return _at(box)
     text = str(value)
+    if text in kinds:
+        return f"{plain_name(text)} ({kinds[text]})"
     return plain_name(TURNED.get(text, text) if turned else text)
 
 
@@ -260,17 +267,14 @@ def _legend(prompt: str) -> tuple[tuple[str, str], ...]:
 
 
 def _places(faults: Sequence[Fault]) -> str:
-    """Return the kinds of the faults of one option, most frequent first, what they cost
-    together, and where the one of most weight is."""
+    """Return the kinds of the faults of one option, most frequent first, and where the
+    one of most weight is."""
     if not faults:
         return "none"
     kinds = Counter(fault.kind for fault in faults).most_common()
     words = ", ".join(f"{n} × {plain_name(kind)}" for kind, n in kinds)
     heaviest = max(faults, key=lambda fault: fault.weight)
-    return (
-        f"{words} (cost {sum(fault.weight for fault in faults):.1f}); the "
-        f"costliest at {_at(heaviest.box)}"
-    )
+    return f"{words}; the costliest at {_at(heaviest.box)}"
 
 
 def _value(

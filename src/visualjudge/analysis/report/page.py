@@ -19,11 +19,7 @@ import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import State
-from visualjudge.analysis.decisions.model_answer import (
-    ORDER,
-    RULE,
-    Reasons,
-)
+from visualjudge.analysis.decisions.model_answer import ORDER, Reasons
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
 from visualjudge.analysis.report.card import card_of
@@ -156,7 +152,7 @@ def _sections(
     """Return the sections with content: those of the figures, with their plots but the
     ``first``, which stands beside the answer; the examples and the headline.
     """
-    out = []
+    out: dict[str, Section] = {}
     for figure in view.analysis.figures:
         section = view.section(figure)
         if section is None:
@@ -166,7 +162,9 @@ def _sections(
             *(plot.name for plot in figure.more_plots(view)),
         ]
         plots = [drawn[name] for name in names if drawn[name] is not first]
-        out.append(replace(section, plots=plots))
+        own = replace(section, plots=plots)
+        asked = own.anchor in out
+        out[own.anchor] = out[own.anchor].joined(own) if asked else own
     judges = view.judges[:MOST_WITH_EXAMPLES]
     collected = [
         (judge.name, rows)
@@ -176,21 +174,11 @@ def _sections(
     misses = Section(
         "questions",
         "Examples of errors",
-        "Answers that were wrong by a wide margin, and replies that could not be read."
-        + (
-            " True scores compare an option with ground truth. An error costs at most 1, "
-            "and little where a box or mask is nearly right. Kinds of errors are those of "
-            "TIDE: a box that overlaps an object of its own class has an error of "
-            "localization, even if it fits an object of another class. The place of an "
-            "error covers what was predicted and what is true."
-            * view.analysis.study.has_scores
-            + " The letters are those that the judge saw."
-        )
-        * any(judge.pairs.height for judge in judges),
+        "Answers that were wrong by a wide margin, and replies that could not be read.",
         examples=collected,
     )
-    out += [misses, headline_section(view.analysis)]
-    return [section for section in out if section.filled]
+    every = [*out.values(), misses, headline_section(view.analysis)]
+    return [section for section in every if section.filled]
 
 
 def _summary(view: Shown) -> list[Section]:
@@ -242,7 +230,7 @@ def context(
             for figure in analysis.of_study
             for line in figure.sentences(analysis[figure])
         ],
-        "rule": RULE if any(own.models.pairs for own in card.judges) else "",
+        "caution": max(own.models.caution for own in card.judges),
         "signs": SIGNS,
         "first": first,
         "left_out": [
