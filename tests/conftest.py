@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from _pytest.reports import BaseReport
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
@@ -44,6 +50,40 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reading_here() -> Iterator[None]:
+    """Files that are read apart are read in this process, but for tests that ask for
+    :func:`reading_apart`; a process each takes as long as all else in most of them."""
+    from visualjudge.core import untrusted
+
+    with pytest.MonkeyPatch.context() as patch:
+        here = SimpleNamespace(run=_answered_here)
+        patch.setattr(untrusted, "subprocess", here)
+        yield
+
+
+@pytest.fixture
+def reading_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of strangers are read in processes of their own, as users have it."""
+    from visualjudge.core import untrusted
+
+    monkeypatch.setattr(untrusted, "subprocess", subprocess)
+
+
+def _answered_here(
+    words: list[str], *, input: bytes, **_: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """What is sent and what comes back is pickled, as for another process."""
+    from visualjudge.core.errors import DataError
+
+    *_, function, path = pickle.loads(input)
+    try:
+        result = function(path)
+    except DataError as error:
+        result = error
+    return subprocess.CompletedProcess(words, 0, pickle.dumps(result), b"")
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

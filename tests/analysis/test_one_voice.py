@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 
 from decided import World, choices_of, of_task
 from folding import each
-from judged_records import write_dataset, write_run
+from judged_records import pair as pair_question, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -685,6 +685,32 @@ def test_exchanging_the_columns_of_a_table_changes_nothing(seed: int) -> None:
     assert _answered(questions, verdicts, order_shown) == _answered(
         turned_questions, turned, order_shown
     )
+
+
+def test_letters_are_dealt_once_a_question_however_often_it_is_asked() -> None:
+    """26 of 40 times the same model first is chance, five times as often it is not."""
+    questions = [
+        pair_question(
+            k,
+            (8.0, 2.0) if k % 2 else (2.0, 8.0),
+            sources=("one", "two") if k < 26 else ("two", "one"),
+        )
+        for k in range(40)
+    ]
+    again = [
+        said(question, "AB"[k % 3 == 0], repeat=repeat)
+        for k, question in enumerate(questions)
+        for repeat in range(5)
+    ]
+    once, often = (
+        judge[PAIRWISE]
+        for verdicts in (again[::5], again)
+        for judge in analyse_study(
+            study_of(questions, {"judge": verdicts})
+        ).judges
+    )
+    assert often.kappa.value == once.kappa.value
+    assert often.constant == once.constant == 0.5
 
 
 def test_letters_of_models_do_not_depend_on_their_names() -> None:

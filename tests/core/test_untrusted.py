@@ -183,6 +183,7 @@ def test_json_that_nests_is_refused(root: Path) -> None:
         jsons.read(root / "a.json", "json")
 
 
+@pytest.mark.usefixtures("reading_apart")
 def test_reading_apart_costs_no_more_than_it_may(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

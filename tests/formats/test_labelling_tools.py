@@ -293,6 +293,7 @@ def test_a_pickle_that_is_more_than_data_is_refused(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.usefixtures("reading_apart")
 def test_a_pickle_that_grows_in_memory_is_refused(tmp_path: Path) -> None:
     """Forty lists, each of which holds the one before twice."""
     value: list[Any] = [1]

@@ -64,13 +64,16 @@ def models_of(pairs: pl.DataFrame) -> pl.DataFrame:
 def letters_dealt(pairs: pl.DataFrame) -> bool:
     """Return whether the letters of pairwise verdicts say something of their own: no
     models are named, or neither of two is shown first more often than by chance (χ²
-    over pairs, p ≥ 1 %).
+    over pairs, p ≥ 1 %). A question counts once an order, whoever answered it, and
+    however often.
 
     Where one of two models always has the same letter, a preference for the model reads
     as one for the letter.
     """
-    two = models_of(pairs).with_columns(pairs["order"].cast(pl.String))
-    known = two.drop_nulls(["a", "b"])
+    two = models_of(pairs).with_columns(
+        pairs["question"], pairs["order"].cast(pl.String)
+    )
+    known = two.unique().drop_nulls(["a", "b"])
     if known.is_empty():
         return True
     if (known["order"] == "unknown").any():

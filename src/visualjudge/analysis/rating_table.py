@@ -332,11 +332,10 @@ def _pairs(named: pl.DataFrame, kind: str, adopted: bool) -> pl.DataFrame:
     return named.filter(
         (pl.col("kind") == "pairwise") & pl.col("usable")
     ).select(
-        pl.col("rater", "image", "id", "task", "answer", "text").cast(
-            pl.String
-        ),
+        pl.col("rater", "image", "task", "answer", "text").cast(pl.String),
         pl.col("sources").cast(pl.List(pl.String)),
         order=pl.lit("unknown") if adopted else pl.col("order").cast(pl.String),
+        question="id",
         of=pl.lit(kind),
     )
 
@@ -351,7 +350,7 @@ def _choices(pairs: pl.DataFrame) -> pl.DataFrame:
         "rater",
         "image",
         pl.lit(CHOICE).alias("source"),
-        item="id",
+        item="question",
         dimension=pl.col("task") + "/pairwise",
         score=points("text"),
         kind="of",

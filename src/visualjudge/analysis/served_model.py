@@ -9,7 +9,7 @@ import polars as pl
 
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import Served
-from visualjudge.runs.asks import changes
+from visualjudge.runs.settings_changes import changes
 
 
 @dataclass(frozen=True, slots=True)

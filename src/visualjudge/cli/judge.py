@@ -128,14 +128,14 @@ def _dry_run(
     dataset: Dataset, out: Path, budget: Budget, options: JudgeOptions
 ) -> None:
     from visualjudge.prompts.rubric import rubric_of
-    from visualjudge.runs.asks import check_images, estimate, still_to_ask
+    from visualjudge.runs import asks, cost_estimate
     from visualjudge.runs.budget import money
 
-    check_images(dataset, dataset.questions[: options.limit])
+    asks.check_images(dataset, dataset.questions[: options.limit])
     reasons = options.mode == "auto" and not options.tools
-    missing = still_to_ask(out, dataset.questions, options)
+    missing = asks.still_to_ask(out, dataset.questions, options)
     rubric = None if options.rubric is None else rubric_of(options.rubric)
-    cost = estimate(
+    cost = cost_estimate.estimate(
         dataset, missing, budget.prices, reasons=reasons, rubric=rubric
     )
     more = " (one a question, without retries and calls of tools)"

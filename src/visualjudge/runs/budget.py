@@ -1,6 +1,6 @@
 """Tokens and money: what a reply took, what a run spent over all its invocations, and
 limits. A run stops before it exceeds a limit, and only between jobs. What a run *will*
-cost is estimated in ``asks.py``.
+cost is estimated in ``cost_estimate.py``.
 
 A job, such as a question, takes one or more calls, and many jobs are in flight at once.
 Each reserves the maximum that a job may use: known for calls, and the largest job so

@@ -1,5 +1,6 @@
 """Run one judge over one dataset: find the remaining questions and write verdicts to
-the run folder. The steps are in ``asks.py``, ``live.py`` and ``batches.py``.
+the run folder. The steps are in ``asks.py``, ``settings_changes.py``, ``live.py`` and
+``batches.py``.
 """
 
 import asyncio
@@ -22,15 +23,7 @@ from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.judges.base import Ask, Judge, most_calls
 from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.options import RunSettings
-from visualjudge.runs.asks import (
-    Answered,
-    asks_of,
-    changes,
-    check_changes,
-    count_asks,
-    fallen_out,
-    media_checksum,
-)
+from visualjudge.runs.asks import Answered, asks_of, count_asks
 from visualjudge.runs.budget import Budget, Spending, spent_before
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.job_runner import (
@@ -41,6 +34,12 @@ from visualjudge.runs.job_runner import (
     Stop,
 )
 from visualjudge.runs.live import Engine, LiveEngine, client_of
+from visualjudge.runs.settings_changes import (
+    changes,
+    check_changes,
+    fallen_out,
+    media_checksum,
+)
 from visualjudge.runs.verdicts import verdict_line
 
 

@@ -129,10 +129,11 @@ class Display:
         parts = (counted(progress.statuses), spent(progress), waiting(progress))
         counts = " · ".join(filter(None, parts))
         if self._live:
-            done = progress.done
-            total = progress.total
             self._bar.update(
-                self._task, completed=done, total=total, counts=counts
+                self._task,
+                completed=progress.done,
+                total=progress.total,
+                counts=counts,
             )
         elif time.monotonic() - self._printed > _PLAIN_EVERY_S:
             self._printed = time.monotonic()

@@ -77,11 +77,11 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
     usage = line.get("usage")
     repeat = line.get("repeat") or 0
     paid = line.get(PAID)
-    served = [_text(line.get(name)) for name in _SERVED]
+    served = [_stated(line, name, str) for name in _SERVED]
     if (
         not isinstance(line["id"], str)
         or order not in ORDERS
-        or not (isinstance(value, str) or _is_number(value))
+        or not _is(value, str, int, float)
         or line["status"] not in STATUSES
         or type(repeat) is not int
         or not 0 <= repeat < MOST_REPEATS
@@ -92,14 +92,14 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
         order=order,
         value=value,
         status=line["status"],
-        raw_response=_text(line.get("raw_response")),
+        raw_response=_stated(line, "raw_response", str),
         usage=usage if isinstance(usage, Mapping) else None,
-        latency_s=_number(line.get("latency_s")),
+        latency_s=_stated(line, "latency_s", int, float),
         repeat=repeat,
-        probability_a=_number(line.get("probability_a")),
-        expected_score=_number(line.get("expected_score")),
-        cause=_text(line.get("cause")),
-        criteria=_object(line.get("criteria")),
+        probability_a=_stated(line, "probability_a", int, float),
+        expected_score=_stated(line, "expected_score", int, float),
+        cause=_stated(line, "cause", str),
+        criteria=_stated(line, "criteria", Mapping),
         served=Served(*served)
         if any(name in line for name in _SERVED)
         else None,
@@ -110,31 +110,20 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
 
 def verdict_in(line: Line) -> Verdict | None:
     """Return the verdict of a line of a journal, or None if it is none."""
-    if line.record is None:
-        return None
     try:
-        return verdict_of(line.record)
+        return verdict_of(line.record or {})
     except (KeyError, ValueError, TypeError):
         return None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is(value: Any, *kinds: type) -> bool:
+    """Return whether a value is of one of these types; a boolean is no number."""
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _object(value: Any) -> Mapping[str, Any] | None:
-    if value is not None and not isinstance(value, Mapping):
+def _stated(line: Mapping[str, Any], name: str, *kinds: type) -> Any:
+    """Return an optional field of a line."""
+    value = line.get(name)
+    if value is not None and not _is(value, *kinds):
         raise ValueError(value)
     return value
-
-
-def _text(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise ValueError(value)
-    return value
-
-
-def _number(value: Any) -> float | None:
-    if value is not None and not _is_number(value):
-        raise ValueError(value)
-    return value  # type: ignore[no-any-return]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import visualjudge as vj
 from apps.adopt import copies, logs_of_tools
 from recording import check, contents
@@ -32,6 +34,10 @@ LOGS = (
     "lmms_eval",
     "vlmevalkit",
 )
+
+
+# one study of each kind of file that is read in a process of its own
+pytestmark = pytest.mark.usefixtures("reading_apart")
 
 
 def _result(home: Path, runs: list[Path]) -> dict[str, object]:

@@ -43,8 +43,8 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.runs.asks import image_tokens
 from visualjudge.runs.budget import Prices
+from visualjudge.runs.cost_estimate import image_tokens
 
 JUDGE = JudgeModel(0.8, 0.6, (0.15, 0.4, 0.7), failed=0.05)
 

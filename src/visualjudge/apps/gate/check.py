@@ -33,8 +33,8 @@ from visualjudge.apps.gate.lock import (
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
 from visualjudge.dataset.folder import Dataset
-from visualjudge.runs.asks import differences
 from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.settings_changes import differences
 
 State = Literal["holds", "broken", "can't tell", "stale"]
 STATUS: dict[State, int] = {

@@ -28,7 +28,6 @@ from visualjudge.core.output_files import OutputFile
 from visualjudge.core.records import FAILED, Status, Verdict
 from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.store import PromptTemplate
-from visualjudge.runs.asks import differences
 from visualjudge.runs.budget import (
     PAID,
     Budget,
@@ -44,6 +43,7 @@ from visualjudge.runs.job_runner import (
     Stop,
 )
 from visualjudge.runs.journal import Journal, read_records
+from visualjudge.runs.settings_changes import differences
 
 STATUS: dict[str, Status] = {
     "stop": "ok",

@@ -34,9 +34,9 @@ from visualjudge.core.records import (
 from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.rubric import Comparison, Criterion
 from visualjudge.replies.criteria import read_criteria
-from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, Manifest, RunFolder, excluded_raters
 from visualjudge.runs.journal import read_records
+from visualjudge.runs.settings_changes import changes
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
     Plan,
