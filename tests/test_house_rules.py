@@ -76,7 +76,7 @@ BUDGET = {
     "runs": 1270,
     "analysis": 5800,
     "apps": 5000,
-    "studio": 2350,
+    "studio": 2348,
     "cli": 1450,
 }
 """Statements without docstrings that a room may have; one that has fewer lowers its
@@ -91,7 +91,6 @@ OVER: dict[str, int] = {
     "runs": 1335,
     "analysis": 8251,
     "apps": 6340,
-    "studio": 2414,
     "cli": 1725,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""

@@ -33,7 +33,7 @@ SETTINGS = Settings(
     rubric=rubric_of("reason").json(),
 )
 RATERS = ("anna", "ben", "carl")
-SECRET = re.compile(r"\b[0-9a-f]{22,32}\b")
+SECRET = re.compile(r"\b[0-9a-f]{22,32}\b|\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
 def _answer(question: Any, rng: np.random.Generator) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _answer(question: Any, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _public(text: str) -> str:
-    """Return a page without the links' tokens and the names of slots."""
+    """Return a page without the links' tokens, the names of slots and times."""
     return SECRET.sub("", text)
 
 

@@ -63,7 +63,7 @@ def test_pages_of_a_dataset(opened: Opened) -> None:
     parts = ("", "/facets", "/cards", "/judges", "/slices", "/selection.txt")
     addresses = [
         *(f"/d/<ds>{part}?{query}" for part in parts for query in FILTERS),
-        *(f"/d/<ds>/facet?name={name}" for name in FACETS),
+        *(f"/d/<ds>/facets?name={name}" for name in FACETS),
         "/d/<ds>/slices?by=task&by=encoding",
         "/d/<ds>/judges?a=<careful>&b=<hasty>",
     ]

@@ -43,6 +43,7 @@ from visualjudge.studio import question_views as views
 from visualjudge.studio.dataset_index import difference_of
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import (
+    MOST_VALUES,
     SORTS,
     Shelf,
     State,
@@ -71,6 +72,8 @@ from visualjudge.vision.encodings import encoding_title
 
 Route = tuple[str, Callable[[Request], Any], str]
 MOST_CARDS = 120
+# Number of values of a filter that a search in it shows.
+MOST_FOUND = 200
 # Number of replies on a run's page.
 MOST_REPLIES = 30
 # Number of characters of an option's text and of a prompt on a card.
@@ -170,7 +173,6 @@ class Pages:
             "/open/{digest}/{identity}": self.open,
             "/d/{slug}": self.grid,
             "/d/{slug}/facets": self.facets,
-            "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
             "/d/{slug}/judges": self.judges,
             "/d/{slug}/slices": self.slices,
@@ -218,8 +220,8 @@ class Pages:
         return json_response({"lines": self.site.indexing()})
 
     def run(self, request: Request) -> Response:
-        """Show one run with its newest replies, or with the failed ones (``failed``:
-        the cause, empty for all) from ``start``.
+        """Show one run with its newest replies from ``start``, all or the failed ones
+        (``failed``: the cause, empty for all).
         """
         place = self._run(request)
         verdicts = self.site.verdicts_of(place)
@@ -227,10 +229,7 @@ class Pages:
         start = _whole(request.query_params.get("start"), 0)
         replies = []
         if verdicts:
-            if cause is None:
-                read = list(verdicts.latest(MOST_REPLIES))
-            else:
-                read = list(verdicts.failures(cause, start, MOST_REPLIES))
+            read = list(verdicts.newest(cause, start, MOST_REPLIES))
             names = {verdict.id for verdict, _ in read}
             asked = {
                 read_verdict.id: read_verdict
@@ -329,15 +328,20 @@ class Pages:
 
     def facets(self, request: Request) -> Response:
         """Return the number of selected questions, and each facet's values with counts
-        under the other filters.
+        under the other filters; or of one facet (``name``) all values that contain a
+        text (``find``).
         """
         _, shelf = self._shelf(request, whole=False)
         state = _state(request)
         total, counts = shelf.counts(state)
         chosen = dict(state.chosen)
+        name = request.query_params.get("name")
+        text = request.query_params.get("find", "")
+        most = MOST_VALUES if name is None else MOST_FOUND
         listed = [
-            shown_facet(x, counts[x.name], chosen.get(x.name, ()))
+            shown_facet(x, counts[x.name], chosen.get(x.name, ()), text, most)
             for x in shelf.facets()
+            if name in (None, x.name)
         ]
         return json_response(
             {
@@ -351,28 +355,6 @@ class Pages:
                 "facets": listed,
             }
         )
-
-    def facet(self, request: Request) -> Response:
-        """Return all values of one facet that contain the typed text."""
-        params = request.query_params
-        (_, shelf) = self._shelf(request, whole=False)
-        state = _state(request)
-        facet = next(
-            (
-                known
-                for known in shelf.facets()
-                if known.name == params.get("name")
-            ),
-            None,
-        )
-        if facet is None:
-            raise missing("facet")
-        _, counts = shelf.counts(state)
-        chosen = dict(state.chosen).get(facet.name, ())
-        listed = shown_facet(
-            facet, counts[facet.name], chosen, params.get("find", ""), most=200
-        )
-        return json_response(listed)
 
     def cards(self, request: Request) -> Response:
         """Return some cards of the selection, starting at ``start``."""

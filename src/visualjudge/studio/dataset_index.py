@@ -772,19 +772,15 @@ class RunVerdicts:
             "run = ? AND row = ? ORDER BY number", self.number, row
         )
 
-    def latest(self, count: int) -> Iterator[tuple[Verdict, str]]:
-        """Return the last ``count`` verdicts with their outcomes, newest first."""
-        return self._read(
-            "run = ? ORDER BY start DESC LIMIT ?", self.number, count
-        )
-
-    def failures(
-        self, cause: str, start: int, count: int
+    def newest(
+        self, cause: str | None, start: int, count: int
     ) -> Iterator[tuple[Verdict, str]]:
-        """Return some failed verdicts that are counted, of one cause or all ("")."""
+        """Return some verdicts, newest first: all (None), or the failed ones that are
+        counted, of one cause or any ("").
+        """
         where = (
-            "run = ? AND NOT usable AND NOT checks AND NOT changed AND ? IN (cause, "
-            "'') ORDER BY start LIMIT ? OFFSET ?"
+            "run = ?1 AND (?2 IS NULL OR NOT usable AND NOT checks AND NOT changed AND "
+            "?2 IN (cause, '')) ORDER BY start DESC LIMIT ?3 OFFSET ?4"
         )
         return self._read(where, self.number, cause, count, start)
 

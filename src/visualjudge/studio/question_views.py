@@ -278,20 +278,20 @@ def step(shelf: Shelf, rows: Sequence[int], row: int) -> Json:
     """Return a question's position in the selection (None if it is not in it), their
     number, and the ids of the questions before and after it.
     """
-    place = rows.index(row) if row in rows else None
-    around = () if place is None else (place - 1, place + 1)
-    known = [k for k in around if 0 <= k < len(rows)]
-    near = dict(
-        zip(
-            known, shelf.study.identities([rows[k] for k in known]), strict=True
-        )
-    )
-    before, after = (near.get(k) for k in around or (-1, -1))
+    if row not in rows:
+        return {
+            "place": None,
+            "total": len(rows),
+            "before": None,
+            "after": None,
+        }
+    place = rows.index(row)
+    names = shelf.study.identities(rows[max(place - 1, 0) : place + 2])
     return {
         "place": place,
         "total": len(rows),
-        "before": before,
-        "after": after,
+        "before": names[0] if place else None,
+        "after": names[-1] if place + 1 < len(rows) else None,
     }
 
 

@@ -115,9 +115,11 @@ class Facet:
 
 
 def encoding_label(value: str) -> str:
-    """Return the human name of ``task/stem``; an address may lack the task."""
+    """Return the human name of ``task/stem`` with its task, as those of different tasks
+    share names; an address may lack the task."""
     task, _, stem = value.rpartition("/")
-    return encoding_title(task, stem)
+    title = encoding_title(task, stem)
+    return f"{title} ({spaced(task)})" if task else title
 
 
 def spaced(value: str) -> str:
@@ -206,12 +208,11 @@ def shown_facet(
     facet: Facet,
     counts: Counter[str],
     chosen: Sequence[str],
-    find: str = "",
-    most: int = MOST_VALUES,
+    find: str,
+    most: int,
 ) -> dict[str, object]:
     """Return the facet as the page's script reads it: the values that occur, and those
-    that are chosen. ``hint`` is shown beside a value, such as an encoding's task, and
-    ``more`` is the number of values left out.
+    that are chosen; ``more`` is the number of values left out.
     """
     needle = find.casefold().strip()
     matching = [
@@ -228,9 +229,6 @@ def shown_facet(
         {
             "value": value,
             "label": facet.label(value),
-            "hint": spaced(value.partition("/")[0])
-            if facet.name == "encoding"
-            else "",
             "count": counts[value],
             "chosen": value in chosen,
         }

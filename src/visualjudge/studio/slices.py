@@ -19,7 +19,6 @@ from visualjudge.studio.selection import (
     Pair,
     Shelf,
     State,
-    spaced,
 )
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def slices(
             for other, k in columns
         ]
         rows.append(
-            Row(_label(facet, value), questions[value], own, tuple(cells))
+            Row(facet.label(value), questions[value], own, tuple(cells))
         )
     slugs = [place.slug for place, _ in runs]
     if order in slugs and second is None:
@@ -151,7 +150,7 @@ def slices(
             )
         )
     names = [
-        _label(second, other) if second else runs[k][0].name
+        second.label(other) if second else runs[k][0].name
         for other, k in columns
     ]
     return Slices(
@@ -308,18 +307,6 @@ def _with(
         *(pair for pair in query if pair[0] != facet.name),
         (facet.name, value),
     )
-
-
-def _label(facet: Facet, value: str) -> str:
-    """Return the label of a value; an encoding includes its task, since encodings of
-    different tasks share names.
-    """
-    task = (
-        f" ({spaced(value.partition('/')[0])})"
-        if facet.name == "encoding"
-        else ""
-    )
-    return facet.label(value) + task
 
 
 # ---------------------------------------------------------------- two judges

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -277,8 +277,6 @@ def _state(run: RunPlace, info: Fields, *, complete: bool) -> str:
 # ---------------------------------------------------------------- what the report says about a judge
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from visualjudge.analysis.decisions.model_answer import ModelAnswer
     from visualjudge.analysis.figures.probes import ProbeResult
 
@@ -314,35 +312,6 @@ EXPECTED: Mapping[str, str] = {
     "right less "
     "often than on the unchanged question.",
 }
-# What the judge did in an example, by design.
-COUNTED: Mapping[str, str] = {
-    "cue": "chose the worse option, which has the cue",
-    "change": "right before the change, wrong after it",
-    "same": "chose the place that it prefers",
-    "withheld": "chose the better option, although nothing shows which it is",
-    "staircase": "scored higher than a better step",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownProbe:
-    """One probe of one judge.
-
-    Attributes
-    ----------
-    example
-        Id of a question that counts against the judge; None for a probe that it passes.
-    unchanged
-        Id of the original of the changed question, if it was asked.
-    counted
-        What the judge did in the example.
-    """
-
-    result: ProbeResult
-    about: str
-    example: str | None
-    unchanged: str | None
-    counted: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,18 +323,17 @@ class Judged:
     judge: RunPlace
     answer: ModelAnswer | None = None
     photograph: str = ""
-    probes: tuple[ShownProbe, ...] = ()
+    probes: tuple[ProbeResult, ...] = ()
     why: str = ""
 
     @property
     def failing(self) -> list[str]:
         """Return the names of the probes that it fails."""
-        failed = (
-            probe.result
+        return [
+            probe.name.replace("_", " ")
             for probe in self.probes
-            if probe.result.state == "fail"
-        )
-        return [result.name.replace("_", " ") for result in failed]
+            if probe.state == "fail"
+        ]
 
 
 def judged(job: tuple[Path, RunPlace]) -> Judged:
@@ -381,74 +349,14 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
     try:
         analysis = analyse([place.root], dataset=root)
         judge = analysis.judges[0]
-        results = sorted(
+        probes = sorted(
             judge[PROBES], key=lambda row: [*STATES].index(row.state)
         )
-        probes = tuple(_displayed(analysis.study.answered[0], results))
         return Judged(
             place,
             card_of(analysis).judges[0].models,
             "".join(PHOTOGRAPH.sentences(judge[PHOTOGRAPH])),
-            probes,
+            tuple(probes),
         )
     except VisualJudgeError as error:
         return Judged(place, why=str(error))
-
-
-def _displayed(
-    answered: pl.DataFrame, results: Sequence[ProbeResult]
-) -> Iterator[ShownProbe]:
-    from visualjudge.apps.probes.kinds import PROBES
-
-    control = answered.filter(probe_design="control")
-    unchanged = dict(
-        control.unique("probe_group").select("probe_group", "id").iter_rows()
-    )
-    for result in results:
-        table = answered.filter(probe_name=result.name)
-        failed = failing(table, control, result)
-        counted = COUNTED[result.design]
-        about = PROBES[result.name].about if result.name in PROBES else ""
-        if failed.is_empty():
-            refused = table.filter(usable=False)
-            answered_before = refused.join(
-                control.filter("usable"), ["probe_group", "order"], how="semi"
-            )
-            failed = answered_before.vstack(refused)
-            counted = "gave no answer"
-        if result.state == "pass" or failed.is_empty():
-            yield ShownProbe(result, about, None, None, "")
-        else:
-            identity, group = failed.select("id", "probe_group").row(0)
-            yield ShownProbe(
-                result, about, identity, unchanged.get(group), counted
-            )
-
-
-def failing(
-    table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult
-) -> pl.DataFrame:
-    """Return the verdicts on a probe that contribute to its effect; unread replies do
-    not."""
-    import polars as pl
-
-    read = table.filter("usable")
-    if result.design == "change":
-        return read.filter(~pl.col("right")).join(
-            control.filter("right"), ["probe_group", "order"], how="semi"
-        )
-    if result.design == "cue":
-        return read.filter(
-            (pl.col("text") == pl.col("probe_cue")) & ~pl.col("right")
-        )
-    if result.design == "same":
-        return read.filter(
-            pl.col("said_first") == ((result.effect.value or 0.0) >= 0)
-        )
-    if result.design == "withheld":
-        return read.filter("right")
-    worse = read.join(read, on="probe_group", suffix="_better").filter(
-        pl.col("probe_level") > pl.col("probe_level_better"),
-        pl.col("number") > pl.col("number_better"),
-    )
-    return worse.unique("id", maintain_order=True)

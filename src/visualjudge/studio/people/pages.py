@@ -403,8 +403,9 @@ class PeoplePages:
 
     def overview(self, request: Request) -> Response:
         """Show the progress of each rater to the person who runs the study."""
-        self._check_link(request, ADMIN)
-        plan = self.run.plan
+        token = request.query_params.get("token")
+        if not same_token(token, self.tokens.token(ADMIN)):
+            raise refused()
         run = self.run
         raters = [
             progress(r, run.left(r.name), self._question)
@@ -413,24 +414,15 @@ class PeoplePages:
         return page(
             "people.html.j2",
             raters=raters,
-            links={name: self.link(name) for name in self.run.raters},
-            settings=plan.settings,
-            plan=plan,
-            complete=self.run.complete(),
+            links={name: self.link(name) for name in run.raters},
+            settings=run.plan.settings,
+            plan=run.plan,
+            complete=run.complete(),
         )
-
-    def _check_link(self, request: Request, name: str) -> None:
-        if not same_token(
-            request.query_params.get("token"), self.tokens.token(name)
-        ):
-            raise refused()
 
     def page(self, request: Request) -> Response:
         """Show a rater's page."""
-        name = request.path_params["rater"]
-        if name not in self.run.raters:
-            raise refused()
-        self._check_link(request, name)
+        name = self._rater(request, request.query_params.get("token"))
         return page(
             "rater.html.j2",
             rater=name,
@@ -472,11 +464,11 @@ class PeoplePages:
 
     async def next(self, request: Request) -> Response:
         """Return the current question."""
-        return await asyncio.to_thread(self._next, self._allowed(request))
+        return await asyncio.to_thread(self._next, self._sender(request))
 
     async def back(self, request: Request) -> Response:
         """Return an answered question with its answer, for a correction."""
-        name = self._allowed(request)
+        name = self._sender(request)
         steps = request.query_params.get("steps", "1")
         earlier = (
             self.run.back(name, int(steps))
@@ -505,7 +497,7 @@ class PeoplePages:
         """Write an answer; the response has the next question and is sent once the
         answer is on disk.
         """
-        name = self._allowed(request)
+        name = self._sender(request)
         try:
             raw = record_of(Json, jsons.loads(await request.body()), "the body")
             slot = self._named(name, str(raw.get("slot")))
@@ -538,15 +530,15 @@ class PeoplePages:
 
     # ---------------------------------------------------------------- helpers
 
-    def _allowed(self, request: Request) -> str:
-        """Return the rater of a request with the right token in its header; refuse
-        others."""
+    def _sender(self, request: Request) -> str:
+        """Return the rater whose page sent the request."""
+        return self._rater(request, request.headers.get(TOKEN_HEADER))
+
+    def _rater(self, request: Request, token: str | None) -> str:
+        """Return the rater of a request with the right token; refuse others."""
         name = str(request.path_params["rater"])
-        if name not in self.run.raters:
-            raise refused()
-        if not same_token(
-            request.headers.get(TOKEN_HEADER), self.tokens.token(name)
-        ):
+        known = name in self.run.raters
+        if not known or not same_token(token, self.tokens.token(name)):
             raise refused()
         return name
 

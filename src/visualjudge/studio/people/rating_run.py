@@ -596,47 +596,30 @@ def _now() -> str:
 
 # ---------------------------------------------------------------- the state of a study
 
-# Idle time after which a rater with remaining questions should be reminded.
-IDLE_S = 900.0
 # Scores of one question that differ by no more agree.
 CLOSE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A rater's value of a measure and its number of cases; None without cases."""
-
-    value: float | None
-    cases: int
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
-    """One rater's row on the overview: the number of answers without practice, of
-    questions left, and the seconds since the last answer; and what shows whether the
-    rater looks.
+    """One rater's row on the overview: the number of answers without practice, and of
+    questions left; what shows whether the rater looks: how many of some answers are
+    right, the same again, or "cannot tell", and the median time in seconds; and when the
+    last answer came, empty without one.
     """
 
     name: str
     answered: int
     left: int
-    idle_s: float | None
-    known: Measured
-    repeats: Measured
-    cannot_tell: Measured
-    seconds: Measured
-
-    @property
-    def ask_again(self) -> bool:
-        """Return whether the rater has questions left and has been idle for a while."""
-        return self.left > 0 and (self.idle_s is None or self.idle_s > IDLE_S)
+    known: tuple[int, int]
+    repeats: tuple[int, int]
+    cannot_tell: tuple[int, int]
+    seconds: float | None
+    last: str
 
 
 def progress(
-    rater: Rater,
-    left: int,
-    question: Callable[[str], Question],
-    now: datetime | None = None,
+    rater: Rater, left: int, question: Callable[[str], Question]
 ) -> Progress:
     """Return the progress of one rater."""
     lines = rater.lines
@@ -651,30 +634,22 @@ def progress(
     seconds = [
         line["latency_s"] for line in counted if line["latency_s"] is not None
     ]
-    last = max(
-        (datetime.fromisoformat(line["answered"]) for line in lines),
-        default=None,
-    )
     return Progress(
         rater.name,
         rater.counted,
         left,
-        None
-        if last is None
-        else ((now or datetime.now(UTC)) - last).total_seconds(),
-        _share(
-            [line["value"] == question(line["id"]).answer for line in known]
-        ),
-        _share(
+        _of([line["value"] == question(line["id"]).answer for line in known]),
+        _of(
             [_same(line["value"], first[line["id"]]["value"]) for line in again]
         ),
-        _share([line["status"] == "cannot_tell" for line in counted]),
-        Measured(statistics.median(seconds) if seconds else None, len(seconds)),
+        _of([line["status"] == "cannot_tell" for line in counted]),
+        statistics.median(seconds) if seconds else None,
+        max((line["answered"] for line in lines), default=""),
     )
 
 
-def _share(hits: Sequence[bool]) -> Measured:
-    return Measured(sum(hits) / len(hits) if hits else None, len(hits))
+def _of(hits: Sequence[bool]) -> tuple[int, int]:
+    return sum(hits), len(hits)
 
 
 def _same(first: Any, other: Any) -> bool:

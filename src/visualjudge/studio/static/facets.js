@@ -58,12 +58,12 @@ class Facets extends HTMLElement {
     return `/d/${this.dataset_}/slices?${query}`;
   }
 
-  value(facet, { value, label, hint, count: n, chosen }) {
+  value(facet, { value, label, count: n, chosen }) {
     const id = `f-${facet.name}-${value}`;
     const mark = facet.name.startsWith("outcome.") ? h("i", { class: `mark ${value.replaceAll(" ", "-")}`, "aria-hidden": "true" }, MARKS[value]) : null;
     const box = h("input", { type: "checkbox", id, onchange: () => toggle(facet.name, value) });
     box.checked = chosen;
-    return h("li", {}, h("label", { title: label === value ? label : `${label} (${value})` }, box, mark, h("span", { class: "name" }, label, hint ? h("small", {}, hint) : null), h("span", { class: "n" }, count(n))));
+    return h("li", {}, h("label", { title: label === value ? label : `${label} (${value})` }, box, mark, h("span", { class: "name" }, label), h("span", { class: "n" }, count(n))));
   }
 
   /** A search field for facets with many values. */
@@ -73,7 +73,7 @@ class Facets extends HTMLElement {
       const query = filters();
       query.set("name", facet.name);
       query.set("find", field.value);
-      const found = await getJSON(`/d/${this.dataset_}/facet?${query}`);
+      const { facets: [found] } = await getJSON(`/d/${this.dataset_}/facets?${query}`);
       list.replaceChildren(...found.values.slice(0, field.value ? 60 : 12).map((value) => this.value(facet, value)));
     });
     return field;
