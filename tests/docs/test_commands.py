@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from analysed_once import analyse_once
 from clients.loopback import Loopback, serving
 from docs.workspace import make_workspace, multiple_choice, one_task
 from folding import each
@@ -152,6 +153,7 @@ def test_the_commands_of_a_page_run_as_written(
     home = tmp_path / "home"
     shutil.copytree(made, home, copy_function=copy_or_link)
     enter(home, server, monkeypatch)
+    analyse_once(monkeypatch)
     server.answers = [
         '{"winner": "Image A"}' if "judge-modules" in page else "Answer: A"
     ]

@@ -23,6 +23,7 @@ import pytest
 from fastapi.testclient import TestClient
 from markdown_it import MarkdownIt
 
+from analysed_once import analyse_once
 from commanding import command
 from core.test_escaping import EVIL
 from judged_records import (
@@ -295,6 +296,7 @@ def _shape(value: Any) -> Counter[str]:
 def test_no_text_changes_the_structure_of_an_output(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    analyse_once(monkeypatch)
     plain = _outputs(tmp_path_factory.mktemp("plain"), PLAIN)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     evil = _outputs(tmp_path_factory.mktemp("evil"), WRITABLE).files

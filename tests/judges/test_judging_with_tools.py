@@ -24,6 +24,7 @@ from aiohttp import web
 
 import visualjudge as vj
 from clients.tool_protocols import call, openai
+from commanding import command
 from runs.made_dataset import make_dataset
 from scripted_client import ScriptedClient
 from visualjudge.analysis.figures.comparisons import COMPARISONS
@@ -378,18 +379,17 @@ KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "1"))
 AT_ONCE = 4
 
 
-def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_at_the_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     count = 12 * (KILLS + 1)
     root, out = (
         make_dataset(tmp_path / "ds", pairwise=count, ranking=0, scoring=0),
         tmp_path / "run",
     )
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "home")}
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     with talking() as server:
-        command = [
-            sys.executable,
-            "-m",
-            "visualjudge",
+        words = [
             "judge",
             str(root),
             "--model",
@@ -410,7 +410,9 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
             begun, process = (
                 server.asked.total(),
                 subprocess.Popen(
-                    [*command, *resume], env=env, stderr=-3, stdout=-3
+                    [sys.executable, "-m", "visualjudge", *words, *resume],
+                    stderr=-3,
+                    stdout=-3,
                 ),
             )
             until = time.monotonic() + 60
@@ -423,13 +425,7 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
             process.wait()
             resume = ["--resume"]
-        ended = subprocess.run(
-            [*command, *resume],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ended = command(*words, *resume)
     assert ended.returncode == 0, ended.stderr
     lines = [
         json.loads(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import pytest
 import visualjudge as vj
 from batch import fake_batches
 from batch.fake_batches import FakeBatches
+from commanding import command
 from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
@@ -180,16 +180,21 @@ def test_the_cache_knows_the_rubric(
 
 
 def test_a_killed_run_resumes_with_its_criteria(
-    dataset: Path, rubric: Path, tmp_path: Path
+    dataset: Path,
+    rubric: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "run"
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "home")}
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     with serving(wait_s=0.05) as server:
-        command = [sys.executable, "-m", "visualjudge", "judge", str(dataset)]
-        command += ["--model", "m", "--base-url", url(server), "--swap"]
-        command += ["--rubric", str(rubric), "--out", str(out)]
-        command += ["--concurrency", "2", "--set", "cache=false"]
-        process = subprocess.Popen(command, env=env, stdout=-3, stderr=-3)
+        words = ["judge", str(dataset), "--model", "m", "--swap"]
+        words += ["--base-url", url(server), "--rubric", str(rubric)]
+        words += ["--out", str(out), "--concurrency", "2"]
+        words += ["--set", "cache=false"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "visualjudge", *words], stdout=-3, stderr=-3
+        )
         until = time.monotonic() + 60
         while server.asked < 10 and process.poll() is None:
             assert time.monotonic() < until
@@ -197,13 +202,7 @@ def test_a_killed_run_resumes_with_its_criteria(
         process.send_signal(signal.SIGKILL)
         process.wait()
         written = server.asked
-        ended = subprocess.run(
-            [*command, "--resume"],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ended = command(*words, "--resume")
         assert ended.returncode == 0, ended.stderr
         assert server.asked - written <= 2 * QUESTIONS - (written - 2 * 2)
     check(out, orders=2)

@@ -3,14 +3,15 @@ studio."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from browsing import Studio
+from commanding import command
 from visualjudge.core.addresses import (
     STUDIO,
     grid_address,
@@ -18,6 +19,7 @@ from visualjudge.core.addresses import (
     result_filter,
 )
 from visualjudge.core.checksums import file_sha256
+from visualjudge.studio import serving
 from visualjudge.studio.app import create_app
 from visualjudge.studio.dataset_index import FACETS
 from visualjudge.studio.places import find_places
@@ -87,14 +89,20 @@ def test_an_address_is_refused_where_its_dataset_or_run_is_not_clear(
     assert client.get(grid_address(digest, [], "")).status_code == 200
 
 
-def test_the_command_prints_the_link_to_a_question(folder: Path) -> None:
-    served = Studio(str(folder), "--question", "q3", cache=folder / "cache")
-    try:
-        (link,) = (
-            line for line in served.said.splitlines() if "/open/" in line
-        )
+def test_the_command_prints_the_link_to_a_question(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = []
+
+    def visit(app: Any, host: str, port: int) -> None:
+        said = sys.stdout.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        (link,) = (line for line in said.splitlines() if "/open/" in line)
         address = link.removeprefix("ds: ")
-        page = httpx.get(address, follow_redirects=True, timeout=60)
-        assert "pairwise question q3" in page.text
-    finally:
-        served.kill()
+        assert address.startswith(f"http://{host}:{port}/")
+        with TestClient(app, base_url=f"http://{host}:{port}") as browser:
+            pages.append(browser.get(address).text)
+
+    monkeypatch.setattr(serving, "serve", visit)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    command("studio", folder, "--question", "q3")
+    assert "pairwise question q3" in pages[0]
